@@ -49,7 +49,7 @@ let package = Package(
     .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8"),
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
-    .target(name: "Notation", swiftSettings: house),
+    .target(name: "Encoding", swiftSettings: house),
     .target(
       name: "EventLoop",
       dependencies: [
@@ -66,33 +66,33 @@ let package = Package(
     .target(
       name: "Postgres",
       dependencies: [
-        "CPostgres", "EventLoop", "Notation",
+        "CPostgres", "EventLoop", "Encoding",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: engine
     ),
     .target(
       name: "Outbound",
-      dependencies: ["CCurl", "EventLoop", "Notation"],
+      dependencies: ["CCurl", "EventLoop", "Encoding"],
       swiftSettings: pointers
     ),
-    .target(name: "JSON", dependencies: ["Notation"], swiftSettings: house),
-    .target(name: "Patterns", dependencies: ["CPCRE2", "Notation"], swiftSettings: pointers),
+    .target(name: "JSON", dependencies: ["Encoding"], swiftSettings: house),
+    .target(name: "Patterns", dependencies: ["CPCRE2", "Encoding"], swiftSettings: pointers),
     .target(
       name: "Operators",
-      dependencies: ["JSON", "Notation", "Patterns"],
+      dependencies: ["JSON", "Encoding", "Patterns"],
       swiftSettings: house
     ),
     .target(name: "JSONSchema", dependencies: ["JSON", "Patterns"], swiftSettings: house),
     .target(
       name: "ReferenceData",
-      dependencies: ["JSON", "Notation"],
+      dependencies: ["JSON", "Encoding"],
       swiftSettings: house + unchecked
     ),
     .target(
       name: "PasswordHashes",
       dependencies: [
-        "CCrypt", "CSodium", "EventLoop", "Notation",
+        "CCrypt", "CSodium", "EventLoop", "Encoding",
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
@@ -100,13 +100,13 @@ let package = Package(
     .target(
       name: "WebTokens",
       dependencies: [
-        "JSON", "Notation",
+        "JSON", "Encoding",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
     ),
-    .target(name: "HTTP", dependencies: ["Notation"], swiftSettings: house + unchecked),
+    .target(name: "HTTP", dependencies: ["Encoding"], swiftSettings: house + unchecked),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
       name: "dossier-pictures",
@@ -116,7 +116,7 @@ let package = Package(
     .target(
       name: "Dossier",
       dependencies: [
-        "CSodium", "EventLoop", "JSON", "JSONSchema", "Notation", "Operators", "Outbound",
+        "CSodium", "EventLoop", "JSON", "JSONSchema", "Encoding", "Operators", "Outbound",
         "PasswordHashes", "PictureContract", "Postgres", "ReferenceData", "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -124,14 +124,14 @@ let package = Package(
       swiftSettings: house + unchecked
     ),
     .target(
-      name: "Wiring",
+      name: "WireKit",
       dependencies: ["Dossier", "EventLoop", "HTTP", "JSON"],
       swiftSettings: house + unchecked
     ),
     .target(
       name: "RESTWire",
       dependencies: [
-        "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Operators", "Postgres", "Wiring",
+        "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Postgres", "WireKit",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house
@@ -139,14 +139,14 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
-        "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Operators", "Wiring",
+        "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "WireKit",
       ],
       swiftSettings: house
     ),
     .target(
       name: "Configuration",
       dependencies: [
-        "Dossier", "EventLoop", "Notation", "Outbound", "PasswordHashes", "Postgres",
+        "Dossier", "EventLoop", "Encoding", "Outbound", "PasswordHashes", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -154,8 +154,8 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "CLinux", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Outbound",
-        "PasswordHashes", "Postgres", "RESTWire", "ReferenceData", "Wiring",
+        "CLinux", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Outbound",
+        "PasswordHashes", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -164,7 +164,7 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "AppServicesWire", "CLinux", "Configuration", "Dossier", "EventLoop", "FastCGI", "HTTP",
-        "JSON", "Notation", "Outbound", "Postgres", "RESTWire", "ReferenceData", "Wiring",
+        "JSON", "Encoding", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house + unchecked
@@ -172,7 +172,7 @@ let package = Package(
     .target(
       name: "Migrations",
       dependencies: [
-        "CPostgres", "EventLoop", "Notation", "Postgres",
+        "CPostgres", "EventLoop", "Encoding", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house
@@ -194,7 +194,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Dossier", "EventLoop", "JSON", "Notation", "PasswordHashes", "Postgres", "RESTWire",
+        "Dossier", "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres", "RESTWire",
         "ReferenceData", "TestSupport", "WebTokens",
       ],
       swiftSettings: house
@@ -210,7 +210,7 @@ let package = Package(
       dependencies: ["Dossier", "EventLoop", "PictureContract", "TestSupport", "dossier-pictures"],
       swiftSettings: house
     ),
-    .testTarget(name: "NotationTests", dependencies: ["Notation"], swiftSettings: house),
+    .testTarget(name: "EncodingTests", dependencies: ["Encoding"], swiftSettings: house),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
     .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: house),
     .testTarget(
@@ -238,8 +238,8 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "AppServicesWire", "Dossier", "EventLoop", "HTTP", "JSON", "Notation", "Outbound",
-        "Postgres", "RESTWire", "TestSupport", "Wiring", "dossier-pictures", "dossierd",
+        "AppServicesWire", "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Outbound",
+        "Postgres", "RESTWire", "TestSupport", "WireKit", "dossier-pictures", "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
@@ -268,7 +268,7 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Notation",
+  "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding",
   "Operators", "Patterns", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
 ]
 

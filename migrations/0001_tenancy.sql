@@ -22,8 +22,8 @@ create table apps (
   updated_at timestamptz not null default now(),
   document_history integer not null
     generated always as (coalesce((settings ->> 'document_history')::integer, 0)) stored,
-  anonymous_days integer not null
-    generated always as (coalesce((settings ->> 'anonymous_days')::integer, 30)) stored
+  anonymous_user_retention_days integer not null
+    generated always as (coalesce((settings ->> 'anonymous_user_retention_days')::integer, 30)) stored
 );
 
 comment on table apps is
@@ -34,8 +34,8 @@ comment on column apps.settings is
 comment on column apps.version is 'Grows by one with each change of the name or the settings.';
 comment on column apps.document_history is
   'The setting document_history as a number, since each write of a document reads it.';
-comment on column apps.anonymous_days is
-  'The setting anonymous_days as a number, for maintenance.';
+comment on column apps.anonymous_user_retention_days is
+  'The setting anonymous_user_retention_days as a number, for maintenance.';
 
 insert into apps (app_id, name) values (new_object_id(), 'default');
 

@@ -951,7 +951,7 @@ CREATE TABLE public.apps (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     document_history integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'document_history'::text))::integer, 0)) STORED NOT NULL,
-    anonymous_days integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'anonymous_days'::text))::integer, 30)) STORED NOT NULL,
+    anonymous_user_retention_days integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'anonymous_user_retention_days'::text))::integer, 30)) STORED NOT NULL,
     CONSTRAINT apps_app_id_check CHECK ((app_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT apps_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
     CONSTRAINT apps_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
@@ -994,10 +994,10 @@ COMMENT ON COLUMN public.apps.document_history IS 'The setting document_history 
 
 
 --
--- Name: COLUMN apps.anonymous_days; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN apps.anonymous_user_retention_days; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.apps.anonymous_days IS 'The setting anonymous_days as a number, for maintenance.';
+COMMENT ON COLUMN public.apps.anonymous_user_retention_days IS 'The setting anonymous_user_retention_days as a number, for maintenance.';
 
 
 --
@@ -2277,13 +2277,13 @@ CREATE VIEW public.unused_users AS
     u.app_id
    FROM (public.users u
      JOIN public.apps a ON ((a.app_id = u.app_id)))
-  WHERE ((a.anonymous_days > 0) AND u.anonymous AND (u.blocked_at IS NULL) AND (GREATEST(u.created_at, u.last_login_at) < (now() - ((a.anonymous_days)::double precision * '1 day'::interval))) AND (num_nonnulls(u.email, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture) = 0) AND (EXISTS ( SELECT
+  WHERE ((a.anonymous_user_retention_days > 0) AND u.anonymous AND (u.blocked_at IS NULL) AND (GREATEST(u.created_at, u.last_login_at) < (now() - ((a.anonymous_user_retention_days)::double precision * '1 day'::interval))) AND (num_nonnulls(u.email, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture) = 0) AND (EXISTS ( SELECT
            FROM public.identities t
           WHERE ((t.user_id = u.user_id) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS ( SELECT
            FROM public.identities t
           WHERE ((t.user_id = u.user_id) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS ( SELECT
            FROM public.sessions t
-          WHERE ((t.user_id = u.user_id) AND (t.refreshed_at >= (now() - ((a.anonymous_days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS ( SELECT
+          WHERE ((t.user_id = u.user_id) AND (t.refreshed_at >= (now() - ((a.anonymous_user_retention_days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS ( SELECT
            FROM public.documents t
           WHERE ((t.user_id = u.user_id) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS ( SELECT
            FROM public.document_versions t
@@ -2308,7 +2308,7 @@ CREATE VIEW public.unused_users AS
 -- Name: VIEW unused_users; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON VIEW public.unused_users IS 'Guests without data who have no other identity, are not blocked, and were not seen for the app''s anonymous_days; none for 0. Their version does not matter. A new table of user data belongs here too; a test checks this.';
+COMMENT ON VIEW public.unused_users IS 'Guests without data who have no other identity, are not blocked, and were not seen for the app''s anonymous_user_retention_days; none for 0. Their version does not matter. A new table of user data belongs here too; a test checks this.';
 
 
 --

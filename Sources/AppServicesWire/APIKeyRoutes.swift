@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// The API keys of a user: `/auth/api_keys`, with the refresh token.
 ///
@@ -76,7 +76,7 @@ import Wiring
       ).response(to: call)
     }
     // With a key, the user's identities no longer show that the user began as anonymous.
-    try await Beginnings.note(anonymous: call.user, call.context)
+    try await UserOrigins.note(anonymous: call.user, call.context)
     let made: APIKeys.Made
     do throws(Failure) {
       made = try await APIKeys.make(name, isSingle: true, for: call.user, call.context)

@@ -1,6 +1,6 @@
 import EventLoop
 import HTTP
-import Wiring
+import WireKit
 
 /// The routes of App Services that this server does not offer.
 ///

@@ -2,7 +2,7 @@ package import Dossier
 import EventLoop
 package import HTTP
 import JSON
-package import Wiring
+package import WireKit
 
 /// The client API of Atlas App Services, `/api/client/v2.0`, for the SDKs written for it.
 ///

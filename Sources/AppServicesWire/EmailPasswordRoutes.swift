@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// Registers users, verifies addresses and resets passwords: `/auth/providers/local-userpass`.
 ///
@@ -137,7 +137,7 @@ import Wiring
 
   /// Returns whether a token has the form of a mailed token.
   private static func isMailed(_ token: String) -> Bool {
-    (token.hasPrefix("dct_") || token.hasPrefix("dpr_"))
+    (token.hasPrefix("ds_verify_") || token.hasPrefix("ds_reset_"))
       && token.utf8.count == 84
   }
 }

@@ -1,6 +1,6 @@
 import HTTP
-import Notation
-import Wiring
+import Encoding
+import WireKit
 
 /// The page that the `link` of an error leads to.
 ///

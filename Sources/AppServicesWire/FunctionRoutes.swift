@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/functions/call`: the operations of the MongoDB service on the app's one collection.
 @EventLoop enum FunctionRoutes {

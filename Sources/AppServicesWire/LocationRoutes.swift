@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// The location of an app's service: the origin that the client requested.
 enum LocationRoutes {

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// Signs a user in, or links a credential: `/auth/providers/{provider}/login`.
 @EventLoop enum LoginRoutes {
@@ -43,8 +43,8 @@ import Wiring
     _ call: Call
   ) async throws(Failure) -> Response {
     let context = call.context
-    context.bareDevice = BareDevice(named: device(in: call.json))
-    let grant: Sessions.Grant
+    context.bareDevice = UnauthenticatedDevice(named: device(in: call.json))
+    let grant: Sessions.TokenSet
     do throws(Failure) {
       grant =
         switch credential {
@@ -101,7 +101,7 @@ import Wiring
     // Refresh tokens of this wire are not rotated, so a token of another wire gets none.
     try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
     let context = call.context
-    try await Beginnings.note(anonymous: user, context)
+    try await UserOrigins.note(anonymous: user, context)
     do throws(Failure) {
       switch credential {
       case .none:
@@ -184,7 +184,7 @@ enum Provider: String, Sendable {
 
   /// Creates the provider of a login method in the app's settings.
   init(_ way: String) {
-    switch WayIn(rawValue: way) {
+    switch LoginMethod(rawValue: way) {
     case .anonymous: self = .anonymous
     case .jwt: self = .customToken
     case .apiKey: self = .apiKey

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 extension ServiceError {
   /// Creates the error of a rejected call.
@@ -20,7 +20,7 @@ extension ServiceError {
     case .repeated(.underWay): self.init(.conflict, "the same request is under way", .conflict)
     case .patch, .form, .multipart, .condition, .conditionUnmet, .repeated:
       self = .badRequest("the request cannot be read")
-    case .notLoopback: self.init(.forbidden, Self.operatorsPath, .forbidden)
+    case .internalOnly: self.init(.forbidden, Self.operatorsPath, .forbidden)
     case .failure(let failure): self.init(failure, of: call)
     }
   }
@@ -35,7 +35,7 @@ extension ServiceError {
   init(_ refusal: WebServerRefusal) {
     switch refusal {
     case .requestMalformed: self = .badRequest("the request is malformed")
-    case .notLoopback: self.init(.forbidden, Self.operatorsPath, .forbidden)
+    case .internalOnly: self.init(.forbidden, Self.operatorsPath, .forbidden)
     case .notFound: self.init(.notFound, "there is nothing at this path", .notFound)
     case .methodNotAllowed: self.init(.methodNotAllowed, "this path has other methods", .method)
     case .bodyTooLarge:
@@ -61,7 +61,7 @@ extension ServiceError {
     case .reauthenticationRequired: self.init(.forbidden, "log in again first", .auth)
     case .forbidden, .unknownClient, .originForbidden, .switchingForbidden:
       self.init(.forbidden, "not allowed", .auth)
-    case .wayInClosed(let way):
+    case .loginMethodDisabled(let way):
       self = .noProvider(call.captures["provider"] ?? Provider(way).rawValue)
     case .invalid(let faults): self = .badRequest(faults.first?.detail ?? "the input breaks a rule")
     case .notFound: self.init(.notFound, "not found", .notFound)
@@ -69,7 +69,7 @@ extension ServiceError {
     case .identityTaken: self = .refusedLink(.conflict, "the identity belongs to another user")
     case .identityExists:
       self = .refusedLink(.badRequest, "the user has an identity of this provider already")
-    case .wayBackOpen(let end):
+    case .emailRestorePending(let end):
       self = .refusedLink(
         .conflict,
         "the user's former address can be restored by mail until \(end.text)"
@@ -81,7 +81,7 @@ extension ServiceError {
     case .invalidMailToken:
       self.init(.badRequest, "userpass token is expired or invalid", .userpassToken)
     case .mailNotConfigured: self.init(.unavailable, "this deployment sends no mail", .unavailable)
-    case .versionMoved, .propertyMoved:
+    case .preconditionFailed, .versionConflict:
       self.init(.conflict, "another call has changed it meanwhile", .conflict)
     case .schemaMismatch(let faults):
       let reason = faults.first.map { ": \($0.place) \($0.detail)" } ?? ""

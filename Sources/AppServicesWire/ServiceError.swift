@@ -1,8 +1,8 @@
 import EventLoop
 import HTTP
 import JSON
-import Notation
-import Wiring
+import Encoding
+import WireKit
 
 /// An error in the form that the clients of App Services read.
 ///

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// The routes of the current session: `/auth/session`, `/auth/profile`, `/auth/delete`.
 @EventLoop enum SessionRoutes {
@@ -60,7 +60,7 @@ import Wiring
     let (user, context) = (try call.user, call.context)
     let profile = try await Profiles.read(of: user, context)
     let identities = try await Identities.list(of: user, context)
-    let began = try await Beginnings.wasAnonymous(user, context)
+    let began = try await UserOrigins.wasAnonymous(user, context)
     let shown = UserIdentity.all(identities, of: profile, wasAnonymous: began)
     let picture = profile.picture.map(pictureURL)
     let body: JSON = [

@@ -53,15 +53,15 @@ extension Configuration {
       tokens: AccessTokens(keys: keys, issuer: issuer),
       passwords: PasswordHasher(pool: pools.passwords, cost: hashingCost),
       apps: Apps(database: database, fallback: app, age: appAge, complain: report),
-      mailer: Mailer(isConfigured: sendsMail, report: report),
+      mailer: MailQueue(isConfigured: sendsMail, report: report),
       external: ExternalTokens(
         database: database,
         source: HTTPSource(pool: pools.issuers, settings: issuerSource),
         keys: keys
       ),
-      pictures: PictureStudio(
+      pictures: PictureService(
         decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
-        shelf: PictureShelf(folder: pictureFolder, pool: pools.files)
+        shelf: PictureStorage(folder: pictureFolder, pool: pools.files)
       ),
       calculator: pools.calculator
     )

@@ -1,7 +1,7 @@
 package import Dossier
 import FoundationEssentials
 package import Glibc
-import Notation
+import Encoding
 package import Outbound
 package import PasswordHashes
 
@@ -111,7 +111,7 @@ package struct Configuration: Sendable {
     let networks = text(.operationsNetworks).split { $0 == "," || $0.isWhitespace }
     operationsNetworks = networks.compactMap { IPNetwork($0) }
     if operationsNetworks.count < networks.count {
-      problems.append("operations_networks contains a value that is not a CIDR network")
+      problems.append("internal_networks contains a value that is not a CIDR network")
     }
     mail = MailRelaySettings(Self.destination(text, &problems))
     if serves, let fault = mail.fault { problems.append("mail: \(fault)") }

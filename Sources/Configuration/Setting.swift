@@ -17,7 +17,7 @@ package enum Setting: String, CaseIterable {
   case socketMode = "socket_mode"
   case socketGroup = "socket_group"
   case listen
-  case exclusiveConnections = "exclusive_connections"
+  case exclusiveConnections = "write_connections"
   case lockSeconds = "lock_seconds"
   case hashingThreads = "hashing_threads"
   case argon2Memory = "argon2_memory"
@@ -25,7 +25,7 @@ package enum Setting: String, CaseIterable {
   case connections
   case drainSeconds = "drain_seconds"
   case log
-  case operationsNetworks = "operations_networks"
+  case operationsNetworks = "internal_networks"
   case mail
   case mailUser = "mail_user"
   case mailPassword = "mail_password"

@@ -1,5 +1,5 @@
 package import JSON
-import Notation
+import Encoding
 package import Operators
 package import Postgres
 
@@ -37,13 +37,13 @@ package enum Failure: Error {
   /// The user already has an identity of that kind, or an API key with that name.
   case identityExists
   /// The previous email address of the user can still be restored, until then.
-  case wayBackOpen(until: Timestamp)
+  case emailRestorePending(until: Timestamp)
   /// The user would have no remaining login method.
   case lastIdentity
   /// The user has reached its limit of API keys.
   case tooManyAPIKeys(limit: Int)
   /// The app does not allow this login method.
-  case wayInClosed(String)
+  case loginMethodDisabled(String)
   /// The user does not exist or the password is wrong; the response does not reveal which.
   case wrongCredentials
   /// The refresh token is malformed, used up, expired, or of an ended session.
@@ -87,9 +87,9 @@ package enum Failure: Error {
   /// The user, API client or network has reached its limit of concurrent requests.
   case tooManyAtOnce(retryAfter: Duration)
   /// The stored version does not satisfy the client's condition.
-  case versionMoved(current: Int)
+  case preconditionFailed(current: Int)
   /// The property is absent, or its version is not one that the client named.
-  case propertyMoved(key: String, Property?, expected: [Int])
+  case versionConflict(key: String, Property?, expected: [Int])
   /// The user would exceed the limit of properties.
   case tooManyProperties(limit: Int)
   /// A `test` operation of a JSON Patch failed.

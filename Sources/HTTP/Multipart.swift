@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// The parts of a `multipart/form-data` body.
 ///

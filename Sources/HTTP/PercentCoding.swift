@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// Percent-encoding of a path segment or a query value.
 ///

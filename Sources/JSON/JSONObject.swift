@@ -121,7 +121,7 @@ private struct JSONMembers: Sendable {
   }
 
   private var members: [Member] = []
-  private var index: [ExactString: Int] = [:]
+  private var index: [ByteString: Int] = [:]
   private(set) var count = 0
   /// Up to this count, a linear search is faster than building a table.
   ///
@@ -144,7 +144,7 @@ private struct JSONMembers: Sendable {
     case (let position?, let value?): members[position].value = value
     case (let position?, nil):
       members[position].value = nil
-      index[ExactString(key)] = nil
+      index[ByteString(key)] = nil
       count -= 1
     case (nil, let value?): append(key, value)
     case (nil, nil): break
@@ -170,17 +170,17 @@ private struct JSONMembers: Sendable {
     if index.isEmpty {
       return members.firstIndex { $0.value != nil && $0.key.hasSameBytes(as: key) }
     }
-    return index[ExactString(key)]
+    return index[ByteString(key)]
   }
 
   private mutating func append(_ key: String, _ value: JSON) {
     members.append(Member(key: key, value: value))
     count += 1
     if !index.isEmpty {
-      index[ExactString(key)] = members.count - 1
+      index[ByteString(key)] = members.count - 1
     } else if members.count > Self.linearLimit {
       for (position, member) in members.enumerated() where member.value != nil {
-        index[ExactString(member.key)] = position
+        index[ByteString(member.key)] = position
       }
     }
   }

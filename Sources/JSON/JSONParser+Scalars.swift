@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// Parsing of numbers and strings.
 extension JSONParser {

@@ -64,7 +64,7 @@ struct Member {
   private func strings(_ value: JSON, at pointer: String) throws(SchemaError) -> [String] {
     let strings = value.array?.compactMap(\.string)
     guard let strings, strings.count == value.array?.count,
-      Set(strings.map { ExactString($0) }).count == strings.count
+      Set(strings.map { ByteString($0) }).count == strings.count
     else { throw SchemaError(pointer, "type", "This is a list of strings, none of them twice.") }
     return strings
   }

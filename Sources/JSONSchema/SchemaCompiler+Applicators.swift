@@ -66,9 +66,9 @@ extension SchemaCompiler {
     let keywords = [Keyword.properties, .patternProperties, .additionalProperties]
     let present = keywords.filter { member.siblings[$0.rawValue] != nil }
     guard present.first == member.keyword else { return nil }
-    var named: [ExactString: Int] = [:]
+    var named: [ByteString: Int] = [:]
     if let properties = member.sibling(.properties) {
-      for (name, schema) in try parts(properties) { named[ExactString(name)] = schema }
+      for (name, schema) in try parts(properties) { named[ByteString(name)] = schema }
     }
     var matching: [(pattern: Pattern, schema: Int)] = []
     if let properties = member.sibling(.patternProperties) {

@@ -3,7 +3,7 @@ import JSON
 extension SchemaCompiler {
   /// Finds the targets of references; refuses missing targets and cycles.
   mutating func resolveReferences() throws(SchemaError) {
-    var dynamic: [ExactString: [Int: Int]] = [:]
+    var dynamic: [ByteString: [Int: Int]] = [:]
     for reference in references {
       let rule = try rule(of: reference, &dynamic)
       guard case .tests(var tests) = subschemas[reference.owner].content,
@@ -22,7 +22,7 @@ extension SchemaCompiler {
   /// `dynamic` caches the result for each name.
   private func rule(
     of reference: Reference,
-    _ dynamic: inout [ExactString: [Int: Int]]
+    _ dynamic: inout [ByteString: [Int: Int]]
   ) throws(SchemaError) -> Rule {
     let owner = subschemas[reference.owner]
     switch resources.target(of: reference.text, in: owner.resource) {
@@ -32,7 +32,7 @@ extension SchemaCompiler {
       dynamic[name] = others
       return .dynamicReference(schema, others: others)
     case .place(let pointer):
-      if let schema = places[ExactString(pointer)] { return .reference(schema) }
+      if let schema = places[ByteString(pointer)] { return .reference(schema) }
     case nil: break
     }
     throw SchemaError(

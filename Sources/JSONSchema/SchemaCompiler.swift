@@ -6,7 +6,7 @@ struct SchemaCompiler {
   private let plain: (JSON) -> JSON
   var subschemas: [Subschema] = []
   /// The subschemas by their pointers.
-  private(set) var places: [ExactString: Int] = [:]
+  private(set) var places: [ByteString: Int] = [:]
   var resources = SchemaResources()
   /// The resource that contains the current schema.
   private var resource = 0
@@ -51,7 +51,7 @@ struct SchemaCompiler {
       resource = try resources.open(id, at: pointer, schema: index, within: outer)
     }
     subschemas.append(Subschema(pointer: pointer, resource: resource))
-    places[ExactString(pointer)] = index
+    places[ByteString(pointer)] = index
     switch json {
     case .bool(true): break
     case .bool(false): subschemas[index].content = .never(keyword)

@@ -6,15 +6,15 @@ import JSON
 /// - Source: draft-bhutton-json-schema-01, section 8.2.
 struct SchemaResources {
   private var all: [Resource] = []
-  private var byAddress: [ExactString: Int] = [:]
+  private var byAddress: [ByteString: Int] = [:]
 
   private struct Resource {
     let address: URL
     /// The root schema of the resource.
     let schema: Int
     let pointer: String
-    var anchors: [ExactString: Int] = [:]
-    var dynamicAnchors: Set<ExactString> = []
+    var anchors: [ByteString: Int] = [:]
+    var dynamicAnchors: Set<ByteString> = []
   }
 
   /// The longest address, since each relative address is resolved against one.
@@ -44,7 +44,7 @@ struct SchemaResources {
       )
     }
     let index = all.count
-    guard byAddress.updateValue(index, forKey: ExactString(resolved.absoluteString)) == nil else {
+    guard byAddress.updateValue(index, forKey: ByteString(resolved.absoluteString)) == nil else {
       throw SchemaError(place, "id", "The $id \(resolved.absoluteString) is there twice.")
     }
     all.append(Resource(address: resolved, schema: schema, pointer: pointer))
@@ -59,7 +59,7 @@ struct SchemaResources {
     guard Self.isAnchor(name) else {
       throw member.error("anchor", "An anchor is a name such as address, in ASCII.")
     }
-    let key = ExactString(name)
+    let key = ByteString(name)
     guard all[resource].anchors.updateValue(schema, forKey: key) == nil else {
       throw member.error("anchor", "The anchor \(name) is there twice.")
     }
@@ -71,7 +71,7 @@ struct SchemaResources {
   /// The target of a reference: a location by its pointer, or a schema by its anchor.
   enum Target {
     case place(String)
-    case schema(Int, dynamicName: ExactString?)
+    case schema(Int, dynamicName: ByteString?)
   }
 
   /// Returns the target of a reference from within a resource; nil if it does not exist.
@@ -80,7 +80,7 @@ struct SchemaResources {
     var resource = resource
     if !address.isEmpty {
       guard let resolved = resolve(address, against: resource),
-        let found = byAddress[ExactString(resolved.absoluteString)]
+        let found = byAddress[ByteString(resolved.absoluteString)]
       else { return nil }
       resource = found
     }
@@ -89,7 +89,7 @@ struct SchemaResources {
     guard let text = URL(string: "#\(fragment)")?.fragment(percentEncoded: false) else {
       return nil
     }
-    let name = ExactString(text)
+    let name = ByteString(text)
     if let schema = part.anchors[name] {
       return .schema(schema, dynamicName: part.dynamicAnchors.contains(name) ? name : nil)
     }
@@ -97,7 +97,7 @@ struct SchemaResources {
   }
 
   /// Returns the schemas with a dynamic anchor, by their resources.
-  func schemas(named name: ExactString) -> [Int: Int] {
+  func schemas(named name: ByteString) -> [Int: Int] {
     var found: [Int: Int] = [:]
     for (index, resource) in all.enumerated() where resource.dynamicAnchors.contains(name) {
       found[index] = resource.anchors[name]

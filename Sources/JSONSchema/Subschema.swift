@@ -60,7 +60,7 @@ enum Rule: Sendable {
   case elements(first: [Int], others: Int?)
   case contains(Int, least: Int, most: Int)
   case unique
-  case members(named: [ExactString: Int], matching: [(pattern: Pattern, schema: Int)], others: Int?)
+  case members(named: [ByteString: Int], matching: [(pattern: Pattern, schema: Int)], others: Int?)
   case names(Int)
   case required([String])
   case dependentRequired([(name: String, needed: [String])])

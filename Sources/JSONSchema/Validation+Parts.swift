@@ -119,7 +119,7 @@ extension Validation {
 
   mutating func membersFit(
     _ object: JSONObject?,
-    _ named: [ExactString: Int],
+    _ named: [ByteString: Int],
     _ matching: [(pattern: Pattern, schema: Int)],
     _ others: Int?,
     _ index: Int
@@ -127,7 +127,7 @@ extension Validation {
     try each(object) { (offset, key, member, validation) throws(Stop) in
       try validation.spend(1 + key.utf8.count / 32, index)
       var parts: [Int] = []
-      if let part = named[ExactString(key)] { parts.append(part) }
+      if let part = named[ByteString(key)] { parts.append(part) }
       for (pattern, part) in matching where try validation.matches(pattern, key, index) {
         parts.append(part)
       }

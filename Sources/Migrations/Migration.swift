@@ -1,5 +1,5 @@
 import Crypto
-import Notation
+import Encoding
 
 /// A file of the migrations' folder, such as `0001_tenancy.sql`.
 ///

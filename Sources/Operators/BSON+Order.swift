@@ -143,7 +143,7 @@ extension BSON {
       guard nearest == .same, first.kind == .finite, second.isInfinite else { return nearest }
       return second < 0 ? .descending : .ascending
     }
-    let order = Magnitude.compare(first, second.magnitude)
+    let order = ComparableNumber.compare(first, second.magnitude)
     return first.isNegative ? order.reversed : order
   }
 }

@@ -1,5 +1,5 @@
 package import JSON
-import Notation
+import Encoding
 
 /// The conversion to plain JSON, for readers that do not know Extended JSON.
 extension BSON {

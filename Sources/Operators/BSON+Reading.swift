@@ -1,5 +1,5 @@
 package import JSON
-import Notation
+import Encoding
 
 extension BSON {
   /// Reads MongoDB Extended JSON, relaxed or canonical.

@@ -1,5 +1,5 @@
 package import JSON
-import Notation
+import Encoding
 
 /// The forms of Extended JSON that can be written.
 package enum ExtendedJSONForm: Sendable {

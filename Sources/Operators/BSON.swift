@@ -3,7 +3,7 @@ internal import JSON
 /// A value of any BSON type.
 ///
 /// `==` is true if two values would be stored alike. It distinguishes types (`1` is not `1.0`), the
-/// order of fields, and the digits of a decimal. `compare` and `ByValue` implement MongoDB's own
+/// order of fields, and the digits of a decimal. `compare` and `EqualityKey` implement MongoDB's own
 /// equality.
 ///
 /// The values are Swift values, without libbson, for these reasons:

@@ -26,7 +26,7 @@ struct FieldName: Hashable, Comparable, Sendable {
     first.text.hasSameBytes(as: second.text)
   }
 
-  func hash(into hasher: inout Hasher) { ExactString(text).hash(into: &hasher) }
+  func hash(into hasher: inout Hasher) { ByteString(text).hash(into: &hasher) }
 
   static func < (first: FieldName, second: FieldName) -> Bool {
     switch (first.index, second.index) {

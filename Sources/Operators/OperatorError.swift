@@ -1,5 +1,5 @@
 import JSON
-import Notation
+import Encoding
 
 /// The reason why an update or a query was rejected or failed.
 package struct OperatorError: Error, Equatable {

@@ -119,7 +119,7 @@ struct Operand: Sendable {
 
 /// The operand of `$in`.
 struct ValueList: Sendable {
-  private var values: Set<ByValue> = []
+  private var values: Set<EqualityKey> = []
   private(set) var patterns: [Pattern] = []
   /// The ranks of the values.
   ///
@@ -127,7 +127,7 @@ struct ValueList: Sendable {
   private var ranks: Set<Int> = []
 
   mutating func insert(_ value: BSON) {
-    values.insert(ByValue(value))
+    values.insert(EqualityKey(value))
     ranks.insert(value.kind.rank)
   }
 
@@ -141,7 +141,7 @@ struct ValueList: Sendable {
   func contains(_ value: BSON, _ budget: inout Budget) throws(OperatorError) -> Bool {
     guard ranks.contains(value.kind.rank) else { return false }
     try budget.spend(value.weight)
-    return values.contains(ByValue(value))
+    return values.contains(EqualityKey(value))
   }
 }
 

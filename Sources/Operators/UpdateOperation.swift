@@ -29,7 +29,7 @@ enum UpdateOperation: Sendable {
   }
 
   enum Pull: Sendable {
-    case anyOf(Set<ByValue>)
+    case anyOf(Set<EqualityKey>)
     /// A condition on each element.
     ///
     /// The query sees the element as a document's field with an empty name.
@@ -170,7 +170,7 @@ struct OperandParser {
         return .elements(Query(try parser.operators(element, document)))
       }
       return .documents(Query(try parser.query(document)))
-    default: return .anyOf([ByValue(operand.ordered(order))])
+    default: return .anyOf([EqualityKey(operand.ordered(order))])
     }
   }
 

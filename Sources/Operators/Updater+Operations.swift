@@ -116,10 +116,10 @@ extension Updater {
     let old = try array(leaf, slot)
     try spend(BSON.array(elements).weight + (old.map { BSON.array($0).weight } ?? 0))
     var missing = Set(values: elements)
-    for element in old ?? [] { missing.remove(ByValue(element)) }
+    for element in old ?? [] { missing.remove(EqualityKey(element)) }
     guard !missing.isEmpty || old == nil else { return false }
     var new = Self.list(old, more: missing.count)
-    for element in elements where missing.remove(ByValue(element)) != nil {
+    for element in elements where missing.remove(EqualityKey(element)) != nil {
       try grow(by: element)
       new.append(element)
     }
@@ -157,7 +157,7 @@ extension Updater {
       try spend(element.weight)
       let isPulled =
         switch condition {
-        case .anyOf(let values): values.contains(ByValue(element))
+        case .anyOf(let values): values.contains(EqualityKey(element))
         case .elements(let query):
           try holds(query, of: .document(BSONDocument("", element)))
         case .documents(let query):

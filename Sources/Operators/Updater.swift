@@ -6,7 +6,7 @@ struct Updater {
   let isInsertion: Bool
   private(set) var budget: Budget
   /// The values that renames move, by the target's path as the client wrote it.
-  private var moved: [ExactString: BSON] = [:]
+  private var moved: [ByteString: BSON] = [:]
   /// The current place in the document.
   private var place: [String] = []
 
@@ -26,7 +26,7 @@ struct Updater {
   ) throws(OperatorError) -> (BSONDocument, isModified: Bool) {
     for rename in renames {
       if let value = try value(to: rename, in: document) {
-        moved[ExactString(rename.leaf.path)] = value
+        moved[ByteString(rename.leaf.path)] = value
       }
     }
     var slot: BSON? = .document(document)
@@ -212,7 +212,7 @@ struct Updater {
       return switch leaf.operation {
       case .unset: false
       case .setOnInsert: isInsertion
-      case .rename: moved[ExactString(leaf.path)] != nil
+      case .rename: moved[ByteString(leaf.path)] != nil
       default: true
       }
     }
@@ -237,7 +237,7 @@ struct Updater {
     return OperatorError(code, detail, pointer: leaf?.pointer ?? "", path: path)
   }
 
-  func moved(to leaf: UpdateLeaf) -> BSON? { moved[ExactString(leaf.path)] }
+  func moved(to leaf: UpdateLeaf) -> BSON? { moved[ByteString(leaf.path)] }
 
   mutating func spend(_ steps: Int) throws(OperatorError) { try budget.spend(steps) }
 

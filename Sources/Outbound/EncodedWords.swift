@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// Encoding of text in mail headers.
 ///

@@ -42,7 +42,7 @@ package import EventLoop
 /// The settings of an `HTTPSource`.
 package struct HTTPSourceSettings: Sendable {
   /// 2 s to connect, 5 s in total: a login waits for a JWKS that is not cached.
-  package var reach = Reach(connectTimeout: .seconds(2), timeout: .seconds(5))
+  package var reach = TransferTimeouts(connectTimeout: .seconds(2), timeout: .seconds(5))
   /// The largest body in bytes: 256 KiB hold a JWKS of 50 RSA keys with certificates.
   package var limit = 256 * 1_024
   /// Whether to allow `http://`, for tests on one machine.

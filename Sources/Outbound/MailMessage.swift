@@ -1,5 +1,5 @@
 internal import Glibc
-import Notation
+import Encoding
 
 /// One message to one recipient, complete and valid.
 ///

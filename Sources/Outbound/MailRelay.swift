@@ -55,7 +55,7 @@ package struct MailRelaySettings: Sendable {
 
   package var destination: Destination
   /// 5 s to connect, 30 s in total: relays that look up the client's name respond slowly.
-  package var reach = Reach(connectTimeout: .seconds(5), timeout: .seconds(30))
+  package var reach = TransferTimeouts(connectTimeout: .seconds(5), timeout: .seconds(30))
 
   package init(_ destination: Destination = .none) { self.destination = destination }
 

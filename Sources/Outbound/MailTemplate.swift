@@ -1,4 +1,4 @@
-internal import Notation
+internal import Encoding
 
 /// The text of a message with placeholders: `Hello {{name}}`.
 ///

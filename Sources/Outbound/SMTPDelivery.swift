@@ -4,10 +4,10 @@ internal import Glibc
 /// The blocking part of SMTP delivery.
 struct SMTPDelivery: Sendable {
   private let relay: SMTPRelay
-  private let reach: Reach
+  private let reach: TransferTimeouts
   private let url: String
 
-  init(_ relay: SMTPRelay, _ reach: Reach) throws(MailError) {
+  init(_ relay: SMTPRelay, _ reach: TransferTimeouts) throws(MailError) {
     self.relay = relay
     self.reach = reach
     let name = relay.clientName
@@ -115,7 +115,7 @@ struct SMTPDelivery: Sendable {
     let message: [UInt8]
     var sent = 0
     /// The last reply of 400 or more, unless a success followed.
-    private(set) var refusal: Reply?
+    private(set) var refusal: TestResponse?
     private var replies = 0
 
     init(_ message: [UInt8]) { self.message = message }
@@ -130,7 +130,7 @@ struct SMTPDelivery: Sendable {
       } else if let earlier = refusal, earlier.code == code, !earlier.isWhole {
         refusal?.text = MailError.printable("\(earlier.text) \(text)")
       } else {
-        refusal = Reply(code: code, text: text, isFirst: replies == 0, isWhole: false)
+        refusal = TestResponse(code: code, text: text, isFirst: replies == 0, isWhole: false)
       }
       if line.dropFirst(3).first != "-" {
         replies += 1
@@ -140,7 +140,7 @@ struct SMTPDelivery: Sendable {
   }
 
   /// A reply of the relay.
-  private struct Reply {
+  private struct TestResponse {
     let code: Int
     var text: String
     /// Whether the reply replaced the greeting.

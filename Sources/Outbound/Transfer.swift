@@ -24,7 +24,7 @@ internal import Glibc
   ///   - url: the URL, without NUL.
   ///   - protocols: libcurl's protocol names, separated by commas.
   ///   - reach: the time-outs and the trusted authorities.
-  init(url: String, protocols: String, reach: Reach) {
+  init(url: String, protocols: String, reach: TransferTimeouts) {
     precondition(Self.isReady, "libcurl cannot be initialised")
     guard let easy = unsafe curl_easy_init() else { preconditionFailure("no memory for libcurl") }
     unsafe self.easy = unsafe easy

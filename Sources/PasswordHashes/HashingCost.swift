@@ -1,6 +1,6 @@
 internal import CSodium
 import EventLoop
-import Notation
+import Encoding
 
 /// The cost of a password hash: parameters of Argon2id with one lane.
 package struct HashingCost: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// Parameters of the form `name=number`, separated by commas.
 struct Parameters {

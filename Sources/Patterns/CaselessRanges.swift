@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// The ranges in a pattern that ignores case.
 ///

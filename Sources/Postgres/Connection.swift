@@ -44,7 +44,7 @@ package import EventLoop
 
   // MARK: Sending
 
-  func send(_ call: StatementCall) {
+  func send(_ call: PendingQuery) {
     if let observer { call.observe(observer) }
     guard failure == nil else { return call.fail(failure ?? closed) }
     guard unsafe PQenterPipelineMode(pointer) == 1 else {
@@ -74,7 +74,7 @@ package import EventLoop
   /// Fails a call that could not be sent, and also the connection if libpq has closed it.
   ///
   /// Another connection may soon reuse its descriptor.
-  private func fail(_ call: StatementCall, _ error: DatabaseError) {
+  private func fail(_ call: PendingQuery, _ error: DatabaseError) {
     call.fail(error)
     if unsafe PQstatus(pointer) == CONNECTION_BAD || PQsocket(pointer) < 0 { fail(error) }
   }
@@ -280,9 +280,9 @@ struct ConnectionWatch {
 ///
 /// Each is sent again a few times.
 @EventLoop private struct ResentCalls {
-  private(set) var calls: [StatementCall] = []
+  private(set) var calls: [PendingQuery] = []
 
-  mutating func append(_ call: StatementCall) {
+  mutating func append(_ call: PendingQuery) {
     call.attempts += 1
     if call.attempts < 3 {
       calls.append(call)

@@ -61,7 +61,7 @@ package import EventLoop
     express.onOpen = { _ in guardian.serverIsThere() }
     guardian.probe = { [weak express] in
       guard let connection = express?.connection, connection.load == 0 else { return }
-      connection.send(StatementCall(Self.sign))
+      connection.send(PendingQuery(Self.sign))
     }
   }
 
@@ -139,11 +139,11 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await answer(to: StatementCall(statement, repeat each values)).decode(Row.self)
+    try await answer(to: PendingQuery(statement, repeat each values)).decode(Row.self)
   }
 
   /// Runs one read on the shared connection, as `read` does.
-  package func answer(to call: StatementCall) async throws(DatabaseError) -> ResultSet {
+  package func answer(to call: PendingQuery) async throws(DatabaseError) -> ResultSet {
     let connection =
       if let connected = express.connection { connected } else { try await expressConnection() }
     guard connection.load < settings.expressDepth else {
@@ -158,7 +158,7 @@ package import EventLoop
   /// Runs several reads on the shared connection, and sends them together.
   ///
   /// - Returns: the result of each, in the order of the calls.
-  package func answers(to calls: [StatementCall]) async throws(DatabaseError) -> [ResultSet] {
+  package func answers(to calls: [PendingQuery]) async throws(DatabaseError) -> [ResultSet] {
     guard let first = calls.first else { return [] }
     let connection =
       if let connected = express.connection { connected } else { try await expressConnection() }
@@ -171,7 +171,7 @@ package import EventLoop
     return results
   }
 
-  private func settled(_ call: StatementCall) async throws(DatabaseError) -> ResultSet {
+  private func settled(_ call: PendingQuery) async throws(DatabaseError) -> ResultSet {
     do throws(DatabaseError) {
       return try await call.settled()
     } catch {
@@ -180,7 +180,7 @@ package import EventLoop
     }
   }
 
-  private func answerAgain(to call: StatementCall) async throws(DatabaseError) -> ResultSet {
+  private func answerAgain(to call: PendingQuery) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
       guard let connection = express.connection else { throw .away(express.failure) }
       return try await call.run(on: connection)
@@ -206,12 +206,12 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await answer(toWrite: StatementCall(statement, repeat each values)).decode(Row.self)
+    try await answer(toWrite: PendingQuery(statement, repeat each values)).decode(Row.self)
   }
 
   /// Runs one statement that writes, as `write` does.
   package func answer(
-    toWrite call: StatementCall,
+    toWrite call: PendingQuery,
     for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
@@ -221,7 +221,7 @@ package import EventLoop
 
   /// Runs a read that may take long.
   package func answer(
-    toSearch call: StatementCall,
+    toSearch call: PendingQuery,
     for owner: (any JobOwner)?
   ) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
@@ -231,7 +231,7 @@ package import EventLoop
 
   /// Runs a read with a large result.
   package func answer(
-    toFetch call: StatementCall,
+    toFetch call: PendingQuery,
     for owner: (any JobOwner)?
   ) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
@@ -244,7 +244,7 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await answer(toSearch: StatementCall(statement, repeat each values), for: nil)
+    try await answer(toSearch: PendingQuery(statement, repeat each values), for: nil)
       .decode(Row.self)
   }
 

@@ -2,8 +2,8 @@ import EventLoop
 
 /// The next reply that the server owes.
 @EventLoop enum Expectation {
-  case prepared(StatementCall)
-  case result(StatementCall)
+  case prepared(PendingQuery)
+  case result(PendingQuery)
   case sync
   case plain(PlainCall)
 

@@ -84,7 +84,7 @@ import EventLoop
 
   /// Runs one statement with a connection that no other caller uses meanwhile.
   func answer(
-    to call: StatementCall,
+    to call: PendingQuery,
     for owner: (any JobOwner)?
   ) async throws(DatabaseError) -> ResultSet {
     let loan =

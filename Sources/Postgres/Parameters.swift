@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// A parameter value of a statement: text or null.
 package protocol Bindable {

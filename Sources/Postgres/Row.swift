@@ -1,6 +1,6 @@
 import CPostgres
 package import EventLoop
-import Notation
+import Encoding
 
 /// A type that can be decoded from a row.
 package protocol RowDecodable: Sendable {

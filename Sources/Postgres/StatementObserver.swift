@@ -23,7 +23,7 @@ struct StatementObservation {
   let start = EventLoop.now()
   let receive: StatementReceiver
 
-  @EventLoop func end(_ call: StatementCall, rows: Int, _ failure: SQLState?) {
+  @EventLoop func end(_ call: PendingQuery, rows: Int, _ failure: SQLState?) {
     receive(
       StatementReport(
         name: call.composed == nil ? call.name : "composed",

@@ -3,7 +3,7 @@ package import EventLoop
 /// A transaction in progress, on a connection of its own.
 @EventLoop package final class Transaction {
   private let connection: Connection
-  private var commitment: StatementCall?
+  private var commitment: PendingQuery?
 
   private static let begin = Statement<NoRow>("transaction.begin", "begin")
   private static let commit = Statement<NoRow>("transaction.commit", "commit")
@@ -16,7 +16,7 @@ package import EventLoop
     _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     // It is sent together with the first statement; its reply need not be awaited.
-    connection.send(StatementCall(begin.name, begin.sql, Parameters()))
+    connection.send(PendingQuery(begin.name, begin.sql, Parameters()))
     let transaction = Transaction(on: connection)
     do throws(DatabaseError) {
       let outcome = try await body(transaction)
@@ -38,7 +38,7 @@ package import EventLoop
   /// transaction must fail itself: its rows arrive too late.
   package func sendCommit() {
     guard commitment == nil else { return }
-    let call = StatementCall(Self.commit)
+    let call = PendingQuery(Self.commit)
     call.isAlone = false
     connection.send(call)
     commitment = call
@@ -52,7 +52,7 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) -> SentStatement<Row> {
-    let call = StatementCall(statement, repeat each values)
+    let call = PendingQuery(statement, repeat each values)
     call.isAlone = false
     connection.send(call)
     return SentStatement(call: call)
@@ -68,14 +68,14 @@ package import EventLoop
 
   /// Runs a call that the caller has built.
   @discardableResult
-  package func run(_ call: StatementCall) async throws(DatabaseError) -> ResultSet {
+  package func run(_ call: PendingQuery) async throws(DatabaseError) -> ResultSet {
     try await call.run(on: connection)
   }
 }
 
 /// A statement that a transaction has sent.
 @EventLoop package struct SentStatement<Row: RowDecodable> {
-  fileprivate let call: StatementCall
+  fileprivate let call: PendingQuery
 
   /// Waits for the rows and returns them.
   package func rows() async throws(DatabaseError) -> [Row] {
@@ -89,6 +89,6 @@ extension Connection {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> ResultSet {
-    try await StatementCall(statement, repeat each values).run(on: self)
+    try await PendingQuery(statement, repeat each values).run(on: self)
   }
 }

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/audit`, for the operator: the events of all apps.
 @EventLoop enum AuditResource {

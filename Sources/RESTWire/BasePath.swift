@@ -1,5 +1,5 @@
 import Dossier
-import Wiring
+import WireKit
 
 /// A path of user data: `/v1/me` for the user, `/v1/users/{user}` for API clients.
 struct BasePath {

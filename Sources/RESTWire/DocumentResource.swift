@@ -2,11 +2,11 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// The routes of one class of documents.
 struct DocumentResource: Sendable {
-  private let document: DocumentClass
+  private let document: DocumentKind
 
   static var operations: [Operation] {
     let metadata = DocumentResource(.metadata)
@@ -29,7 +29,7 @@ struct DocumentResource: Sendable {
     }
   }
 
-  init(_ document: DocumentClass) { self.document = document }
+  init(_ document: DocumentKind) { self.document = document }
 
   private func operations(_ base: BasePath) -> [Operation] {
     let pattern = "\(base.prefix)/\(path)"

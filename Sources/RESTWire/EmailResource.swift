@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/login/code`, `/v1/email` and `/v1/me/email`.
 @EventLoop enum EmailResource {
@@ -12,7 +12,7 @@ import Wiring
       1_024,
       reads: email,
       gives: .accepted(.flow, "The server mails a code."),
-      refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
+      refuses: [.loginMethodDisabled, .tooManyAttempts, .mailNotConfigured],
       "Mail a code to sign in or to sign up"
     ) {
       (call, email) async throws(Failure) in
@@ -25,7 +25,7 @@ import Wiring
       reads: code,
       gives: .ok(.grant),
       refuses: [
-        .wayInClosed, .signUpClosed, .codeInvalid, .wrongCredentials, .emailTaken,
+        .loginMethodDisabled, .signUpClosed, .codeInvalid, .wrongCredentials, .emailTaken,
         .additionalFactorRequired, .deviceFull,
       ],
       "Sign in or complete a registration with a mailed code"
@@ -51,7 +51,7 @@ import Wiring
       gives: .ok(.grant, "The address is verified, and the user is signed in."),
       Answer(status: .noContent, says: "The address is verified.", shape: nil),
       refuses: [
-        .mailTokenInvalid, .signInToVerify, .wayInClosed, .wrongCredentials,
+        .mailTokenInvalid, .signInToVerify, .loginMethodDisabled, .wrongCredentials,
         .additionalFactorRequired, .tooManyAttempts, .deviceFull, .tokenInvalid, .tokenExpired,
         .sessionEnded, .insufficientScope,
       ],
@@ -68,7 +68,7 @@ import Wiring
       1_024,
       reads: email,
       gives: .accepted(nil, "The server sends a mail if a user has the address."),
-      refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
+      refuses: [.loginMethodDisabled, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that verifies an email address"
     ) {
       (call, email) async throws(Failure) in
@@ -112,7 +112,8 @@ import Wiring
       ]),
       gives: .ok(.grant),
       refuses: [
-        .wayInClosed, .mailTokenInvalid, .emailTaken, .additionalFactorRequired, .deviceFull,
+        .loginMethodDisabled, .mailTokenInvalid, .emailTaken, .additionalFactorRequired,
+        .deviceFull,
       ],
       "Restore the user's previous address with a new password, and sign in"
     ) {

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/me/identities` and `/v1/me/api-keys`.
 @EventLoop enum IdentityResource {
@@ -19,7 +19,8 @@ import Wiring
           .created(.linked.shown(as: Example.newAPIKey), "The API key."),
         ],
         refuses: [
-          .wayInClosed, .emailTaken, .identityTaken, .identityExists, .wayBackOpen, .apiKeyLimit,
+          .loginMethodDisabled, .emailTaken, .identityTaken, .identityExists, .emailRestorePending,
+          .apiKeyLimit,
           .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts,
         ],
         summary: "Link an identity: a password, an issuer's token or a new API key",
@@ -41,7 +42,7 @@ import Wiring
         body: .json(limit: 1_024),
         reads: Fields("KeyName", "The name of an API key.", .text("name", .nameOfKey)),
         gives: [.created(.newAPIKey, "The API key.")],
-        refuses: [.wayInClosed, .apiKeyLimit],
+        refuses: [.loginMethodDisabled, .apiKeyLimit],
         summary: "Create an API key, which is returned only once"
       ) { (call, name) async throws(Failure) in
         try await makeKey(name, call)
@@ -149,7 +150,8 @@ import Wiring
     }
   }
 
-  private static func linked(_ grant: Sessions.Grant?, _ call: Call) throws(Failure) -> Response {
+  private static func linked(_ grant: Sessions.TokenSet?, _ call: Call) throws(Failure) -> Response
+  {
     guard let grant else { throw .unforeseen("a link has made no session") }
     return try LoginResource.response(.ok, grant, call)
   }

@@ -2,8 +2,8 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Notation
-import Wiring
+import Encoding
+import WireKit
 
 /// `/v1/issuers`, for the operator.
 @EventLoop enum IssuerResource {

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/keys`, for the operator, and the public keys of an app.
 @EventLoop enum KeyResource {

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/login`, `/v1/register`, `/v1/token/refresh` and `/v1/logout`.
 @EventLoop enum LoginResource {
@@ -12,7 +12,7 @@ import Wiring
       1_024,
       reads: Fields("Nothing", "An object without members."),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .signUpClosed, .tooManyAttempts, .deviceFull],
+      refuses: [.loginMethodDisabled, .signUpClosed, .tooManyAttempts, .deviceFull],
       "Create a user without credentials, and sign it in"
     ) {
       (call) async throws(Failure) in
@@ -25,7 +25,8 @@ import Wiring
       gives: .created(.registration.shown(as: Example.tokens), "The user is signed in."),
       .accepted(.registration, "A mailed code completes the registration."),
       refuses: [
-        .wayInClosed, .signUpClosed, .emailTaken, .additionalFactorRequired, .tooManyAttempts,
+        .loginMethodDisabled, .signUpClosed, .emailTaken, .additionalFactorRequired,
+        .tooManyAttempts,
         .mailNotConfigured, .deviceFull,
       ],
       "Register an email address and a password"
@@ -43,7 +44,7 @@ import Wiring
       reads: credentials,
       gives: .ok(.grant),
       refuses: [
-        .wayInClosed, .wrongCredentials, .additionalFactorRequired, .emailUnverified,
+        .loginMethodDisabled, .wrongCredentials, .additionalFactorRequired, .emailUnverified,
         .tooManyAttempts, .deviceFull,
       ],
       "Sign in with email address and password"
@@ -58,7 +59,7 @@ import Wiring
       reads: Fields("IssuerToken", "A token of one of the app's issuers.", .tokenOfIssuer),
       gives: .ok(.grant),
       refuses: [
-        .wayInClosed, .signUpClosed, .wrongCredentials, .additionalFactorRequired,
+        .loginMethodDisabled, .signUpClosed, .wrongCredentials, .additionalFactorRequired,
         .externalTokenInvalid, .issuerUnavailable, .deviceFull,
       ],
       "Sign in with a token of one of the app's issuers"
@@ -71,7 +72,7 @@ import Wiring
       1_024,
       reads: Fields("Key", "An API key.", .text("key", .keyOfUser)),
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .wrongCredentials, .deviceFull],
+      refuses: [.loginMethodDisabled, .wrongCredentials, .deviceFull],
       "Sign in with an API key"
     ) {
       (call, key) async throws(Failure) in
@@ -101,7 +102,8 @@ import Wiring
       ),
       gives: [.ok(.grant)],
       refuses: [
-        .wayInClosed, .wrongCredentials, .codeInvalid, .externalTokenInvalid, .issuerUnavailable,
+        .loginMethodDisabled, .wrongCredentials, .codeInvalid, .externalTokenInvalid,
+        .issuerUnavailable,
         .tooManyAttempts,
       ],
       summary: "Authenticate again, and continue in a new session"
@@ -152,10 +154,10 @@ import Wiring
     _ user: UserID?
   ) async throws(Failure) -> Response {
     if call.usesCookie {
-      guard token == nil else { throw .invalid([Members.unknown("refresh_token")]) }
+      guard token == nil else { throw .invalid([ObjectDecoder.unknown("refresh_token")]) }
       return try response(.ok, await Devices.refresh(of: user, call.context), call)
     }
-    guard user == nil else { throw .invalid([Members.unknown("user_id")]) }
+    guard user == nil else { throw .invalid([ObjectDecoder.unknown("user_id")]) }
     guard let token else { throw .invalidRefreshToken }
     return try response(.ok, await Sessions.refresh(token, call.context), call)
   }
@@ -217,7 +219,7 @@ import Wiring
   /// If a cookie holds the device, the body has only the access token.
   static func response(
     _ status: Status,
-    _ grant: Sessions.Grant,
+    _ grant: Sessions.TokenSet,
     recoveryCodes: [String] = [],
     _ call: Call
   ) throws(Failure) -> Response {

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/mails`, for the operator: the mail that waits for the relay.
 @EventLoop enum MailResource {

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/password`.
 @EventLoop enum PasswordResource {
@@ -12,7 +12,7 @@ import Wiring
       1_024,
       reads: EmailResource.email,
       gives: .accepted(nil, "The server sends a mail if a user has the address."),
-      refuses: [.wayInClosed, .tooManyAttempts, .mailNotConfigured],
+      refuses: [.loginMethodDisabled, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that resets a password"
     ) {
       (call, email) async throws(Failure) in
@@ -25,7 +25,7 @@ import Wiring
       4_096,
       reads: reset,
       gives: .ok(.grant),
-      refuses: [.wayInClosed, .mailTokenInvalid, .additionalFactorRequired, .deviceFull],
+      refuses: [.loginMethodDisabled, .mailTokenInvalid, .additionalFactorRequired, .deviceFull],
       "Set a new password with a mailed token, and sign in"
     ) {
       (call, token, password) async throws(Failure) in

@@ -1,7 +1,7 @@
 import Dossier
 import EventLoop
 import HTTP
-import Wiring
+import WireKit
 
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
@@ -39,7 +39,9 @@ import Wiring
           types: [.jpeg, .png, .webp, .heic, .heif, .avif, .gif, .octets]
         ),
         gives: [.ok(.profile, "The profile with the path of the picture.")],
-        refuses: [.pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureCost],
+        refuses: [
+          .pictureType, .pictureTruncated, .pictureDamaged, .picturePixels, .pictureTooComplex,
+        ],
         summary: "Upload the picture"
       ) { (call) async throws(Failure) in
         guard case .bytes(let file) = call.body else {

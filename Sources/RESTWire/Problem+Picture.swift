@@ -1,5 +1,5 @@
 import Dossier
-import Wiring
+import WireKit
 
 extension Problem {
   /// Creates the problem for an upload that is not an acceptable picture.
@@ -11,7 +11,7 @@ extension Problem {
       case .truncated: Problem(.pictureTruncated)
       case .damaged, .hostile: Problem(.pictureDamaged)
       case .tooManyPixels(let limit): Problem(.picturePixels).with("limit", limit)
-      case .tooSlow, .tooMuchMemory: Problem(.pictureCost)
+      case .tooSlow, .tooMuchMemory: Problem(.pictureTooComplex)
       case .unforeseen: Problem(.internalError)
       }
   }

@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// The problem of this API for each refusal. The texts that a kind shares are in `ProblemType`.
 extension Problem {
@@ -26,10 +26,10 @@ extension Problem {
       case .condition: Problem(.conditionMalformed)
       case .conditionUnmet:
         Problem(
-          .versionMoved,
+          .preconditionFailed,
           "This resource has no ETag, so If-Match and If-None-Match cannot be satisfied."
         )
-      case .notLoopback: Problem(.notLoopback)
+      case .internalOnly: Problem(.internalOnly)
       case .repeated(let fault): Problem(ProblemType(fault))
       case .failure(let failure): Problem(of: failure)
       }
@@ -64,19 +64,20 @@ extension Problem {
       case .userExists(let faults): Problem(.userExists).at(faults)
       case .identityTaken: Problem(.identityTaken)
       case .identityExists: Problem(.identityExists)
-      case .wayBackOpen(let end):
+      case .emailRestorePending(let end):
         Problem(
-          .wayBackOpen,
+          .emailRestorePending,
           "The token that was mailed to that address restores it until \(end.text)."
         )
         .with("until", .string(end.text))
       case .lastIdentity: Problem(.lastIdentity)
       case .tooManyAPIKeys(let limit): Problem(.apiKeyLimit).with("limit", limit)
-      case .wayInClosed(let name): Problem(.wayInClosed, "The app's setting \(name) is false.")
+      case .loginMethodDisabled(let name):
+        Problem(.loginMethodDisabled, "The app's setting \(name) is false.")
       case .emailUnverified: Problem(.emailUnverified)
       case .signInToVerify: Problem(.signInToVerify)
       case .signUpClosed: Problem(.signUpClosed)
-      case .factorsOff: Problem(.mfaOff)
+      case .factorsOff: Problem(.mfaDisabled)
       case .tooManyFactors(let limit): Problem(.secondFactorLimit).with("limit", limit)
       case .additionalFactorRequired(let flow, let methods):
         Problem(.additionalFactorRequired)
@@ -100,11 +101,11 @@ extension Problem {
       case .emailTaken: Problem(.emailTaken).at("/email", ProblemType.emailTaken.title)
       case .wrongCredentials: Problem(.wrongCredentials)
       case .invalidRefreshToken: Problem(.refreshTokenInvalid)
-      case .versionMoved(let current):
-        Problem(.versionMoved, "The current version is \(current).")
+      case .preconditionFailed(let current):
+        Problem(.preconditionFailed, "The current version is \(current).")
           .with("current_version", current)
           .with(.entityTag, EntityTag(current).description)
-      case .propertyMoved(let key, let stored, let expected):
+      case .versionConflict(let key, let stored, let expected):
         Problem(key, stored, expected: expected)
       case .tooManyProperties(let limit): Problem(.propertyLimit).with("limit", limit)
       case .patchTestFailed(let pointer):
@@ -149,7 +150,7 @@ extension Problem {
   }
 
   private init(_ key: String, _ stored: Property?, expected: [Int]) {
-    let problem = Problem(.propertyMoved)
+    let problem = Problem(.versionConflict)
       .with("key", .string(key))
       .with("value", stored?.value ?? .null)
       .with("current_version", stored?.version ?? 0)
@@ -165,7 +166,7 @@ extension Problem {
     self =
       switch refusal {
       case .requestMalformed: Problem(.requestMalformed)
-      case .notLoopback: Problem(.notLoopback)
+      case .internalOnly: Problem(.internalOnly)
       case .notFound: Problem(.notFound)
       case .methodNotAllowed: Problem(.methodNotAllowed)
       case .bodyTooLarge(let limit): Problem(.bodyTooLarge).with("limit", limit)
@@ -178,13 +179,13 @@ extension Problem {
 }
 
 extension ProblemType {
-  fileprivate init(_ fault: RepeatFault) {
+  fileprivate init(_ fault: IdempotencyKeyError) {
     self =
       switch fault {
       case .malformed: .idempotencyKeyMalformed
       case .unsupported: .idempotencyKeyUnsupported
       case .otherRequest: .idempotencyKeyReused
-      case .underWay: .idempotencyKeyBusy
+      case .underWay: .idempotencyKeyInUse
       }
   }
 

@@ -15,7 +15,7 @@ extension ProblemType {
         + "routes."
     case .idempotencyKeyReused:
       "Use a new key for each request. Repeat a key only with the same bytes."
-    case .idempotencyKeyBusy:
+    case .idempotencyKeyInUse:
       "Wait a moment, then repeat the request. The response is that of the first request."
     case .mailTokenInvalid:
       "Request another mail. A token works once, and expires after a day, or after an hour if it "
@@ -29,7 +29,7 @@ extension ProblemType {
     case .requestMalformed:
       "Check the bytes that your HTTP client sends. The web server could not parse them."
     case .clientUnknown:
-      "Send Authorization: Bearer with a client key (dck_…) of this app or of the operator. "
+      "Send Authorization: Bearer with a client key (ds_client_…) of this app or of the operator. "
         + "dossier client list shows the clients, and whether they are disabled."
     case .externalTokenInvalid:
       "The member detail has the reason. Compare iss, aud and exp of the token with the app's "
@@ -56,18 +56,18 @@ extension ProblemType {
     case .tokenExpired: "Refresh with POST /v1/token/refresh, and repeat the request."
     case .reauthenticationRequired:
       "Ask the user for the password, send it to POST /v1/reauthenticate, and repeat the request."
-    case .notLoopback:
+    case .internalOnly:
       "Send the request from the machine that runs the server, or from a network that the setting "
-        + "operations_networks lists."
+        + "internal_networks lists."
     case .insufficientScope: "Give the client the scope in detail, or use another client."
-    case .wayInClosed:
+    case .loginMethodDisabled:
       "Enable the login method with dossier app set. The member detail names the setting."
     case .emailUnverified:
       "Ask the user to verify the address with the mail. POST /v1/email/verify/request sends "
         + "another one."
     case .signUpClosed:
       "Create the user as an operator, or set sign_up to immediate or verify_first."
-    case .mfaOff: "Set mfa to optional or required."
+    case .mfaDisabled: "Set mfa to optional or required."
     case .switchingForbidden: "Ask the user to sign in, or set the app's switching to allow."
     case .originForbidden:
       "Run dossier app set --app APP allowed_origins=ORIGIN, with the value of the Origin header field."
@@ -89,7 +89,7 @@ extension ProblemType {
     case .identityExists:
       "Unlink the existing identity first, or change the password or the address. If the user has "
         + "only signed in with codes, set a password with POST /v1/password/reset-request."
-    case .wayBackOpen:
+    case .emailRestorePending:
       "Wait until the time in until. Or restore the address with POST /v1/email/restore and the "
         + "token from its mail, then change it with POST /v1/me/email."
     case .lastIdentity: "Link another login method first, or delete the user."
@@ -99,14 +99,14 @@ extension ProblemType {
     case .emailTaken:
       "Ask the user to sign in, or to choose another address."
     case .noEmail: "Link an address and a password: POST /v1/me/identities."
-    case .propertyMoved:
+    case .versionConflict:
       "Ask the user which value to keep. Then repeat the request with keep=new or keep=old, or with "
         + "current_version in If-Match."
     case .propertyLimit: "Remove properties first. Store larger data in custom data."
     case .patchTestFailed: "Read the document again, and make a new patch."
     case .indexExists: "Use the existing index: dossier index list."
     case .indexLimit: "Remove an unused index."
-    case .versionMoved:
+    case .preconditionFailed:
       "Read the resource again, apply the change to it, and send the new ETag."
     case .bodyTooLarge, .documentTooLarge: "Send at most as many bytes as limit allows."
     case .uriTooLong: "Shorten the query, for example with fewer terms in the filter."
@@ -115,7 +115,7 @@ extension ProblemType {
     case .filterInvalid: "Correct the filter at the byte in position."
     case .pictureTruncated, .pictureDamaged:
       "Ask the user for another file, or upload the file again."
-    case .picturePixels, .pictureCost: "Scale the picture down before the upload."
+    case .picturePixels, .pictureTooComplex: "Scale the picture down before the upload."
     case .invalid:
       "Correct the members that errors lists. Each entry has a JSON Pointer and the broken rule."
     case .schemaMismatch:

@@ -14,7 +14,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case idempotencyKeyMalformed = "idempotency_key_malformed"
   case idempotencyKeyUnsupported = "idempotency_key_unsupported"
   case idempotencyKeyReused = "idempotency_key_reused"
-  case idempotencyKeyBusy = "idempotency_key_busy"
+  case idempotencyKeyInUse = "idempotency_key_in_use"
   case mailTokenInvalid = "mail_token_invalid"
   case jsonEmpty = "json.empty"
   case jsonSyntax = "json.syntax"
@@ -39,11 +39,11 @@ enum ProblemType: String, CaseIterable, Sendable {
   case tokenExpired = "token_expired"
   case sessionEnded = "session_ended"
   case reauthenticationRequired = "reauthentication_required"
-  case notLoopback = "not_loopback"
+  case internalOnly = "internal_only"
   case insufficientScope = "insufficient_scope"
-  case wayInClosed = "way_in_closed"
+  case loginMethodDisabled = "login_method_disabled"
   case signUpClosed = "sign_up_closed"
-  case mfaOff = "mfa_off"
+  case mfaDisabled = "mfa_disabled"
   case emailUnverified = "email_unverified"
   case switchingForbidden = "switching_forbidden"
   case originForbidden = "origin_forbidden"
@@ -57,7 +57,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case userExists = "user_exists"
   case identityTaken = "identity_taken"
   case identityExists = "identity_exists"
-  case wayBackOpen = "way_back_open"
+  case emailRestorePending = "email_restore_pending"
   case lastIdentity = "last_identity"
   case apiKeyLimit = "api_key_limit"
   case secondFactorLimit = "second_factor_limit"
@@ -65,12 +65,12 @@ enum ProblemType: String, CaseIterable, Sendable {
   case notLoggedIn = "not_logged_in"
   case emailTaken = "email_taken"
   case noEmail = "no_email"
-  case propertyMoved = "property_moved"
+  case versionConflict = "version_conflict"
   case propertyLimit = "property_limit"
   case patchTestFailed = "patch_test_failed"
   case indexExists = "index_exists"
   case indexLimit = "index_limit"
-  case versionMoved = "version_moved"
+  case preconditionFailed = "precondition_failed"
   case bodyTooLarge = "body_too_large"
   case documentTooLarge = "document_too_large"
   case uriTooLong = "uri_too_long"
@@ -80,7 +80,7 @@ enum ProblemType: String, CaseIterable, Sendable {
   case pictureTruncated = "picture_truncated"
   case pictureDamaged = "picture_damaged"
   case picturePixels = "picture_pixels"
-  case pictureCost = "picture_cost"
+  case pictureTooComplex = "picture_too_complex"
   case invalid
   case schemaMismatch = "schema_mismatch"
   case patchNotApplicable = "patch_not_applicable"
@@ -112,7 +112,7 @@ enum ProblemType: String, CaseIterable, Sendable {
       (.badRequest, "This route does not accept an Idempotency-Key.")
     case .idempotencyKeyReused:
       (.unprocessable, "The Idempotency-Key was already used for another request.")
-    case .idempotencyKeyBusy:
+    case .idempotencyKeyInUse:
       (.conflict, "The first request with this Idempotency-Key is still in progress.")
     case .mailTokenInvalid: (.badRequest, "The token from the mail is wrong, used or expired.")
     case .jsonEmpty: (.badRequest, "The body is empty.")
@@ -143,13 +143,13 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .sessionEnded: (.unauthorized, "The session has ended.")
     case .reauthenticationRequired:
       (.unauthorized, "The user must authenticate again first.")
-    case .notLoopback:
+    case .internalOnly:
       (.forbidden, "Only the server itself and its operations networks may use this route.")
     case .insufficientScope:
       (.forbidden, "The access token or the client lacks the scope of this route.")
-    case .wayInClosed: (.forbidden, "The app does not allow this login method.")
+    case .loginMethodDisabled: (.forbidden, "The app does not allow this login method.")
     case .signUpClosed: (.forbidden, "The app does not allow users to sign up.")
-    case .mfaOff: (.forbidden, "The app does not use second factors.")
+    case .mfaDisabled: (.forbidden, "The app does not use second factors.")
     case .emailUnverified: (.forbidden, "The email address must be verified first.")
     case .switchingForbidden: (.forbidden, "The app requires users to sign in when they switch.")
     case .originForbidden:
@@ -164,7 +164,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .userExists: (.conflict, "Another user already has the id or the email address.")
     case .identityTaken: (.conflict, "Another user already has this identity.")
     case .identityExists: (.conflict, "The user already has an identity of this kind.")
-    case .wayBackOpen:
+    case .emailRestorePending:
       (.conflict, "The previous email address can still be restored.")
     case .lastIdentity: (.conflict, "The last login method cannot be removed.")
     case .apiKeyLimit: (.conflict, "The user has the maximum number of API keys.")
@@ -173,13 +173,13 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .notLoggedIn: (.conflict, "The user is not signed in on the device.")
     case .emailTaken: (.conflict, "Another user already has this email address.")
     case .noEmail: (.conflict, "The user has no email address to sign in with.")
-    case .propertyMoved:
+    case .versionConflict:
       (.conflict, "The stored property does not have the expected version.")
     case .propertyLimit: (.conflict, "The user would have too many properties.")
     case .patchTestFailed: (.conflict, "A test operation of the patch failed.")
     case .indexExists: (.conflict, "The app already has an index on that path.")
     case .indexLimit: (.conflict, "The app has the maximum number of indexes.")
-    case .versionMoved:
+    case .preconditionFailed:
       (
         .preconditionFailed,
         "The stored version does not satisfy If-Match or If-None-Match."
@@ -195,7 +195,8 @@ enum ProblemType: String, CaseIterable, Sendable {
     case .pictureDamaged: (.unprocessable, "The picture file is damaged.")
     case .picturePixels:
       (.unprocessable, "The picture has too many pixels, or a side of more than 16,384.")
-    case .pictureCost: (.unprocessable, "The picture needs too much time or memory to decode.")
+    case .pictureTooComplex:
+      (.unprocessable, "The picture needs too much time or memory to decode.")
     case .invalid: (.unprocessable, "The input breaks one or more rules.")
     case .schemaMismatch:
       (.unprocessable, "The document would not match the app's schema.")
@@ -224,7 +225,7 @@ extension ProblemType {
   var advice: String? {
     switch self {
     case .clientUnknown:
-      "Send the key (dck_…) of an enabled client of this app, or of the operator, as a Bearer token."
+      "Send the key (ds_client_…) of an enabled client of this app, or of the operator, as a Bearer token."
     case .signInToVerify:
       "Send the token of the mail together with the member password, or with an access token of the "
         + "user. The token of the mail stays valid."

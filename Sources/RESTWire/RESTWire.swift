@@ -2,7 +2,7 @@ import EventLoop
 package import HTTP
 import JSON
 package import Postgres
-package import Wiring
+package import WireKit
 
 /// Dossier's own REST API, `/v1`.
 package struct RESTWire: Wire {

@@ -3,7 +3,7 @@ import EventLoop
 import HTTP
 import JSON
 import Outbound
-import Wiring
+import WireKit
 
 /// `/v1/rate-limits`, for the operator.
 @EventLoop enum RateLimitResource {

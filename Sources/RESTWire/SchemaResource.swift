@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/v1/schemas`, for the operator: the JSON Schemas of the users' documents.
 @EventLoop enum SchemaResource {
@@ -64,9 +64,9 @@ import Wiring
 
 extension Call {
   /// Returns the class of documents in the path.
-  fileprivate var document: DocumentClass {
+  fileprivate var document: DocumentKind {
     get throws(Failure) {
-      guard let document = captures["class"].flatMap(DocumentClass.init(pathName:)) else {
+      guard let document = captures["class"].flatMap(DocumentKind.init(pathName:)) else {
         throw .notFound
       }
       return document

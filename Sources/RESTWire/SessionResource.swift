@@ -1,7 +1,7 @@
 import Dossier
 import EventLoop
 import HTTP
-import Wiring
+import WireKit
 
 /// `/v1/me/sessions` and `/v1/me/audit`.
 @EventLoop enum SessionResource {

@@ -3,7 +3,7 @@ import EventLoop
 import HTTP
 import JSON
 import Operators
-import Wiring
+import WireKit
 
 /// `/v1/me/custom-data/update`: MongoDB's update operators.
 @EventLoop enum UpdateResource {

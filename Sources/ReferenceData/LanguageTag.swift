@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// The parts of a language tag that come from lists of codes.
 ///

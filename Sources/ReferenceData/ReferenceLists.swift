@@ -3,7 +3,7 @@ import JSON
 /// The valid time zones, languages, scripts and regions, and the common passwords, from Debian's
 /// packages.
 package struct ReferenceLists: Sendable {
-  private let zones: Set<ExactString>
+  private let zones: Set<ByteString>
   /// The codes of ISO 639 with two and three letters.
   ///
   /// Like scripts and regions, they are in lower case.
@@ -36,7 +36,7 @@ package struct ReferenceLists: Sendable {
   /// - Parameter folder: the folder of the packages' files.
   /// - Throws: `ReferenceListError` if a file is missing or has unexpected content.
   package init(in folder: String = "/usr") throws(ReferenceListError) {
-    zones = Set(try ReferenceFile.zones.values(in: folder).map(ExactString.init))
+    zones = Set(try ReferenceFile.zones.values(in: folder).map(ByteString.init))
     languages = try ReferenceFile.languages.values(in: folder)
       .union(try ReferenceFile.moreLanguages.values(in: folder))
       .union(try ReferenceFile.languageGroups.values(in: folder))
@@ -60,7 +60,7 @@ package struct ReferenceLists: Sendable {
 
   /// Returns the error message for an invalid time zone, or nil for a valid one.
   package func fault(inZone text: String) -> String? {
-    zones.contains(ExactString(text))
+    zones.contains(ByteString(text))
       ? nil : "A zone is a name of the tz database as it is spelled there, such as Europe/Berlin."
   }
 

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import CryptoExtras
 import JSON
-import Notation
+import Encoding
 
 /// A public key of an issuer.
 ///

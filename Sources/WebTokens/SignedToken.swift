@@ -1,5 +1,5 @@
 package import JSON
-import Notation
+import Encoding
 
 /// A parsed JWT: its header and claims are valid JSON, and nothing is verified.
 package struct SignedToken {

@@ -1,6 +1,6 @@
 import Dossier
 import JSON
-import Notation
+import Encoding
 
 /// A reader of lines exported from App Services: users as its administration API lists them, or
 /// documents of custom data as `mongoexport` writes them.

@@ -154,7 +154,7 @@ extension CommandContext {
           ? nil
           : "the workers of this host may take \(connections) in a reload, and max_connections of "
             + "PostgreSQL is \(facts.maxConnections): raise that (alter system set max_connections), "
-            + "and restart PostgreSQL, or have fewer workers or exclusive_connections"
+            + "and restart PostgreSQL, or have fewer workers or write_connections"
       ),
       Doctor.Finding(
         "clock",

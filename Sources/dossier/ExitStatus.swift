@@ -7,7 +7,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case notFound = 10
   case conflict = 11
   case invalid = 12
-  case versionMoved = 13
+  case preconditionFailed = 13
   case cannotConnect = 15
   case overloaded = 16
   case someFailed = 17
@@ -33,7 +33,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
       case (_, "mail_not_configured"): .configuration
       case (404, _): .notFound
       case (409, _): .conflict
-      case (412, _): .versionMoved
+      case (412, _): .preconditionFailed
       case (400, _), (405, _), (413, _), (415, _), (422, _): .invalid
       case (429, _), (503, _): .overloaded
       default: .internalError
@@ -48,7 +48,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .notFound: "there is no such app, user, client, issuer, key, mail, index or schema"
     case .conflict: "a name, host, address or path is taken, or an app is in use"
     case .invalid: "the input breaks a rule; the message names the place"
-    case .versionMoved: "the version is not the one of --if-version"
+    case .preconditionFailed: "the version is not the one of --if-version"
     case .cannotConnect: "no connection to the database"
     case .overloaded: "the database had no time; run it again"
     case .someFailed: "all was read, and some failed; the results list each with its errors"

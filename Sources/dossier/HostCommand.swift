@@ -32,7 +32,7 @@ extension AppCommand {
               try await context.send(.patch, path, .mergePatch(body), ifVersion: version)
             )
           } catch {
-            guard error.status == .versionMoved else { throw error }
+            guard error.status == .preconditionFailed else { throw error }
           }
         }
       }

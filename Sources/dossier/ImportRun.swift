@@ -181,7 +181,7 @@ struct ImportRequest: Sendable {
   ) async throws(CommandFailure) -> Result {
     do throws(Failure) {
       return try await body(work)
-    } catch .versionMoved {
+    } catch .preconditionFailed {
       throw CommandFailure("another run goes on with this import", .inputChanged)
     } catch {
       throw context.failure(error)

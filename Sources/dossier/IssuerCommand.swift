@@ -1,7 +1,7 @@
 import ArgumentParser
 import HTTP
 import JSON
-import Notation
+import Encoding
 
 struct IssuerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Postgres
 import RESTWire
-import Wiring
+import WireKit
 
 /// The REST API of the deployment, which the operator calls in this process.
 ///

@@ -17,7 +17,7 @@ struct RateLimitCommand: ParsableCommand {
         For a user: logins, registrations, passwords and mail, from all networks that were refused in \
         the past two days. For a network: all that is counted by it and, in IPv6, by its /48, for \
         every caller there; `dossier audit` shows the addresses of callers that were slowed down \
-        (attempts_refused). nginx has a limit of its own, which this does not reset.
+        (rate_limited). nginx has a limit of its own, which this does not reset.
         """
     )
     @OptionGroup var options: AppOptions

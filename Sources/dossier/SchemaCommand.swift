@@ -21,7 +21,7 @@ struct SchemaCommand: ParsableCommand {
         """
     )
     @OptionGroup var options: AppOptions
-    @Argument(help: .document) var document: DocumentClass
+    @Argument(help: .document) var document: DocumentKind
 
     @Argument(help: "The schema; - is standard input.")
     var file: String
@@ -40,7 +40,7 @@ struct SchemaCommand: ParsableCommand {
       abstract: "Prints a schema as it was written, also with --json."
     )
     @OptionGroup var options: AppOptions
-    @Argument(help: .document) var document: DocumentClass
+    @Argument(help: .document) var document: DocumentKind
 
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
@@ -63,7 +63,7 @@ struct SchemaCommand: ParsableCommand {
       abstract: "Removes a schema: documents of the class may be anything again."
     )
     @OptionGroup var options: AppOptions
-    @Argument(help: .document) var document: DocumentClass
+    @Argument(help: .document) var document: DocumentKind
 
     func run() throws { options.send(.delete, document.pathOfSchema) }
   }
@@ -85,7 +85,7 @@ struct SchemaCommand: ParsableCommand {
     @Option(help: "A schema to try instead of the app's; - is standard input.")
     var schema: String?
 
-    @Argument(help: .document) var document: DocumentClass
+    @Argument(help: .document) var document: DocumentKind
 
     func run() throws {
       options.common.run(isLarge: true) { context async throws(CommandFailure) in
@@ -106,17 +106,17 @@ extension ArgumentHelp {
   fileprivate static let document: ArgumentHelp = "metadata, app-metadata or custom-data."
 }
 
-extension DocumentClass {
+extension DocumentKind {
   fileprivate var pathOfSchema: String { "/v1/schemas/\(pathName)" }
 }
 
-extension DocumentClass: ExpressibleByArgument {
+extension DocumentKind: ExpressibleByArgument {
   package init?(argument: String) { self.init(pathName: argument) }
 }
 
 extension CommandContext {
   fileprivate func check(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     of app: String?,
     by text: [UInt8]?,
     asJSON: Bool

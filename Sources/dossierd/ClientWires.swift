@@ -1,6 +1,6 @@
 import AppServicesWire
 import RESTWire
-import Wiring
+import WireKit
 
 /// Returns the wires of all APIs.
 ///

@@ -5,7 +5,7 @@ import EventLoop
 import Glibc
 import RESTWire
 import ReferenceData
-import Wiring
+import WireKit
 
 @main
 struct Dossierd: ParsableCommand {
@@ -143,7 +143,7 @@ struct WorkerCommand: ParsableCommand {
   var keepsHouse = false
 
   func run() throws {
-    Secrecy.keep()
+    ProcessHardening.keep()
     let configuration = try options.configuration(
       with: ReferenceLists.load,
       tell: Worker.complaint(slot: slot)

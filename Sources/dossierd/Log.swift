@@ -4,7 +4,7 @@ import Glibc
 import HTTP
 import JSON
 import Postgres
-import Wiring
+import WireKit
 
 /// The log on standard output, with one JSON object per line.
 enum Log {

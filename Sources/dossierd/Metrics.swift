@@ -3,7 +3,7 @@ import Dossier
 import EventLoop
 import HTTP
 import Postgres
-import Wiring
+import WireKit
 
 /// The counters of a worker.
 @EventLoop final class Metrics {
@@ -177,7 +177,7 @@ import Wiring
     slot[place] = max(slot[place], microseconds)
   }
 
-  func count(_ event: Courier.Event) {
+  func count(_ event: OutboxWorker.Event) {
     switch event {
     case .sent: add(1, to: .mailsSent)
     case .lost: add(1, to: .mailsLost)

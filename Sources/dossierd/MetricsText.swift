@@ -58,7 +58,7 @@ extension Metrics.Counter {
     switch self {
     case .databaseMicroseconds: "dossier_database_seconds_total"
     case .hashes: "dossier_password_hashes_total"
-    case .longestTurn: "dossier_longest_turn_seconds"
+    case .longestTurn: "dossier_event_loop_lag_max_seconds"
     default: "dossier_" + "\(self)".snakeCased + "_total"
     }
   }

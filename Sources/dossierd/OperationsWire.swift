@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import RESTWire
-import Wiring
+import WireKit
 
 /// The routes for operators and monitoring.
 struct OperationsWire: Wire {

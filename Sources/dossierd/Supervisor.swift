@@ -16,7 +16,7 @@ import Glibc
   let board = MetricsBoard()
   private var ownsSockets = false
   var sockets: [ListeningSocket] = []
-  private var seats: [Seat] = []
+  private var seats: [WorkerSlot] = []
   /// All running workers: current ones, replacements that are not ready, and replaced ones that
   /// finish their last requests.
   private(set) var living: [pid_t: WorkerProcess] = [:]
@@ -29,7 +29,7 @@ import Glibc
   private var exitStatus: Int32 = 0
 
   /// The place of a socket's current worker.
-  private struct Seat {
+  private struct WorkerSlot {
     var worker: WorkerProcess?
     var failures = 0
   }
@@ -45,7 +45,7 @@ import Glibc
     _ options: ConfigurationOptions,
     given: [ListeningSocket]
   ) {
-    Secrecy.keep()
+    ProcessHardening.keep()
     do {
       try Supervisor(configuration, options).start(given)
     } catch {
@@ -90,7 +90,7 @@ import Glibc
       // works.
       Log.write("error", error.description)
     }
-    seats = sockets.map { _ in Seat() }
+    seats = sockets.map { _ in WorkerSlot() }
     for index in sockets.indices { seat(index) }
     Log.write("info", "\(sockets.count) workers started")
   }
@@ -147,7 +147,7 @@ import Glibc
     snapshot = settings
     for worker in workers {
       let old = seats[worker.index].worker
-      seats[worker.index] = Seat(worker: worker)
+      seats[worker.index] = WorkerSlot(worker: worker)
       if let old { retire(old) }
     }
     tellStarted()

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Wiring
+import WireKit
 
 /// Prints the files for nginx that the wires' declarations determine.
 ///

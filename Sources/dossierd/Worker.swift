@@ -7,7 +7,7 @@ import Glibc
 import HTTP
 import Outbound
 import Postgres
-import Wiring
+import WireKit
 
 /// A process that answers requests, with one event loop on one thread.
 @EventLoop final class Worker {
@@ -17,7 +17,7 @@ import Wiring
   private let service: Service
   let metrics: Metrics
   let passwords: PasswordHasher
-  private let courier: Courier?
+  private let courier: OutboxWorker?
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -70,7 +70,7 @@ import Wiring
 
   /// Reports readiness.
   ///
-  /// From here on, stderr may contain client data; see `Complaint`.
+  /// From here on, stderr may contain client data; see `CapturedStderr`.
   private static func tellReady(slot: Int?) {
     if slot != nil {
       var byte: UInt8 = 1
@@ -123,7 +123,7 @@ import Wiring
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
     report.metrics = metrics
     courier = relay.map { relay in
-      Courier(dependencies, relay) { report.metrics?.count($0) }
+      OutboxWorker(dependencies, relay) { report.metrics?.count($0) }
     }
     let networks = configuration.operationsNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
@@ -170,7 +170,7 @@ import Wiring
         await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
         do throws(Failure) {
           try await SearchIndexes.finishAll(in: database)
-          let removed = try await Housekeeping.run(database).filter { $0.value > 0 }
+          let removed = try await Maintenance.run(database).filter { $0.value > 0 }
           if !removed.isEmpty { Log.write("info", "removed: \(removed)") }
         } catch {
           Log.write("error", "housekeeping: \(error)")

@@ -13,7 +13,7 @@ import Glibc
   let startedAt = EventLoop.now()
   /// Whether it accepts connections.
   private(set) var isReady = false
-  private let complaint: Complaint
+  private let complaint: CapturedStderr
   private let report: Int32
   private var watch: Watch?
 
@@ -44,7 +44,7 @@ import Glibc
     settings: SettingsSnapshot?,
     onReady: @escaping @EventLoop (WorkerProcess) -> Void
   ) throws(SocketError) {
-    let complaint = try Complaint()
+    let complaint = try CapturedStderr()
     var ends: [Int32] = [-1, -1]
     guard pipe2(&ends, O_CLOEXEC) == 0 else {
       throw SocketError("no worker: \(systemMessage(errno))")

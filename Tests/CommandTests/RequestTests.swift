@@ -41,7 +41,7 @@ import Testing
 
   @Test(arguments: [
     (404, "app_not_found", Status.notFound), (409, "host_taken", .conflict),
-    (412, "version_moved", .versionMoved), (422, "invalid", .invalid),
+    (412, "precondition_failed", .preconditionFailed), (422, "invalid", .invalid),
     (400, "json.syntax", .invalid),
     (405, "method_not_allowed", .invalid), (413, "body_too_large", .invalid),
     (429, "too_many_attempts", .overloaded),

@@ -34,7 +34,7 @@ import Testing
     #expect(usual.accessTokenLifetime == .seconds(1_800))
     #expect(usual.sessionLifetime == .seconds(60 * 86_400))
     #expect(usual.longestSession == .seconds(365 * 86_400))
-    #expect(WayIn.allCases.allSatisfy { usual.isOpen($0) == ($0 != .emailCode) })
+    #expect(LoginMethod.allCases.allSatisfy { usual.isOpen($0) == ($0 != .emailCode) })
     #expect(usual.listed.chosen.isEmpty)
     #expect(usual.listed.values.count == AppSetting.all.count)
     let text =
@@ -59,7 +59,7 @@ import Testing
     let text =
       #"{"anonymous":"no","sign_up":1,"mfa":"Off","mfa_issuer":7,"#
       + #""app_metadata_readable":[],"switching":"Allow","device_cookie_same_site":"None","#
-      + #""session_days":"3","mail_page":7,"allowed_origins":"https://a.example","jwt":null,"#
+      + #""session_days":"3","email_link_base_url":7,"allowed_origins":"https://a.example","jwt":null,"#
       + #""mail_translations":[]}"#
     let settings = AppSettings(stored: Array(text.utf8))
     #expect(!settings.isOpen(.anonymous) && settings.isOpen(.jwt) && settings.isOpen(.password))
@@ -71,7 +71,8 @@ import Testing
     #expect(
       settings.misfits == [
         "anonymous", "sign_up", "mfa", "mfa_issuer", "session_days", "switching",
-        "allowed_origins", "device_cookie_same_site", "app_metadata_readable", "mail_page",
+        "allowed_origins", "device_cookie_same_site", "app_metadata_readable",
+        "email_link_base_url",
         "mail_translations",
       ]
     )
@@ -85,7 +86,7 @@ import Testing
     for unreadable in ["[]", "{", ""] {
       let settings = AppSettings(stored: Array(unreadable.utf8))
       #expect(settings.misfits.count == AppSetting.all.count)
-      #expect(WayIn.allCases.allSatisfy { !settings.isOpen($0) } && !settings.allowsSwitching)
+      #expect(LoginMethod.allCases.allSatisfy { !settings.isOpen($0) } && !settings.allowsSwitching)
     }
   }
 

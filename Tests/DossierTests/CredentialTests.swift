@@ -37,7 +37,7 @@ import Testing
   @Test func `a credential of another kind is refused, even with a changed prefix`() {
     let text = token.text(key)
     #expect(Credential(.device, text, key) == nil)
-    #expect(Credential(.device, "ddv_" + text.dropFirst(4), key) == nil)
+    #expect(Credential(.device, "ds_device_" + text.dropFirst(11), key) == nil)
   }
 
   @Test func `addresses of one subscriber have one network`() {

@@ -99,9 +99,9 @@ import Testing
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
-    _ = try await Housekeeping.run(database)
+    _ = try await Maintenance.run(database)
     let left = try await database.write(Queries.versions)[0]
-    let again = try await Housekeeping.run(database)
+    let again = try await Maintenance.run(database)
     return (left, again.values.reduce(0, +))
   }
 
@@ -112,9 +112,9 @@ import Testing
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
-    _ = try await Housekeeping.run(database)
+    _ = try await Maintenance.run(database)
     let left = try await database.write(Queries.left)[0]
-    let again = try await Housekeeping.run(database)
+    let again = try await Maintenance.run(database)
     return (left, again.values.reduce(0, +))
   }
 }

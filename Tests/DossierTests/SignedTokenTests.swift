@@ -1,5 +1,5 @@
 import JSON
-import Notation
+import Encoding
 import Testing
 import WebTokens
 

@@ -22,7 +22,7 @@ let allStatements = AllQueries.statements + RESTWire.statements
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     var names: Set<String> = []
     var unreadable: [String] = []
-    for module in ["Dossier", "Wiring", "RESTWire", "Configuration", "dossier", "dossierd"] {
+    for module in ["Dossier", "WireKit", "RESTWire", "Configuration", "dossier", "dossierd"] {
       let folder = "\(root)/Sources/\(module)"
       for path in try FileManager.default.subpathsOfDirectory(atPath: folder)
       where path.hasSuffix(".swift") {

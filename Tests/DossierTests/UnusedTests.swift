@@ -23,8 +23,8 @@ import Testing
       \(reasons.map { "(\($0), '\($1)')" }.joined(separator: ", "));
     delete from apps;
     insert into apps (app_id, name, settings) values
-      (repeat('a', 24), 'usual', '{}'), (repeat('b', 24), 'short', '{"anonymous_days": 10}'),
-      (repeat('c', 24), 'never', '{"anonymous_days": 0}');
+      (repeat('a', 24), 'usual', '{}'), (repeat('b', 24), 'short', '{"anonymous_user_retention_days": 10}'),
+      (repeat('c', 24), 'never', '{"anonymous_user_retention_days": 0}');
     create function someone(app text, g integer) returns text language sql
       return app || lpad(g::text, 23, '0');
     insert into users (user_id, app_id, anonymous, created_at, last_login_at, name)
@@ -180,9 +180,9 @@ import Testing
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
-    _ = try await Housekeeping.run(database)
+    _ = try await Maintenance.run(database)
     try await check(database)
-    let again = try await Housekeeping.run(database)
+    let again = try await Maintenance.run(database)
     #expect(again.values.reduce(0, +) == 0)
   }
 }

@@ -237,8 +237,8 @@ class Services(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.name = "shop-qwert"
-        cls.site.add_app(cls.name, app_services_collection=COLLECTION, anonymous_per_address=10**6,
-                         failures_per_address=10**6)
+        cls.site.add_app(cls.name, app_services_collection=COLLECTION, anonymous_users_per_ip=10**6,
+                         failures_per_ip=10**6)
 
     def setUp(self):
         self.app = App(self.site, self.name)

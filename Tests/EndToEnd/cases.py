@@ -52,7 +52,7 @@ class Case(unittest.TestCase):
     def verified(self, email, password="correct horse", **options):
         """Registers a user and verifies the address; returns the answer to the registration."""
         grant = self.expect(self.register(email, password, **options), 201).json
-        self.expect(self.verify(self.site.mailed(email, "dct"), grant, **options), 204)
+        self.expect(self.verify(self.site.mailed(email, "ds_verify"), grant, **options), 204)
         return grant
 
     def verify(self, token, grant=None, password=None, **options):
@@ -126,9 +126,9 @@ class Case(unittest.TestCase):
 
     def reset_by_mail(self, email, password, **options):
         """Resets a password by the token of a mail; returns the tokens."""
-        count = len(self.site.tokens(email, "dpr"))
+        count = len(self.site.tokens(email, "ds_reset"))
         self.expect(self.post("/v1/password/reset-request", {"email": email}, **options), 202)
-        token = self.site.mailed(email, "dpr", count + 1)
+        token = self.site.mailed(email, "ds_reset", count + 1)
         return self.expect(self.reset(token, password, **options), 200).json
 
     def login(self, email, password="correct horse", **options):

@@ -154,7 +154,7 @@ class Template(Cluster):
                  "--migrations", self.migrations, "--database", self.conninfo("owner")],
                 check=True, stdout=subprocess.DEVNULL)
             # Tests come from one address, unless they say from where.
-            self.set_app(failures_per_address=1_000_000, anonymous_per_address=1_000_000)
+            self.set_app(failures_per_ip=1_000_000, anonymous_users_per_ip=1_000_000)
         finally:
             self.stop_postgres()
         (cluster / "server.log").unlink()

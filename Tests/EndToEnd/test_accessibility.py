@@ -57,7 +57,7 @@ class Accessible(WebCase):
         self.check()
 
     def test_the_sample_page_that_asks_for_a_password(self):
-        self.browser.open(f"{self.pages.origin}/?server={self.server}#reset=dpr_x")
+        self.browser.open(f"{self.pages.origin}/?server={self.server}#reset=ds_reset_x")
         self.browser.wait(lambda: self.browser.find("#answer").is_displayed(), "the form")
         self.check()
 

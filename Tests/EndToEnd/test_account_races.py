@@ -58,13 +58,13 @@ class World:
         return lambda: self.case.post("/v1/me/identities", body, token=guest["access_token"])
 
     def verify(self):
-        token = self.case.site.mailed(self.email, "dct")
+        token = self.case.site.mailed(self.email, "ds_verify")
         return lambda: self.case.verify(token, password=MINE)
 
     def reset(self):
         self.case.expect(
             self.case.post("/v1/password/reset-request", {"email": self.email}), 202)
-        token = self.case.site.mailed(self.email, "dpr")
+        token = self.case.site.mailed(self.email, "ds_reset")
         return lambda: self.case.reset(token, NEW)
 
     def change(self):
@@ -81,7 +81,7 @@ class AccountRaces(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.site.set_app(failures_per_address=10**6, failures_per_identifier=10**6)
+        cls.site.set_app(failures_per_ip=10**6, failures_per_identifier=10**6)
 
     def change_of(self, grant, email):
         """The last request of a change of address."""

@@ -41,7 +41,7 @@ class Accounts(IssuerCase):
 
     def test_a_reset_verifies_the_address(self):
         grant = self.expect(self.register("reset-verifies@example.com", THEIRS), 201).json
-        link = self.site.mailed("reset-verifies@example.com", "dct")
+        link = self.site.mailed("reset-verifies@example.com", "ds_verify")
         mine = self.reset_by_mail("reset-verifies@example.com", MINE)
         self.assertEqual(mine["user_id"], grant["user_id"])
         self.assertTrue(self.me(mine).json["email_verified"])
@@ -51,7 +51,7 @@ class Accounts(IssuerCase):
     def test_a_reset_that_is_refused_changes_nothing(self):
         grant = self.expect(self.register("refused@example.com", THEIRS), 201).json
         self.ask("/v1/password/reset-request", "refused@example.com")
-        token = self.site.mailed("refused@example.com", "dpr")
+        token = self.site.mailed("refused@example.com", "ds_reset")
         self.expect(self.reset(token, "short"), 422, "invalid")
         self.expect(self.me(grant), 200)
         self.expect(self.reset(token, MINE), 200)
@@ -61,7 +61,7 @@ class Accounts(IssuerCase):
     def test_of_many_resets_by_one_token_one_succeeds(self):
         self.verified("resets@example.com")
         self.ask("/v1/password/reset-request", "resets@example.com")
-        token = self.site.mailed("resets@example.com", "dpr")
+        token = self.site.mailed("resets@example.com", "ds_reset")
         answers = in_parallel(4, lambda index: self.reset(token, f"{MINE} {index}"))
         self.assertEqual(sorted(answer.status for answer in answers), [200] + [400] * 3)
         winner = next(index for index in range(4) if answers[index].status == 200)
@@ -84,7 +84,7 @@ class Accounts(IssuerCase):
 
         def by_reset(email):
             self.ask("/v1/password/reset-request", email)
-            return self.reset(self.site.mailed(email, "dpr"), MINE)
+            return self.reset(self.site.mailed(email, "ds_reset"), MINE)
 
         def by_code(email):
             flow = self.ask("/v1/login/code/request", email).json["flow"]
@@ -141,8 +141,8 @@ class Accounts(IssuerCase):
         self.expect(self.register("guarded@example.com", f"{THEIRS} 0"), 409, "email_taken")
 
     def test_a_right_password_that_waits_for_a_factor_gives_no_guesses_back(self):
-        self.site.set_app(mfa="optional", failures_per_address=50)
-        self.addCleanup(self.site.set_app, mfa="off", failures_per_address=10**6)
+        self.site.set_app(mfa="optional", failures_per_ip=50)
+        self.addCleanup(self.site.set_app, mfa="off", failures_per_ip=10**6)
         network = {ADDRESS: "192.0.2.50"}
         self.verified("victim-of-guesses@example.com")
         grant = self.verified("attacker-with-factor@example.com", THEIRS)
@@ -165,7 +165,7 @@ class Accounts(IssuerCase):
         self.site.set_app(email_code=True)
         grant = self.verified("blocked@example.com", MINE)
         self.ask("/v1/password/reset-request", "blocked@example.com")
-        token = self.site.mailed("blocked@example.com", "dpr")
+        token = self.site.mailed("blocked@example.com", "ds_reset")
         flow = self.ask("/v1/login/code/request", "blocked@example.com").json["flow"]
         code = self.mailed_code("blocked@example.com")
         self.site.dossier("user", "block", grant["user_id"])
@@ -181,9 +181,9 @@ class Accounts(IssuerCase):
     def test_mail_goes_to_the_stored_form_of_an_address(self):
         self.verified("forms@example.com")
         self.ask("/v1/password/reset-request", "forms@example.com")
-        self.site.mailed("forms@example.com", "dpr")
+        self.site.mailed("forms@example.com", "ds_reset")
         self.ask("/v1/password/reset-request", wide("forms@example.com"))
-        newest = self.site.mailed("forms@example.com", "dpr", 2)
+        newest = self.site.mailed("forms@example.com", "ds_reset", 2)
         self.assertEqual(self.site.mails(wide("forms@example.com")), [])
         self.expect(self.reset(newest, MINE), 200)
 
@@ -202,7 +202,7 @@ class Accounts(IssuerCase):
     def test_a_token_is_valid_until_the_mail_of_the_next_is_accepted(self):
         self.verified("kept@example.com")
         self.ask("/v1/password/reset-request", "kept@example.com")
-        first = self.site.mailed("kept@example.com", "dpr")
+        first = self.site.mailed("kept@example.com", "ds_reset")
         count = ("select count(*) from mail_tokens t join users using (user_id) "
                  "where users.email = 'kept@example.com'")
         wait_until(lambda: self.site.sql(count) == "1", what="the first token")

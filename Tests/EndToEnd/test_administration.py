@@ -113,7 +113,7 @@ class Commands(Administration):
         self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200)
         self.site.dossier("app", "set", "--app", "quick", "anonymous=false", "access_token_seconds=90")
         refused = self.post("/v1/login/anonymous", {}, headers=app)
-        self.expect(refused, 403, "way_in_closed")
+        self.expect(refused, 403, "login_method_disabled")
         self.assertEqual(
             self.expect(self.register("q@example.com", headers=app), 201).json["expires_in"], 90)
         self.expect(self.post("/v1/login/anonymous", {}), 200)

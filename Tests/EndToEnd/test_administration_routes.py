@@ -35,7 +35,7 @@ class Routes(Administration):
             (changed.version, changed.json["hosts"], changed.json["settings"]["session_days"]),
             (2, ["web.example"], 3))
         stale = self.ask("PATCH", "/v1/apps/web", patch, {"If-Match": '"1"'})
-        self.assertEqual(self.expect(stale, 412, "version_moved").json["current_version"], 2)
+        self.assertEqual(self.expect(stale, 412, "precondition_failed").json["current_version"], 2)
         wrong = self.ask("PATCH", "/v1/apps/web",
                          {"settings": {"session_days": "x", "a/b": 1}, "hosts": [7], "name": "x"})
         self.assertEqual(
@@ -63,7 +63,7 @@ class Routes(Administration):
     def test_clients(self):
         body = {"name": "back end", "app": "default", "scopes": ["read:users", "update:users"]}
         made = self.expect(self.ask("POST", "/v1/clients", body), 201).json
-        self.assertTrue(made["key"].startswith("dck_"))
+        self.assertTrue(made["key"].startswith("ds_client_"))
         path = f"/v1/clients/{made['id']}"
         listed = self.expect(self.ask("GET", "/v1/clients"), 200)
         self.assertNotIn(made["key"], listed.body.decode())
@@ -150,7 +150,7 @@ class Routes(Administration):
         version = ask("GET").version
         self.expect(ask("GET", headers={"If-None-Match": f'"{version}"'}), 304)
         stale = ask("PATCH", body={"blocked": True}, headers={"If-Match": '"99"'})
-        self.expect(stale, 412, "version_moved")
+        self.expect(stale, 412, "precondition_failed")
         blocked = self.expect(ask("PATCH", body={"blocked": True}), 200)
         self.assertEqual((blocked.json["blocked"], blocked.version), (True, version + 1))
         self.expect(self.me(grant), 401, "session_ended")

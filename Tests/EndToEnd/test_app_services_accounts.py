@@ -64,7 +64,7 @@ class EmailPassword(Services):
         # A wrong password is refused like that of an unknown address.
         self.refused(401, "unauthorized", "InvalidPassword", self.log_in, "another password")
         self.app.email("confirm/send", email=self.email)
-        token = self.site.mailed(self.email, "dct", count=2)
+        token = self.site.mailed(self.email, "ds_verify", count=2)
         self.refused(400, "invalid token data", "BadRequest", self.app.email, "confirm",
                      token="x", tokenId="y")
         self.refused(400, "userpass token is expired or invalid", "UserpassTokenInvalid",
@@ -84,7 +84,7 @@ class EmailPassword(Services):
         self.register()
         user = self.log_in()
         self.assertIsNone(self.app.email("reset/send", email=self.email))
-        token = self.site.mailed(self.email, "dpr")
+        token = self.site.mailed(self.email, "ds_reset")
         self.refused(400, "password must be between", "BadRequest", self.app.email, "reset",
                      token=token, tokenId="any", password="x")
         self.refused(400, "invalid token data", "BadRequest", self.app.email, "reset",
@@ -151,7 +151,7 @@ class EmailPassword(Services):
         self.register()
         link = lambda: user.link("local-userpass", username=self.email, password=PASSWORD)
         self.refused(400, "must be confirmed first", "AuthError", link)
-        self.app.email("confirm", token=self.site.mailed(self.email, "dct"), tokenId="any")
+        self.app.email("confirm", token=self.site.mailed(self.email, "ds_verify"), tokenId="any")
         link()
         self.assertEqual(self.log_in().id, user.id)
         me = self.site.get("/v1/me", headers={"Dossier-App": name}, token=user.access).json

@@ -26,7 +26,7 @@ class Addresses(Services):
 
     def use(self, name, **settings):
         """Makes an app and a client of it."""
-        self.site.add_app(name, app_services_collection=COLLECTION, failures_per_address=10**6,
+        self.site.add_app(name, app_services_collection=COLLECTION, failures_per_ip=10**6,
                           **settings)
         self.app = App(self.site, name)
         self.new_address()
@@ -48,12 +48,12 @@ class Addresses(Services):
         self.refused(409, "name already in use", "AccountNameInUse", self.register, password)
 
     def confirm(self, count=1):
-        token = self.site.mailed(self.email, "dct", count)
+        token = self.site.mailed(self.email, "ds_verify", count)
         self.assertIsNone(self.app.email("confirm", token=token, tokenId="any"))
 
     def reset(self, password, count=1):
         self.app.email("reset/send", email=self.email)
-        token = self.site.mailed(self.email, "dpr", count)
+        token = self.site.mailed(self.email, "ds_reset", count)
         self.assertIsNone(self.app.email("reset", token=token, tokenId="any", password=password))
 
     def stored(self, columns):
@@ -135,7 +135,7 @@ class Verification(Addresses):
     def test_the_mail_comes_at_the_registration_and_on_request(self):
         for _ in self.modes("mails"):
             self.register()
-            self.site.mailed(self.email, "dct")
+            self.site.mailed(self.email, "ds_verify")
             self.app.email("confirm/send", email=self.email)
             self.confirm(2)
             self.log_in()
@@ -209,7 +209,7 @@ class TakeOver(Addresses):
         self.register()
         headers = {**JSON, "Dossier-App": self.name}
         self.expect(self.site.request("POST", "/v1/email/verify", {
-            "token": self.site.mailed(self.email, "dct"), "password": PASSWORD}, headers), 200)
+            "token": self.site.mailed(self.email, "ds_verify"), "password": PASSWORD}, headers), 200)
         user = self.log_in()
         self.reset(OTHER)
         self.assertEqual(self.log_in(OTHER).id, user.id)
@@ -225,7 +225,7 @@ class Overtaken(Addresses, Waiting):
         self.register()
         guest = App(self.site, self.name).log_in("anon-user")
         self.app.email("reset/send", email=email)
-        token = self.site.mailed(email, "dpr")
+        token = self.site.mailed(email, "ds_reset")
         path = f"{self.app.path}/auth/providers/local-userpass"
         user = self.stored("user_id")
         with Held(self.site, f"select from users where user_id = '{user}' for update"):

@@ -66,7 +66,7 @@ class Import(Services):
                          ["updated", "updated", "failed"])
 
         self.app.email("reset/send", email="imported@example.test")
-        token = self.site.mailed("imported@example.test", "dpr")
+        token = self.site.mailed("imported@example.test", "ds_reset")
         self.app.email("reset", token=token, tokenId="any", password="correct horse battery")
         ada = self.app.log_in("local-userpass", username="imported@example.test",
                               password="correct horse battery")
@@ -155,7 +155,7 @@ class Import(Services):
                 {"id": "x", "provider_type": "local-userpass", "provider_data": {"email": email}},
                 {"id": f"g-{email}", "provider_type": "oauth2-google"}]}]), *options)
             self.app.email("reset/send", email=email)
-            self.app.email("reset", token=self.site.mailed(email, "dpr"), tokenId="any",
+            self.app.email("reset", token=self.site.mailed(email, "ds_reset"), tokenId="any",
                            password="correct horse battery")
             self.assertEqual(self.app.log_in("local-userpass", username=email,
                                              password="correct horse battery").id, user)

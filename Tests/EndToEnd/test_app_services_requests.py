@@ -239,8 +239,8 @@ class Requests(Recording):
         other = "confirmed@example.test"
         self.ask("POST", f"{base}/register", {"email": other, "password": PASSWORD}, CORE)
         self.assertAnswer(self.ask("POST", f"{base}/confirm", {
-            "token": self.site.mailed(other, "dct"), "tokenId": "any"}, CORE), 204, None)
-        token = self.site.mailed(email, "dpr")
+            "token": self.site.mailed(other, "ds_verify"), "tokenId": "any"}, CORE), 204, None)
+        token = self.site.mailed(email, "ds_reset")
         self.assertAnswer(self.ask("POST", f"{base}/reset", {
             "token": token, "tokenId": "any", "password": "another password"}, CORE), 204, None)
         for path, body in [("confirm", {"token": token, "tokenId": "any"}),

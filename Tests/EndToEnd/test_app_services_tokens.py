@@ -106,7 +106,7 @@ class MissingClaims(Services):
                             self.secrets[name])
 
     def new_app(self, name):
-        self.site.add_app(name, failures_per_address=10**6)
+        self.site.add_app(name, failures_per_ip=10**6)
         self.app = App(self.site, name)
 
     def log_in(self, token):

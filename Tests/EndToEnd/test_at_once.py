@@ -16,7 +16,7 @@ class AtOnce(Waiting):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        generous = {"failures_per_address": 10**6, "failures_per_identifier": 100}
+        generous = {"failures_per_ip": 10**6, "failures_per_identifier": 100}
         cls.site.set_app(**generous)
         cls.site.add_app(APP, **generous)
         cls.site.add_app("careful", sign_up="verify_first", **generous)
@@ -89,7 +89,7 @@ class AtOnce(Waiting):
             refused = {answer.json["error_code"] for answer in answers if answer.status == 409}
             self.assertEqual(refused, {"AccountNameInUse"})
             self.assertEqual(self.users(email), 1)
-            token = self.site.mailed(email, "dct")
+            token = self.site.mailed(email, "ds_verify")
             answers = in_parallel(
                 3, lambda _: self.post(f"{path}/confirm", {"token": token, "tokenId": "any"}))
             self.assertEqual(sorted(answer.status for answer in answers), [204, 400, 400])

@@ -145,7 +145,7 @@ class CopiedSessions(FactorCase):
     def test_an_address_is_restored_in_an_app_without_passwords(self):
         grant = self.verified("coded@example.com")
         self.change_email(grant, "thief@example.com")
-        token = self.site.mailed("coded@example.com", "doa")
+        token = self.site.mailed("coded@example.com", "ds_restore")
         self.site.set_app(password=False)
         self.addCleanup(self.site.set_app, password=True)
         answer = self.post("/v1/email/restore", {"token": token, "password": "another horse"})

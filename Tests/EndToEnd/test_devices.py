@@ -232,7 +232,7 @@ class Devices(Case):
             set(answer.json), {"access_token", "token_type", "expires_in", "user_id", "device_id"})
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], origin["Origin"])
         set_cookie = answer.headers["Set-Cookie"]
-        self.assertRegex(set_cookie, "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
+        self.assertRegex(set_cookie, "^__Host-dossier-device-[0-9a-f]{24}=ds_device_")
         for attribute in ["HttpOnly", "Secure", "SameSite=Strict", "Path=/"]:
             self.assertIn(attribute, set_cookie)
         cookie = self.cookie(answer)
@@ -521,7 +521,7 @@ class Devices(Case):
     def test_a_place_on_a_device_ends_with_all_sessions(self):
         def reset(grant, email):
             self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
-            self.expect(self.reset(self.site.mailed(email, "dpr"), "battery staple"), 200)
+            self.expect(self.reset(self.site.mailed(email, "ds_reset"), "battery staple"), 200)
 
         def change(grant, email):
             grant.update(self.expect(self.post("/v1/password/change", {

@@ -38,10 +38,10 @@ class EmailChange(Case):
         # The mail to the new address leads into no account.
         self.expect(self.enter(answer.json["flow"], code), 401)
         # The old address gets its mail when the change has happened.
-        self.assertEqual(self.site.tokens("before@example.com", "doa"), [])
+        self.assertEqual(self.site.tokens("before@example.com", "ds_restore"), [])
         self.expect(self.finish(grant, answer.json["flow"], code), 204)
         self.assertEqual(self.address(grant), ("After@example.com", True))
-        self.site.mailed("before@example.com", "doa")
+        self.site.mailed("before@example.com", "ds_restore")
         self.expect(self.login("after@example.com"), 200)
         self.expect(self.login("before@example.com"), 401, "wrong_credentials")
         events = self.expect(self.me(grant, "/audit"), 200).json
@@ -112,13 +112,13 @@ class EmailChange(Case):
     def test_tokens_of_the_old_address_become_useless(self):
         grant = self.verified("former@example.com")
         self.expect(self.post("/v1/password/reset-request", {"email": "former@example.com"}), 202)
-        token = self.site.mailed("former@example.com", "dpr")
+        token = self.site.mailed("former@example.com", "ds_reset")
         self.change_email(grant, "latter@example.com")
         self.expect(self.reset(token, "battery staple"), 400, "mail_token_invalid")
 
     def test_an_unverified_old_address_gets_no_mail_and_is_free(self):
         grant = self.expect(self.register("unverified@example.com"), 201).json
-        self.site.mailed("unverified@example.com", "dct")
+        self.site.mailed("unverified@example.com", "ds_verify")
         self.change_email(grant, "new-one@example.com")
         self.assertEqual(self.address(grant), ("new-one@example.com", True))
         self.assertEqual(self.site.sql(

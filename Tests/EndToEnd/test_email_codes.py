@@ -169,7 +169,7 @@ class EmailCodes(Case):
         self.site.set_app(allowed_origins=["https://app.example.com"])
         answer = self.enter(flow, self.mailed_code("device@example.com", 2), headers=page)
         self.assertNotIn("refresh_token", self.expect(answer, 200).json)
-        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
+        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ds_device_")
 
     # A fresh proof
 
@@ -208,7 +208,7 @@ class EmailCodes(Case):
     def test_an_app_that_does_not_offer_codes_says_so(self):
         app = self.site.add_app("closed")
         refused = self.post("/v1/login/code/request", {"email": "a@example.com"}, headers=app)
-        self.assertIn("email_code", self.expect(refused, 403, "way_in_closed").json["detail"])
+        self.assertIn("email_code", self.expect(refused, 403, "login_method_disabled").json["detail"])
         self.expect(self.post("/v1/login/code/request", {"email": "none"}), 422, "invalid")
         # Another app does not take the flow.
         flow = self.flow("apart@example.com")

@@ -19,7 +19,7 @@ class EmailRestore(Case):
         """A user who changed an address; the token that gives the old one back."""
         grant = self.verified(old)
         self.change_email(grant, new)
-        return grant, self.site.mailed(old, "doa")
+        return grant, self.site.mailed(old, "ds_restore")
 
     def address(self, grant):
         me = self.expect(self.me(grant), 200).json
@@ -98,7 +98,7 @@ class EmailRestore(Case):
         self.change_email(grant, "reserved@example.com")
         self.assertEqual(self.address(grant), ("reserved@example.com", True))
         self.change_email(grant, "present@example.com")
-        self.assertEqual(self.site.tokens("reserved@example.com", "dpr"), [])
+        self.assertEqual(self.site.tokens("reserved@example.com", "ds_reset"), [])
         self.expire(grant["user_id"], "reserved@example.com")
         self.assertNotEqual(
             self.expect(self.register("reserved@example.com", THEIRS), 201).json["user_id"],
@@ -108,7 +108,7 @@ class EmailRestore(Case):
         app = self.site.add_app("careful", sign_up="verify_first", email_code=True)
         grant = self.sign_up("held@example.com", headers=app)
         self.change_email(grant, "holder@example.com", headers=app)
-        self.site.mailed("held@example.com", "doa")
+        self.site.mailed("held@example.com", "ds_restore")
         body = {"email": "held@example.com"}
         for ask in [lambda: self.register("held@example.com", THEIRS, headers=app),
                     lambda: self.post("/v1/login/code/request", body, headers=app)]:
@@ -122,7 +122,7 @@ class EmailRestore(Case):
     def test_a_link_outlives_what_a_thief_does_next(self):
         thief, token = self.moved("victim@example.com", "step1@example.com")
         self.change_email(thief, "step2@example.com")
-        second = self.site.mailed("step1@example.com", "doa")
+        second = self.site.mailed("step1@example.com", "ds_restore")
         # The address is taken away altogether.
         self.key_of(thief)
         self.unlink(thief)
@@ -133,10 +133,10 @@ class EmailRestore(Case):
     def test_a_link_outlives_that_a_thief_uses_a_later_one(self):
         thief, token = self.moved("first@example.com", "second@example.com")
         self.change_email(thief, "third@example.com")
-        self.expect(self.restore(self.site.mailed("second@example.com", "doa"), THEIRS), 200)
+        self.expect(self.restore(self.site.mailed("second@example.com", "ds_restore"), THEIRS), 200)
         thief = self.expect(self.login("second@example.com", THEIRS), 200).json
         self.change_email(thief, "fourth@example.com")
-        younger = self.site.mailed("second@example.com", "doa", 2)
+        younger = self.site.mailed("second@example.com", "ds_restore", 2)
         self.expect(self.restore(token), 200)
         # Links that were mailed later are useless.
         self.expect(self.me(thief), 401, "session_ended")
@@ -151,7 +151,7 @@ class EmailRestore(Case):
         wait_until(lambda: len(self.site.mails("displaced@example.com")) > count,
                    what="the mail to the address that is displaced")
         # It gives nothing back to the thief.
-        self.assertEqual(self.site.tokens("displaced@example.com", "doa"), [])
+        self.assertEqual(self.site.tokens("displaced@example.com", "ds_restore"), [])
 
     # An address that is taken away
 
@@ -161,7 +161,7 @@ class EmailRestore(Case):
         self.unlink(thief)
         self.assertEqual(self.address(thief), (None, False))
         # One mail reports it, with a link that is valid as long as after a change.
-        token = self.site.mailed("unlinked@example.com", "doa")
+        token = self.site.mailed("unlinked@example.com", "ds_restore")
         self.assertEqual(self.site.sql(
             "select purpose, round(extract(epoch from expires_at - now()) / 86400) "
             f"from mail_tokens where user_id = '{thief['user_id']}'"), "restore|7")
@@ -169,7 +169,7 @@ class EmailRestore(Case):
         # The account gets no other address until the link has expired.
         answer = self.expect(self.post("/v1/me/identities", {
             "provider": "password", "email": "thiefs@example.com", "password": "correct horse"},
-            token=thief["access_token"]), 409, "way_back_open")
+            token=thief["access_token"]), 409, "email_restore_pending")
         self.assertIn(answer.json["until"], answer.json["detail"])
         self.expect(self.restore(token), 200)
         self.expect(self.me(thief), 401, "session_ended")
@@ -186,11 +186,11 @@ class EmailRestore(Case):
         attacker, token = self.moved("attacker@example.com", "attackers@example.com")
         self.key_of(attacker)
         self.unlink(attacker)
-        second = self.site.mailed("attackers@example.com", "doa")
+        second = self.site.mailed("attackers@example.com", "ds_restore")
         link = {"provider": "password", "email": "pre-hijacked@example.com",
                 "password": "correct horse"}
         path = ("/v1/me/identities", link)
-        self.expect(self.post(*path, token=attacker["access_token"]), 409, "way_back_open")
+        self.expect(self.post(*path, token=attacker["access_token"]), 409, "email_restore_pending")
         self.assertEqual(self.address(attacker), (None, False))
         # The victim gets an account of its own.
         self.expect(self.register("pre-hijacked@example.com", "victims house"), 201)
@@ -200,7 +200,7 @@ class EmailRestore(Case):
         link["email"] = "next@example.com"
         self.expire(attacker["user_id"], "attacker@example.com")
         self.expect(self.restore(token), 400, "mail_token_invalid")
-        self.expect(self.post(*path, token=attacker["access_token"]), 409, "way_back_open")
+        self.expect(self.post(*path, token=attacker["access_token"]), 409, "email_restore_pending")
         self.expire(attacker["user_id"], "attackers@example.com")
         self.expect(self.restore(second), 400, "mail_token_invalid")
         self.expect(self.post(*path, token=attacker["access_token"]), 200)
@@ -224,7 +224,7 @@ class EmailRestore(Case):
         wait_until(lambda: "cannot take it back" in self.words("by-program@example.com"),
                    what="the mail to the owner")
         self.assertGreater(len(self.site.mails("by-program@example.com")), count)
-        self.assertEqual(self.site.tokens("by-program@example.com", "doa"), [])
+        self.assertEqual(self.site.tokens("by-program@example.com", "ds_restore"), [])
 
     def test_a_deleted_user_reserves_no_address(self):
         grant, token = self.moved("gone@example.com", "gone-too@example.com")

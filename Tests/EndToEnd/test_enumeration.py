@@ -37,7 +37,7 @@ class Enumeration(Case):
         grant = self.expect(
             self.login(self.address("reserved"), "owners password", headers=self.APP), 200).json
         self.change_email(grant, self.address("present"), headers=self.APP)
-        self.site.mailed(self.address("reserved"), "doa")
+        self.site.mailed(self.address("reserved"), "ds_restore")
         self.site.sql("delete from attempts")
 
     def address(self, kind):
@@ -135,7 +135,7 @@ class VerifyFirst(Anywhere, Enumeration):
     def setUpClass(cls):
         super().setUpClass()
         cls.site.add_app("careful", sign_up="verify_first", email_code=True,
-                         failures_per_address=10**6)
+                         failures_per_ip=10**6)
 
     def test_registering_and_what_comes_of_it(self):
         flows = {}

@@ -54,7 +54,7 @@ patched = patch_me_metadata.sync(client=user, body=models.Metadata.from_dict({"o
 assert patched.to_dict() == {"theme": "dark"}, patched
 moved = patch_me_metadata.sync_detailed(
     client=user, body=models.Metadata.from_dict({"a": 1}), if_match='"7"')
-assert moved.status_code == 412 and moved.parsed.code == "version_moved", moved
+assert moved.status_code == 412 and moved.parsed.code == "precondition_failed", moved
 assert get_me_metadata.sync(client=user).to_dict() == {"theme": "dark"}
 
 # Bytes.

@@ -86,7 +86,7 @@ async function main() {
   const identities = new api.IdentitiesAndSessionsApi(user);
   const key: api.NewIdentity = { provider: "api-key", name: "laptop" };
   const made: api.LinkResult = await identities.postMeIdentities({ newIdentity: key });
-  equal("key" in made && made.key.startsWith("dak_"), true);
+  equal("key" in made && made.key.startsWith("ds_apikey_"), true);
   const known = await identities.getMeIdentities();
   equal(known.map(({ provider }) => provider).sort(), ["api-key", "password"]);
   const devices = new api.DevicesApi(new api.Configuration(

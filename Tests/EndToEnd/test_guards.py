@@ -68,7 +68,7 @@ class Guards(Case):
         app = self.site.add_app("right", failures_per_identifier=2)
         email = "right@example.com"
         grant = self.expect(self.register(email, headers=app), 201).json
-        token = self.site.mailed(email, "dct")
+        token = self.site.mailed(email, "ds_verify")
         full = {**app, **self.full_device(**app)}
         for _ in range(3):
             refused = self.verify(token, password="correct horse", headers=full)
@@ -181,15 +181,15 @@ class Guards(Case):
             "and user_id = app_id group by detail, address) x")
 
     def test_refused_tokens_and_keys_are_recorded_and_fill_no_trail(self):
-        app = self.site.add_app("refused", failures_per_address=4)
+        app = self.site.add_app("refused", failures_per_ip=4)
         tries = [("/v1/login/jwt", {"token": "x.y.z"}, "external_token_invalid"),
-                 ("/v1/login/api-key", {"key": "dak_x"}, "wrong_credentials")]
+                 ("/v1/login/api-key", {"key": "ds_apikey_x"}, "wrong_credentials")]
 
         def refused(place):
             headers = {**app, ADDRESS: place}
             for path, body, code in tries:
                 self.expect(self.post(path, body, headers=headers), 401, code)
-            self.expect(self.site.get("/v1/users", headers=headers, token="dck_x"), 401,
+            self.expect(self.site.get("/v1/users", headers=headers, token="ds_client_x"), 401,
                         "client_unknown")
             # Who shows nothing is none who was refused something.
             self.expect(self.site.get("/v1/users", headers=headers), 401, "client_unknown")
@@ -218,7 +218,7 @@ class Guards(Case):
             statuses = [self.login("slow@example.com", headers={**app, ADDRESS: place}).status
                         for _ in range(6)]
             self.assertEqual(statuses, [401] * 2 + [429] * 4)
-        self.assertEqual(self.recorded("slowed", "attempts_refused"),
+        self.assertEqual(self.recorded("slowed", "rate_limited"),
                          "login:192.0.2.1:1 login:192.0.2.9:1")
 
     def test_the_audit_trail_tells_who_did_what_and_has_pages(self):
@@ -290,7 +290,7 @@ class Guards(Case):
             "/v1/password/reset-request": {"email": "a@b.c"},
         }.items():
             with self.subTest(path):
-                self.expect(self.post(path, body, headers=app), 403, "way_in_closed")
+                self.expect(self.post(path, body, headers=app), 403, "login_method_disabled")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class Identities(Case):
         self.assertEqual(self.me(grant, "/custom-data").json, {"level": 7})
         self.expect(self.me(guest), 401, "session_ended")
         self.expect(self.refresh(guest), 401, "refresh_token_invalid")
-        token = self.site.mailed("grown@example.com", "dct")
+        token = self.site.mailed("grown@example.com", "ds_verify")
         self.expect(self.verify(token, grant), 204)
         self.expect(self.refresh(grant), 200)
         self.assertTrue(self.me(grant).json["email_verified"])
@@ -281,7 +281,7 @@ class Identities(Case):
                            what="the fetches")
                 address = f"unhindered{attempt}@example.com"
                 self.expect(self.register(address), 201)
-                self.site.mailed(address, "dct")
+                self.site.mailed(address, "ds_verify")
                 is_held_up = any(login.done() for login in logins)
                 server.gate.set()
                 concurrent.futures.wait(logins)
@@ -352,7 +352,7 @@ class Identities(Case):
         self.assertIsNone(self.me(grant).json["email"])
         self.expect(self.login("free@example.com"), 401, "wrong_credentials")
         # For a week the mail that went there restores it.
-        self.site.mailed("free@example.com", "doa")
+        self.site.mailed("free@example.com", "ds_restore")
         self.expect(self.register("Free@example.com", "somebody elses"), 409, "email_taken")
         self.site.sql("update identity_subjects set reserved_until = now() "
                       f"where user_id = '{grant['user_id']}' and reserved_until is not null")
@@ -376,7 +376,7 @@ class Identities(Case):
             return self.post("/v1/login/api-key", {"key": key})
 
         self.assertEqual(self.expect(login(), 200).json["user_id"], grant["user_id"])
-        for wrong in ["", "x", made["key"][:-1], made["key"].replace("dak", "drt")]:
+        for wrong in ["", "x", made["key"][:-1], made["key"].replace("ds_apikey", "ds_refresh")]:
             self.expect(login(wrong), 401, "wrong_credentials")
         path = f"/v1/me/api-keys/{made['id']}"
         self.expect(self.site.request("PATCH", path, {"disabled": True}, JSON, token), 204)

@@ -310,7 +310,7 @@ class Import(Case):
 
     def test_another_address_ends_what_was_mailed_to_the_one_before(self):
         grant = self.sign_up_here("before@example.com", PASSWORD)
-        token = self.site.mailed("before@example.com", "dct")
+        token = self.site.mailed("before@example.com", "ds_verify")
         row = {"id": grant["user_id"], "email": "before@example.com"}
         # As rows do that come every night.
         self.load([row], "--update-existing")

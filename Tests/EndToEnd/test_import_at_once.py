@@ -14,7 +14,7 @@ class ImportAtOnce(Waiting):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.site.set_app(failures_per_address=10**6, failures_per_identifier=100, email_code=True)
+        cls.site.set_app(failures_per_ip=10**6, failures_per_identifier=100, email_code=True)
         cls.sources = itertools.count()
         cls.key = cls.site.client("--app", "default", "--scope", "create:users")["key"]
 
@@ -124,7 +124,7 @@ class ImportAtOnce(Waiting):
     def test_a_verification_of_the_address_of_a_row(self):
         email = self.own_email()
         grant = self.expect(self.register(email, MINE), 201).json
-        token = self.site.mailed(email, "dct")
+        token = self.site.mailed(email, "ds_verify")
         # The batch has a row that waits when it has looked who has which address.
         other = f"{grant['user_id'][:-8]}{'f' * 8}"
         rows = [{"id": other, "name": "Other"},

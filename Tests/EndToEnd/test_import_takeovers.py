@@ -107,7 +107,7 @@ class ImportTakeovers(IssuerCase):
     def test_a_row_takes_no_restore_link_from_the_owner(self):
         thief = self.verified("robbed@example.com", MINE)
         self.change_email(thief, "robber@example.com")
-        token = self.site.mailed("robbed@example.com", "doa")
+        token = self.site.mailed("robbed@example.com", "ds_restore")
         # Such rows come every night.
         for email in ["robber@example.com", "elsewhere@example.com"]:
             self.imported({"id": thief["user_id"], "email": email})

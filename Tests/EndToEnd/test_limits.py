@@ -146,7 +146,7 @@ class Limits(Case):
         self.assertEqual(limits(self.expect(answer, 401)).keys(), {"login", "login-network"})
 
     def test_one_network_is_limited_over_all_identifiers(self):
-        app = self.site.add_app("narrow", failures_per_address=5, **DAY)
+        app = self.site.add_app("narrow", failures_per_ip=5, **DAY)
         places = ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "2001:DB8:0:1:0:0:0:3"]
         statuses = [self.attempt(app, f"a{i}@example.com", place=places[i % 3]).status
                     for i in range(7)]
@@ -160,7 +160,7 @@ class Limits(Case):
         self.assertEqual(told["login"]["r"], 9)
 
     def test_a_mapped_address_counts_as_the_one_of_ipv4(self):
-        app = self.site.add_app("mapped", failures_per_address=2, **DAY)
+        app = self.site.add_app("mapped", failures_per_ip=2, **DAY)
         places = ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:C000:0201"]
         statuses = [self.attempt(app, f"m{i}@example.com", place=place).status
                     for i, place in enumerate(places)]
@@ -170,7 +170,7 @@ class Limits(Case):
     # Users without credentials, and mail
 
     def test_users_without_credentials_are_limited_by_network(self):
-        app = self.site.add_app("crowd", anonymous_per_address=2)
+        app = self.site.add_app("crowd", anonymous_users_per_ip=2)
         quota = Quota(self, 2, share=1_800)
         quota.count(in_parallel(8, lambda _: self.anonymous(app, "192.0.2.1")))
         refused = quota.use_up(lambda _: self.anonymous(app, "::ffff:192.0.2.1"))
@@ -225,7 +225,7 @@ class Limits(Case):
         address = {"email": "guarded@example.com"}
         credentials = {**address, "password": "wrong horse"}
         self.expect(self.register("unproved@example.com"), 201)
-        token = self.site.mailed("unproved@example.com", "dct")
+        token = self.site.mailed("unproved@example.com", "ds_verify")
         self.site.set_app(email_code=True, mfa="required")
         self.addCleanup(self.site.set_app, email_code=False, mfa="off")
         flow = self.expect(self.login("guarded@example.com"), 401,

@@ -57,7 +57,7 @@ class Lockout(Case):
         # So does a reset, which logs in; its device is known.
         self.besiege()
         self.expect(self.ask("/v1/password/reset-request", {"email": self.email}), 202)
-        token = self.site.mailed(self.email, "dpr")
+        token = self.site.mailed(self.email, "ds_reset")
         body = {"token": token, "password": "battery staple"}
         grant = self.expect(self.ask("/v1/password/reset", body, "192.0.2.5"), 200).json
         self.assertEqual(self.me(grant, headers=self.headers).json["email"], self.email)
@@ -70,7 +70,7 @@ class Lockout(Case):
         grant = passed.json
         self.change_email(grant, "elsewhere@example.com", headers={**self.headers, ADDRESS: OWN})
         self.besiege()
-        body = {"token": self.site.mailed(self.email, "doa"), "password": HERS}
+        body = {"token": self.site.mailed(self.email, "ds_restore"), "password": HERS}
         again = self.expect(self.ask("/v1/email/restore", body, "192.0.2.8"), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
         self.assert_open("192.0.2.9")
@@ -80,7 +80,7 @@ class Lockout(Case):
         email = "unproved@example.com"
         self.expect(self.ask("/v1/register", {"email": email, "password": HERS}), 201)
         self.besiege(email)
-        body = {"token": self.site.mailed(email, "dct"), "password": HERS}
+        body = {"token": self.site.mailed(email, "ds_verify"), "password": HERS}
         self.expect(self.ask("/v1/email/verify", body, "192.0.2.2"), 200)
         self.expect(self.enter("192.0.2.3", email=email), 200)
 
@@ -113,7 +113,7 @@ class Lockout(Case):
         self.assertEqual(registered, [201] + [409] * 7 + [429] * 2)
 
     def test_a_site_is_limited_over_all_identifiers(self):
-        self.app("sites", failures_per_address=2, anonymous_per_address=2, **DAY)
+        self.app("sites", failures_per_ip=2, anonymous_users_per_ip=2, **DAY)
         self.assertEqual(
             self.statuses(lambda i, place: self.enter(place, "a guess", f"s{i}@example.com")),
             [401] * 8 + [429] * 2)
@@ -147,7 +147,7 @@ class Lockout(Case):
         self.expect(self.ask("/v1/register", {"email": self.email, "password": HERS}), 409,
                     "email_taken")
         self.expect(self.ask("/v1/password/reset-request", {"email": self.email}), 202)
-        body = {"token": self.site.mailed(self.email, "dpr"), "password": HERS}
+        body = {"token": self.site.mailed(self.email, "ds_reset"), "password": HERS}
         mine = self.expect(self.ask("/v1/password/reset", body), 200).json
         self.expect(self.me(mine, headers=self.headers), 200)
         self.expect(self.me(theirs, headers=self.headers), 401, "session_ended")
@@ -180,7 +180,7 @@ class Lockout(Case):
         told = limits(self.expect(self.ask("/v1/password/reset-request", {"email": self.email}, place), 202))
         self.assertEqual((told["mail"]["r"], told["mail-network"]["r"]), (9, 99))
         # Nor is a network's last one used by what the address has used up.
-        self.site.set_app("taken", mails_per_address_daily=1)
+        self.site.set_app("taken", mails_per_email_daily=1)
         for _ in range(3):
             self.expect(self.ask("/v1/password/reset-request", {"email": self.email}, place), 429)
         told = limits(self.expect(
@@ -197,7 +197,7 @@ class Lockout(Case):
     # Mail
 
     def test_an_address_is_sent_so_many_mails_in_a_day(self):
-        self.app("flooded", mails_per_address_daily=6, failures_per_identifier=2, **DAY)
+        self.app("flooded", mails_per_email_daily=6, failures_per_identifier=2, **DAY)
         grant = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
         self.site.sql("delete from attempts")
         reset = ("/v1/password/reset-request", {"email": self.email})
@@ -232,7 +232,7 @@ class Lockout(Case):
         self.expect(self.ask(*reset, "203.0.113.99"), 202)
 
     def test_a_registration_succeeds_without_its_mail(self):
-        self.app("mailed", mails_per_address_daily=2, **DAY)
+        self.app("mailed", mails_per_email_daily=2, **DAY)
         for count in range(3):
             self.expect(self.ask("/v1/password/reset-request", {"email": self.email}, f"203.0.113.{count}"),
                         202 if count < 2 else 429)
@@ -244,11 +244,11 @@ class Lockout(Case):
         email, other = "ada+www.evil.example@example.com", "eve+evil.example@example.com"
         grant = self.verified(email, headers=self.headers)
         self.expect(self.ask("/v1/password/reset-request", {"email": email}), 202)
-        self.site.mailed(email, "dpr")
+        self.site.mailed(email, "ds_reset")
         self.site.set_app("linked", sign_up="verify_first")
         self.expect(self.ask("/v1/register", {"email": email, "password": "a stranger"}), 202)
         self.change_email(grant, other, headers=self.headers)
-        self.site.mailed(email, "doa")
+        self.site.mailed(email, "ds_restore")
         wait_until(lambda: any("tried to use this address" in mail for mail in self.site.mails(email)),
                    what="the mail to the owner")
         for mail in self.site.mails(email) + self.site.mails(other):
@@ -257,7 +257,7 @@ class Lockout(Case):
         # An app that wants the address in its words has it in words.
         self.site.set_app("linked", reset_text="For {{email}}: {{token}}")
         self.expect(self.ask("/v1/password/reset-request", {"email": other}), 202)
-        token = self.site.mailed(other, "dpr")
+        token = self.site.mailed(other, "ds_reset")
         self.assertIn(f"For eve+evil dot example at example dot com: {token}",
                       "".join(self.site.mails(other)))
 

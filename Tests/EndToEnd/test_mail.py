@@ -19,7 +19,7 @@ class Mail(Case):
         owner = self.expect(self.register("owner@example.com", "the first password"), 201).json
         # Verified or not, and with any password.
         for verify in [lambda: None, lambda: self.expect(
-                self.verify(self.site.mailed("owner@example.com", "dct"), owner), 204)]:
+                self.verify(self.site.mailed("owner@example.com", "ds_verify"), owner), 204)]:
             verify()
             for password in ["another password", "the first password"]:
                 self.expect(self.register("OWNER@example.com", password), 409, "email_taken")
@@ -47,9 +47,9 @@ class Mail(Case):
 
     def test_a_token_of_a_mail_works_once_and_not_forever(self):
         grant = self.expect(self.register("once@example.com"), 201).json
-        first = self.site.mailed("once@example.com", "dct")
+        first = self.site.mailed("once@example.com", "ds_verify")
         self.expect(self.post("/v1/email/verify/request", {"email": "once@example.com"}), 202)
-        second = self.site.mailed("once@example.com", "dct", 2)
+        second = self.site.mailed("once@example.com", "ds_verify", 2)
         # The newer takes the place of the older when its mail was accepted.
         wait_until(lambda: self.site.sql(
             "select count(*) from mail_tokens t join users using (user_id) "
@@ -57,11 +57,11 @@ class Mail(Case):
         self.expect(self.verify(first, grant), 400, "mail_token_invalid")
         self.site.sql("update mail_tokens set expires_at = now()")
         self.expect(self.verify(second, grant), 400, "mail_token_invalid")
-        for token in ["", "x", second.replace("dct", "dpr"), second[:-2]]:
+        for token in ["", "x", second.replace("ds_verify", "ds_reset"), second[:-2]]:
             self.expect(self.verify(token, grant), 400, "mail_token_invalid")
 
     def test_where_verifying_comes_first_a_code_makes_the_user(self):
-        app = self.site.add_app("careful", sign_up="verify_first", failures_per_address=1000)
+        app = self.site.add_app("careful", sign_up="verify_first", failures_per_ip=1000)
         email = "care@example.com"
         answer = self.expect(self.register(email, headers=app), 202)
         self.assertEqual(set(answer.json), {"flow", "expires_in"})
@@ -83,13 +83,13 @@ class Mail(Case):
         self.expect(self.login(email, "another one", headers=app), 401, "wrong_credentials")
 
     def test_a_user_who_was_there_before_verifies_by_link_and_password(self):
-        app = self.site.add_app("stricter", failures_per_address=1000)
+        app = self.site.add_app("stricter", failures_per_ip=1000)
         email = "before@example.com"
         grant = self.expect(self.register(email, headers=app), 201).json
         self.site.set_app("stricter", sign_up="verify_first")
         self.expect(self.login(email, headers=app), 403, "email_unverified")
         self.expect(self.login(email, "wrong horse", headers=app), 401, "wrong_credentials")
-        token = self.site.mailed(email, "dct")
+        token = self.site.mailed(email, "ds_verify")
         self.expect(self.verify(token, headers=app), 401, "sign_in_to_verify")
         self.expect(self.verify(token, password="wrong horse", headers=app), 401,
                     "wrong_credentials")
@@ -125,7 +125,7 @@ class Mail(Case):
             answer = self.expect(self.post("/v1/password/reset-request", {"email": address}), 202)
             self.assertEqual(answer.body, b"")
         # It goes to the address as it was registered.
-        token = self.site.mailed("reset@example.com", "dpr")
+        token = self.site.mailed("reset@example.com", "ds_reset")
         self.assertEqual(self.site.mails("nobody@example.com"), [])
         short = self.post("/v1/password/reset", {"token": token, "password": "short"})
         self.expect(short, 422, "invalid")
@@ -140,7 +140,7 @@ class Mail(Case):
         # It verifies the address, too.
         self.expect(self.register("unproved@example.com"), 201)
         self.expect(self.post("/v1/password/reset-request", {"email": "unproved@example.com"}), 202)
-        token = self.site.mailed("unproved@example.com", "dpr")
+        token = self.site.mailed("unproved@example.com", "ds_reset")
         grant = self.expect(self.reset(token, "my own words"), 200).json
         self.assertTrue(self.me(grant).json["email_verified"])
         self.expect(self.login("unproved@example.com", "my own words"), 200)
@@ -188,7 +188,7 @@ class ThroughARelay(Case):
         wait_until(lambda: len(box) == 1, what="the mail")
         message = next(iter(box))
         self.assertEqual((message["X-RcptTo"], message["To"]), ("far@example.com",) * 2)
-        token = re.search(r"dct_[\w-]+", message.get_payload())[0]
+        token = re.search(r"ds_verify_[\w-]+", message.get_payload())[0]
         self.expect(self.verify(token, grant), 204)
 
 

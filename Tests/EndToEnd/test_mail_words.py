@@ -14,15 +14,15 @@ class MailWords(Administration):
 
     def test_links_lead_to_the_page_of_the_app_with_the_token_in_the_fragment(self):
         page = "https://app.example.com/account?from=mail"
-        self.site.dossier("app", "set", f"mail_page={page}")
-        self.addCleanup(self.site.dossier, "app", "set", "mail_page=null")
+        self.site.dossier("app", "set", f"email_link_base_url={page}")
+        self.addCleanup(self.site.dossier, "app", "set", "email_link_base_url=null")
         grant = self.verified("linked@example.com")
         self.expect(self.post("/v1/password/reset-request", {"email": "linked@example.com"}), 202)
-        reset = self.site.mailed("linked@example.com", "dpr")
+        reset = self.site.mailed("linked@example.com", "ds_reset")
         self.change_email(grant, "moved@example.com")
-        restore = self.site.mailed("linked@example.com", "doa")
+        restore = self.site.mailed("linked@example.com", "ds_restore")
         mails = "\n".join(self.site.mails("linked@example.com"))
-        for name, token in [("verify", "dct_"), ("reset", reset), ("restore", restore)]:
+        for name, token in [("verify", "ds_verify_"), ("reset", reset), ("restore", restore)]:
             self.assertIn(f"\n{page}#{name}={token}", mails)
         # A code is entered where it was asked for.
         for mail in self.site.mails("moved@example.com"):
@@ -31,9 +31,9 @@ class MailWords(Administration):
     def test_a_page_is_a_page(self):
         for page in ["http://app.example.com/", "app.example.com", "https://", "https://a.b/#c",
                      "https://a.b/ c", "javascript:alert(1)"]:
-            self.refused(12, "app", "set", f"mail_page={page}", words="mail_page")
+            self.refused(12, "app", "set", f"email_link_base_url={page}", words="email_link_base_url")
         for page in ["http://127.0.0.1:9000/", "http://localhost:9000", "https://a.example", ""]:
-            self.site.dossier("app", "set", f"mail_page={page}")
+            self.site.dossier("app", "set", f"email_link_base_url={page}")
 
     def test_mail_is_in_the_language_of_its_reader(self):
         self.site.dossier("app", "set", """mail_translations={
@@ -50,7 +50,7 @@ class MailWords(Administration):
                 if locale:
                     self.patch(grant, {"locale": locale})
                 self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
-                token = self.site.mailed(email, "dpr")
+                token = self.site.mailed(email, "ds_reset")
                 self.assertTrue(any(mail.startswith(words) and token in mail
                                     for mail in self.site.mails(email)), self.site.mails(email))
         # The owner hears of changes in it, too.
@@ -80,7 +80,7 @@ class Links(Administration):
         grant = self.expect(self.register(email), 201).json
         key = self.expect(self.post("/v1/me/api-keys", {"name": "x"},
                                     token=grant["access_token"]), 201).json["key"]
-        return grant, key, self.site.mailed(email, "dct")
+        return grant, key, self.site.mailed(email, "ds_verify")
 
     def nothing_ended(self, email, grant, key):
         self.assertTrue(self.expect(self.me(grant), 200).json["email_verified"])
@@ -123,7 +123,7 @@ class Links(Administration):
                 guest = self.site.login()
                 self.expect(self.link(guest, provider="password", email=email,
                                       password="correct horse"), 200)
-                token = self.site.mailed(email, "dct")
+                token = self.site.mailed(email, "ds_verify")
                 if way == "session":
                     self.expect(self.verify(token, guest), 204)
                 else:
@@ -137,7 +137,7 @@ class Links(Administration):
         made = self.expect(self.register(
             "cookie@example.com", headers={"Dossier-Device": "cookie", **page}), 201)
         cookie = {"Cookie": made.headers["Set-Cookie"].split(";")[0]}
-        token = self.site.mailed("cookie@example.com", "dct")
+        token = self.site.mailed("cookie@example.com", "ds_verify")
         shown = {"password": "correct horse"}
         self.expect(self.verify(token, headers=cookie, **shown), 403, "origin_forbidden")
         # The cookie names the device; it is no session.
@@ -145,7 +145,7 @@ class Links(Administration):
         answer = self.expect(self.verify(token, headers={**cookie, **page}, **shown), 200)
         self.assertNotIn("refresh_token", answer.json)
         self.assertEqual(answer.json["device_id"], made.json["device_id"])
-        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
+        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ds_device_")
         self.assertTrue(self.me(answer.json).json["email_verified"])
 
 

@@ -69,7 +69,7 @@ class Monitoring(Case):
         shown = self.named(" ".join(
             target["expr"] for panel in dashboard["panels"] for target in panel["targets"]))
         self.assertEqual(shown - self.families(), set())
-        self.assertEqual(self.families() - shown, {"dossier_info", "dossier_longest_turn_seconds"})
+        self.assertEqual(self.families() - shown, {"dossier_info", "dossier_event_loop_lag_max_seconds"})
 
     def test_each_lane_of_the_database_says_how_many_wait(self):
         self.assertLessEqual({f"dossier_{lane}_waiting" for lane in ["writes", "searches", "large_values"]},

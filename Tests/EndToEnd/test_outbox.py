@@ -89,7 +89,7 @@ class Outbox(Administration):
         self.assertRegex(mail["last_error"], "^Failed to connect to ")
         # Nobody who reads the database reads the code, or to whom it goes.
         sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mails"))
-        for secret in [b"dct_", b"ada@example.com"]:
+        for secret in [b"ds_verify_", b"ada@example.com"]:
             self.assertNotIn(secret, sealed)
         # Not even the process that took the request is needed any more.
         for worker in self.site.workers():

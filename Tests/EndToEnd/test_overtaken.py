@@ -10,7 +10,7 @@ OLD, NEW, THEIRS = "correct horse", "battery staple", "a thiefs own words"
 class Overtaken(Waiting):
     def reset_token(self, email):
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
-        return self.site.mailed(email, "dpr")
+        return self.site.mailed(email, "ds_reset")
 
     def live(self, grant):
         return self.site.sql("select count(*) from sessions where ended_at is null "
@@ -88,7 +88,7 @@ class Overtaken(Waiting):
     def test_a_verification_that_follows_a_takeover(self):
         email = self.own_email()
         grant = self.expect(self.register(email, THEIRS), 201).json
-        link = self.site.mailed(email, "dct")
+        link = self.site.mailed(email, "ds_verify")
         token = self.reset_token(email)
         held = Held(self.site, "select from users "
                     f"where user_id = '{grant['user_id']}' for update")

@@ -128,14 +128,14 @@ class PreHijacking(IssuerCase):
 
     def test_no_request_of_an_attacker_ends_a_session_of_the_victim(self):
         victim = self.expect(self.register(self.email, MINE), 201).json
-        self.site.mailed(self.email, "dct")
+        self.site.mailed(self.email, "ds_verify")
         attacker = self.verified(f"attacker-{self.email}", THEIRS)
         self.expect(self.register(self.email, THEIRS), 409, "email_taken")
         for path in ["/v1/email/verify/request", "/v1/password/reset-request",
                      "/v1/login/code/request"]:
             self.expect(self.post(path, {"email": self.email}, token=attacker["access_token"]), 202)
         # Not even a link that leaked is of use to the attacker.
-        link = self.site.mailed(self.email, "dct", 2)
+        link = self.site.mailed(self.email, "ds_verify", 2)
         self.expect(self.verify(link, attacker), 401, "sign_in_to_verify")
         self.expect(self.me(victim), 200)
         self.expect(self.login(self.email, MINE), 200)
@@ -172,7 +172,7 @@ class PreHijacking(IssuerCase):
         attacker = self.expect(self.post("/v1/login/jwt", token), 200).json
         own = f"own-{self.email}"
         self.expect(self.link(attacker, provider="password", email=own, password=THEIRS), 200)
-        self.expect(self.verify(self.site.mailed(own, "dct"), attacker), 204)
+        self.expect(self.verify(self.site.mailed(own, "ds_verify"), attacker), 204)
         # An account has one address: a verified one does not stand for another.
         self.assertEqual(self.me(attacker).json["email"], own)
         victim = self.expect(self.register(self.email, MINE), 201).json

@@ -30,7 +30,7 @@ class Profile(Case):
         self.assertEqual(self.site.get("/v1/me", token=token).json["name"], "Ada Lovelace")
         stale = self.site.request(
             "PATCH", "/v1/me", {"name": "x"}, {**MERGE, "If-Match": '"2"'}, token)
-        self.assertEqual(self.expect(stale, 412, "version_moved").json["current_version"], 3)
+        self.assertEqual(self.expect(stale, 412, "precondition_failed").json["current_version"], 3)
 
     def test_locales_and_zones_are_those_that_there_are(self):
         token = self.site.login()["access_token"]
@@ -70,7 +70,7 @@ class Profile(Case):
         token = grant["access_token"]
         self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, token)
         stale = self.site.request("DELETE", "/v1/me", headers={"If-Match": '"9"'}, token=token)
-        self.expect(stale, 412, "version_moved")
+        self.expect(stale, 412, "precondition_failed")
         self.expect(self.site.request("DELETE", "/v1/me", token=token), 204)
         self.expect(self.site.get("/v1/me", token=token), 401, "session_ended")
         left = [

@@ -92,12 +92,12 @@ class Properties(Case):
             self.expect(change(), 200)
             tags.append(self.expect(read(If_None_Match=tags[-1]), 200).headers["ETag"])
         self.assertEqual(len(set(tags)), 5)
-        self.expect(read(If_Match=tags[0]), 412, "version_moved")
+        self.expect(read(If_Match=tags[0]), 412, "precondition_failed")
 
     def test_a_conflict_tells_both_versions_unless_the_caller_says_what_to_keep(self):
         self.put("k", "one")
         self.put("k", "two")
-        refused = self.expect(self.put("k", "mine", If_Match='"1"'), 409, "property_moved").json
+        refused = self.expect(self.put("k", "mine", If_Match='"1"'), 409, "version_conflict").json
         self.assertEqual(
             (refused["key"], refused["value"], refused["current_version"],
              refused["expected_versions"]), ("k", "two", 2, [1]))
@@ -106,12 +106,12 @@ class Properties(Case):
         taken = self.expect(self.put("k", "mine", "?keep=new", If_Match='"1"'), 200)
         self.assertEqual((taken.json["value"], taken.version), ("mine", 3))
         self.expect(self.put("k", "mine too", If_Match='"3"'), 200)
-        self.expect(self.put("k", "new", If_None_Match="*"), 409, "property_moved")
+        self.expect(self.put("k", "new", If_None_Match="*"), 409, "version_conflict")
         self.expect(self.put("n", "new", If_None_Match="*"), 200)
-        self.expect(self.delete("k", If_Match='"1"'), 409, "property_moved")
+        self.expect(self.delete("k", If_Match='"1"'), 409, "version_conflict")
         self.expect(self.delete("k", If_Match='"4"'), 200)
         self.expect(self.put("k", 1, "?keep=both"), 422, "invalid")
-        gone = self.expect(self.put("k", 1, If_Match='"4"'), 409, "property_moved").json
+        gone = self.expect(self.put("k", 1, If_Match='"4"'), 409, "version_conflict").json
         self.assertEqual((gone["key"], gone["value"], gone["current_version"]), ("k", None, 0))
 
     def test_what_breaks_a_rule_is_named_and_nothing_is_changed(self):

@@ -130,7 +130,7 @@ class Reauthentication(IssuerCase):
             (401, "wrong_credentials", {"provider": "jwt", "token": self.jwt("nobody")}),
             (401, "external_token_invalid", {"provider": "jwt", "token": "x.y.z"}),
             (401, "wrong_credentials", {"provider": "api-key", "key": other_key}),
-            (401, "wrong_credentials", {"provider": "api-key", "key": "dak_x"}),
+            (401, "wrong_credentials", {"provider": "api-key", "key": "ds_apikey_x"}),
             (422, "invalid", {"provider": "carrier pigeon"}),
             (422, "invalid", {"provider": "password"}),
         ]:
@@ -190,7 +190,7 @@ class Reauthentication(IssuerCase):
         self.site.dossier("app", "set", "--app", "closed", "password=false")
         answer = self.post("/v1/reauthenticate", {"provider": "password",
                            "password": "correct horse"}, token=grant["access_token"], headers=app)
-        self.expect(answer, 403, "way_in_closed")
+        self.expect(answer, 403, "login_method_disabled")
 
     def test_a_change_of_password_is_a_proof(self):
         grant = self.verified("changed@example.com")
@@ -270,7 +270,7 @@ class Reauthentication(IssuerCase):
 
     def test_what_is_made_up_is_guarded_and_fills_no_trail(self):
         count = "select count(*) from audit where action = 'login_failure' and user_id = '%s'"
-        for body in [{"provider": "api-key", "key": "dak_x"},
+        for body in [{"provider": "api-key", "key": "ds_apikey_x"},
                      {"provider": "jwt", "token": "x.y.z"}]:
             with self.subTest(body):
                 grant = self.verified(f"filled-{body['provider']}@example.com")

@@ -97,7 +97,7 @@ class ByMail(Case):
         code = self.asked("off@example.com")
         self.site.set_app(email_code=False)
         self.addCleanup(self.site.set_app, email_code=True)
-        self.expect(self.prove(grant, **code), 403, "way_in_closed")
+        self.expect(self.prove(grant, **code), 403, "login_method_disabled")
 
     def test_a_code_cannot_be_guessed_there(self):
         grant = self.verified("guessed@example.com")

@@ -95,7 +95,7 @@ class Repeats(Case):
         self.assertEqual(len(done), 1)
         for answer in answers:
             if answer.status != 201:
-                self.expect(answer, 409, "idempotency_key_busy")
+                self.expect(answer, 409, "idempotency_key_in_use")
         self.assertEqual({self.expect(self.make("laptop", "k"), 201).body}, done)
         self.assertEqual(self.keys(), 1)
 
@@ -106,7 +106,7 @@ class Repeats(Case):
             f"where user_id = '{self.grant['user_id']}'"), "24")
         mine = f"where user_id = '{self.grant['user_id']}'"
         self.site.sql(f"update kept_answers set answer = null {mine}")
-        self.expect(self.make("laptop", "k"), 409, "idempotency_key_busy")
+        self.expect(self.make("laptop", "k"), 409, "idempotency_key_in_use")
         self.site.sql(f"update kept_answers set expires_at = now() {mine}")
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.keys(), 2)

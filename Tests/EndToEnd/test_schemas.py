@@ -104,7 +104,7 @@ class Schemas(Administration):
                 self.assertEqual(self.expect(patched, 200).version, version + 2)
                 # What else stands in the way of a write is told as ever.
                 stale = write("PUT", {"name": "Bob"}, {**JSON, "If-Match": '"99"'})
-                self.expect(stale, 412, "version_moved")
+                self.expect(stale, 412, "precondition_failed")
                 if kind != "custom-data":
                     continue
                 update = f"{path}/update"

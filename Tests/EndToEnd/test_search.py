@@ -203,7 +203,7 @@ class Search(Case):
         filter = 'name = "Ada"'
         self.expect(self.search(filter, key=user), 401, "client_unknown")
         self.expect(self.site.get("/v1/users"), 401, "client_unknown")
-        self.expect(self.search(filter, key="dck_x"), 401, "client_unknown")
+        self.expect(self.search(filter, key="ds_client_x"), 401, "client_unknown")
         others = self.client("writer", "update:users")
         self.expect(self.search(filter, key=others), 403, "insufficient_scope")
         foreign = self.client("foreign", "read:users", app="other")

@@ -47,7 +47,7 @@ class Ways(FactorCase, IssuerCase):
                       "jwt:https://issuer.example.com", "fed mfa otp")
 
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
-        reset = self.reset(self.site.mailed(email, "dpr"), "another horse")
+        reset = self.reset(self.site.mailed(email, "ds_reset"), "another horse")
         self.complete(reset, authenticator, user, "password", "pwd mfa otp")
         # The new password counts, and asks for the factor too.
         self.expect(self.login(email), 401, "wrong_credentials")
@@ -57,7 +57,7 @@ class Ways(FactorCase, IssuerCase):
         email = "verify@example.com"
         grant = self.expect(self.register(email), 201).json
         authenticator, _ = self.protected(grant)
-        answer = self.verify(self.site.mailed(email, "dct"), password="correct horse")
+        answer = self.verify(self.site.mailed(email, "ds_verify"), password="correct horse")
         again = self.complete(answer, authenticator, grant["user_id"], "password", "pwd mfa otp")
         self.assertTrue(self.me(again).json["email_verified"])
 
@@ -66,7 +66,7 @@ class Ways(FactorCase, IssuerCase):
         authenticator, _ = self.protected(grant)
         self.change_email(grant, "new@example.com")
         answer = self.post("/v1/email/restore", {
-            "token": self.site.mailed("old@example.com", "doa"), "password": "my old house"})
+            "token": self.site.mailed("old@example.com", "ds_restore"), "password": "my old house"})
         again = self.complete(answer, authenticator, grant["user_id"], "password", "pwd mfa otp")
         self.assertEqual(self.me(again).json["email"], "old@example.com")
 
@@ -336,7 +336,7 @@ class Codes(FactorCase):
         page = {"Dossier-Device": "cookie", "Origin": "https://app.example.com"}
         answer = self.prove(self.flow(headers=page), self.recovery_codes[0], headers=page)
         self.assertNotIn("refresh_token", self.expect(answer, 200).json)
-        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ddv_")
+        self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ds_device_")
 
 
 if __name__ == "__main__":

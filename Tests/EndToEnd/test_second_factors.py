@@ -162,7 +162,7 @@ class SecondFactors(FactorCase):
         token = grant["access_token"]
         for path, body in [("/v1/me/second-factors", {}), ("/v1/me/recovery-codes", {}),
                            (f"/v1/me/second-factors/{waiting.id}/confirm", {"code": "123456"})]:
-            self.expect(self.post(path, body, token=token), 403, "mfa_off")
+            self.expect(self.post(path, body, token=token), 403, "mfa_disabled")
         self.expect(self.login(email), 200)
         self.assertEqual(len(self.factors(grant)["second_factors"]), 1)
         self.expect(self.site.request(

@@ -34,7 +34,7 @@ class Immediate(SignUp):
         identity, = self.me(grant, "/identities").json
         self.assertEqual((identity["provider"], identity["subject"], identity["verified"]),
                          ("password", "new@example.com", False))
-        self.site.mailed("new@example.com", "dct")
+        self.site.mailed("new@example.com", "ds_verify")
         again = self.expect(self.login("new@example.com"), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
 
@@ -48,7 +48,7 @@ class Immediate(SignUp):
                     taken = self.expect(self.register(email, password), 409, "email_taken").json
                     self.assertEqual(taken["errors"][0]["pointer"], "/email")
             if not verifies:
-                token = self.site.mailed("taken@example.com", "dct")
+                token = self.site.mailed("taken@example.com", "ds_verify")
                 self.expect(self.verify(token, first), 204)
                 self.site.sql("delete from attempts")
         self.assertEqual(self.users("taken@example.com"), "1")
@@ -205,7 +205,7 @@ class VerifyFirst(SignUp):
         self.expect(self.login("made@example.com", THEIRS), 401, "wrong_credentials")
         self.expect(self.login("made@example.com", MINE), 403, "email_unverified")
         self.expect(self.post("/v1/email/verify/request", {"email": "made@example.com"}), 202)
-        token = self.site.mailed("made@example.com", "dct")
+        token = self.site.mailed("made@example.com", "ds_verify")
         self.expect(self.verify(token), 401, "sign_in_to_verify")
         grant = self.expect(self.verify(token, password=MINE), 200).json
         self.assertTrue(self.me(grant).json["email_verified"])
@@ -214,7 +214,7 @@ class VerifyFirst(SignUp):
     def test_a_registration_is_completed_where_codes_sign_nobody_in(self):
         grant = self.sign_up("codeless@example.com")
         self.expect(self.post("/v1/login/code/request", {"email": "codeless@example.com"}),
-                    403, "way_in_closed")
+                    403, "login_method_disabled")
         self.expect(self.me(grant), 200)
 
 

@@ -19,7 +19,7 @@ class Support(Administration):
         made = self.dossier("user", "create", "email=made@example.com", "email_verified=true",
                             "name=12", 'metadata={"seats": 4}', "--mail")
         self.assertEqual((made["email_verified"], made["name"]), (True, "12"))
-        code = self.site.mailed("made@example.com", "dpr")
+        code = self.site.mailed("made@example.com", "ds_reset")
         self.expect(self.post("/v1/password/reset", {"token": code, "password": "chosen from a code"}), 200)
         grant = self.expect(self.login("made@example.com", "chosen from a code"), 200).json
         self.assertEqual(grant["user_id"], made["id"])
@@ -77,7 +77,7 @@ class Support(Administration):
         self.expect(self.register("OWNED@example.com", "a rivals password"), 409, "email_taken")
         for user in [grant["user_id"], "owned@example.com"]:
             self.dossier("user", "password", user, "--mail")
-        code = self.site.mailed("owned@example.com", "dpr", 2)
+        code = self.site.mailed("owned@example.com", "ds_reset", 2)
         again = self.expect(
             self.post("/v1/password/reset", {"token": code, "password": "chosen anew"}), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
@@ -107,7 +107,7 @@ class Support(Administration):
 
     def test_who_was_slowed_down_may_try_again(self):
         self.site.dossier("app", "set", "failures_per_identifier_hourly=20",
-                          "failures_per_address=100")
+                          "failures_per_ip=100")
         for name in ["slow", "other"]:
             self.verified(f"{name}@example.com")
         self.slowed("slow@example.com", "198.51.100.7")
@@ -123,15 +123,15 @@ class Support(Administration):
                 break
         self.dossier("rate-limit", "reset", "nobody@example.com")
         self.expect(self.login("nobody@example.com", headers={ADDRESS: "203.0.113.9"}), 401)
-        fact = next(fact for fact in self.trail() if fact["action"] == "attempts_lift")
+        fact = next(fact for fact in self.trail() if fact["action"] == "rate_limit_reset")
         self.assertEqual(fact["actor"], "operator")
         self.refused(64, "rate-limit", "reset")
         self.refused(12, "rate-limit", "reset", "--network", "here", words="/network: ")
         self.refused(64, "rate-limit", "reset", "slow@example.com", "--all")
 
     def test_a_network_may_try_again_or_everybody(self):
-        self.site.dossier("app", "set", "anonymous_per_address=2")
-        self.addCleanup(self.site.dossier, "app", "set", "anonymous_per_address=null")
+        self.site.dossier("app", "set", "anonymous_users_per_ip=2")
+        self.addCleanup(self.site.dossier, "app", "set", "anonymous_users_per_ip=null")
 
         def comes(address):
             return self.post("/v1/login/anonymous", {}, headers={ADDRESS: address}).status

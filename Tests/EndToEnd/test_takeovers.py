@@ -187,9 +187,9 @@ class TakeOvers(IssuerCase):
         way, = [i for i in self.me(grant, "/identities").json if i["provider"] == "password"]
         self.expect(self.site.request("DELETE", f"/v1/me/identities/{way['id']}",
                                       token=grant["access_token"]), 204)
-        token = self.site.mailed("door@example.com", "doa")
+        token = self.site.mailed("door@example.com", "ds_restore")
         self.expect(self.post("/v1/me/identities", {"provider": "jwt", "token": self.token("door")},
-                              token=grant["access_token"]), 409, "way_back_open")
+                              token=grant["access_token"]), 409, "email_restore_pending")
         self.expect(self.post(self.provider("local-userpass/register"),
                               {"email": "doors@example.com", "password": THEIRS}), 201)
         services = self.expect(self.post(self.provider("api-key/login"), {"key": key}), 200).json
@@ -215,7 +215,7 @@ class TakeOvers(IssuerCase):
             thief = self.expect(self.register(email, THEIRS), 201).json
             key = self.key_of(thief)
             self.expect(self.link(thief, provider="jwt", token=self.token(email)), 200)
-            code = self.site.mailed(email, "dct")
+            code = self.site.mailed(email, "ds_verify")
             self.expect(self.post(self.provider("local-userpass/confirm"),
                                   {"token": code, "tokenId": "any"}), 204)
             # A verification takes nothing away.
@@ -240,11 +240,11 @@ class TakeOvers(IssuerCase):
     def test_a_verification_with_the_password_ends_the_state_verified_by_mail_only(self):
         email = "asked@example.com"
         mine = self.expect(self.register(email, MINE), 201).json
-        code = self.site.mailed(email, "dct")
+        code = self.site.mailed(email, "ds_verify")
         self.expect(self.post(self.provider("local-userpass/confirm"),
                               {"token": code, "tokenId": "any"}), 204)
         self.expect(self.post("/v1/email/verify/request", {"email": email}), 202)
-        self.expect(self.verify(self.site.mailed(email, "dct", 2), mine), 204)
+        self.expect(self.verify(self.site.mailed(email, "ds_verify", 2), mine), 204)
         own = self.token("asked-own")
         self.expect(self.link(mine, provider="jwt", token=own), 200)
         self.reset_by_mail(email, "my new house")

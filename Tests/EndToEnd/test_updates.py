@@ -127,7 +127,7 @@ class Updates(Case):
         self.assertEqual(
             self.update({"$inc": {"a": 1}}, filter={"a": {"$in": [1, 2]}}).json["modified_count"], 1)
         stale = self.update({"$inc": {"a": 1}}, headers={"If-Match": '"1"'})
-        self.expect(stale, 412, "version_moved")
+        self.expect(stale, 412, "precondition_failed")
 
     def test_what_cannot_be_done_is_told_by_place_and_code(self):
         self.put({"a": "text", "list": [1]})

@@ -97,7 +97,7 @@ class Creation(Case):
         self.assertFalse(made["anonymous"])
         self.expect(self.login("later@example.com"), 401, "wrong_credentials")
         self.expect(self.post("/v1/password/reset-request", {"email": "later@example.com"}), 202)
-        token = self.site.mailed("later@example.com", "dpr")
+        token = self.site.mailed("later@example.com", "ds_reset")
         reset = {"token": token, "password": "chosen by mail"}
         self.expect(self.post("/v1/password/reset", reset), 200)
         self.expect(self.login("later@example.com", "chosen by mail"), 200)
@@ -171,7 +171,7 @@ class Creation(Case):
                 self.assertEqual(made.json["email"], stored)
                 self.expect(self.login(told), 200)
         self.expect(self.post("/v1/password/reset-request", {"email": wide}), 202)
-        self.expect(self.reset(self.site.mailed("wide@example.com", "dpr"), "battery staple"), 200)
+        self.expect(self.reset(self.site.mailed("wide@example.com", "ds_reset"), "battery staple"), 200)
 
 
 if __name__ == "__main__":

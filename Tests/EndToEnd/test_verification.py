@@ -15,7 +15,7 @@ class Verification(IssuerCase):
     def registered(self, email, password=MINE, **options):
         """Registers a user; returns the tokens and the token of the mailed link."""
         grant = self.expect(self.register(email, password, **options), 201).json
-        return grant, self.site.mailed(email, "dct")
+        return grant, self.site.mailed(email, "ds_verify")
 
     def is_verified(self, grant):
         return self.expect(self.me(grant), 200).json["email_verified"]
@@ -112,7 +112,7 @@ class Verification(IssuerCase):
         self.expect(self.post("/v1/email/restore", {"token": token, "password": THEIRS}),
                     400, "mail_token_invalid")
         self.expect(self.post("/v1/password/reset-request", {"email": "purpose@example.com"}), 202)
-        other = self.site.mailed("purpose@example.com", "dpr")
+        other = self.site.mailed("purpose@example.com", "ds_reset")
         self.expect(self.verify(other, grant), 400, "mail_token_invalid")
         self.expect(self.verify(token, grant), 204)
 
@@ -181,7 +181,7 @@ class Verification(IssuerCase):
                 # The old tokens may have been copied: they are useless.
                 self.expect(self.me(copy), 401, "session_ended")
                 self.expect(self.refresh(copy), 401, "refresh_token_invalid")
-                token = self.site.mailed(email, "dct")
+                token = self.site.mailed(email, "ds_verify")
                 if shown == "session":
                     self.expect(self.verify(token, guest), 204)
                 else:

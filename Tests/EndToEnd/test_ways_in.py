@@ -68,7 +68,7 @@ class WaysIn(IssuerCase):
             self.expect(self.call(grant, "DELETE", f"/v1/me/identities/{found}"), 204)
         self.told(email, "An identity of https://issuer.example.com can no longer be used")
         # With what gives it back.
-        self.assertIn("doa_", self.told(email, "is not the address of your account"))
+        self.assertIn("ds_restore_", self.told(email, "is not the address of your account"))
         # Once for each: the second time a key was disabled, nothing changed.
         told = [mail for mail in self.site.mails(email) if "of your account was disabled" in mail]
         self.assertEqual(len(told), 1)
@@ -113,7 +113,7 @@ class WaysIn(IssuerCase):
                           "change_text=<<{{change}}|{{advice}}|{{email}}|{{app}}>>")
         app = {"Dossier-App": "wordy"}
         grant = self.expect(self.register("wordy@example.com", headers=app), 201).json
-        token = self.site.mailed("wordy@example.com", "dct")
+        token = self.site.mailed("wordy@example.com", "ds_verify")
         self.expect(self.verify(token, grant, headers=app), 204)
         mail = self.told("wordy@example.com", "<<This address was verified")
         self.assertRegex(mail, r"\|ask for [^|]*\|wordy at example dot com\|wordy>>")
@@ -223,7 +223,7 @@ class WaysIn(IssuerCase):
         anonymous = self.site.login()
         key = self.site.client("--operator")["key"]
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
-        token = self.site.mailed(email, "dpr")
+        token = self.site.mailed(email, "ds_reset")
         for password, code in self.BAD:
             with self.subTest(password=password):
                 self.assertEqual(

@@ -65,7 +65,7 @@ class Stories(PageCase):
         self.walk("cookie")
         # Scripts cannot read any token.
         stored = self.browser.script("return JSON.stringify({...localStorage, ...sessionStorage})")
-        for secret in ["ddv_", "drt_", "eyJ"]:
+        for secret in ["ds_device_", "ds_refresh_", "eyJ"]:
             self.assertNotIn(secret, stored)
 
     def walk(self, device):
@@ -100,7 +100,7 @@ class Stories(PageCase):
         # Another tab, or telephone, has changed the property meanwhile.
         self.change_elsewhere(f"ada-{device}@example.com", "colour", "blue")
         self.quiet()
-        self.assertIn("property_moved", self.submit("property", "[value=save]", value="green"))
+        self.assertIn("version_conflict", self.submit("property", "[value=save]", value="green"))
         self.quiet("409")
         self.assertIn('"blue"', self.browser.find("#conflict p").text)
         self.assertEqual(self.click("#conflict button[value=new]"), "Yours is stored.")

@@ -128,7 +128,7 @@ class Client(WebCase):
             """, email, PASSWORD)
         self.assertEqual(len(set(found["users"])), 1)
         self.assertEqual(found["codes"], [
-            "wrong_credentials", "external_token_invalid", "invalid", "version_moved", "not_found",
+            "wrong_credentials", "external_token_invalid", "invalid", "precondition_failed", "not_found",
             "picture_type", "unreachable"])
         self.assertEqual((found["version"], found["body"]), (1, {"level": 2}))
         self.assertEqual(found["outcome"]["modified_count"], 1)
@@ -167,7 +167,7 @@ class Client(WebCase):
             return (await dossier.profile()).email;
             """, flow, self.mailed_code("new@example.com"))
         self.assertEqual(changed, "new@example.com")
-        token = self.site.mailed(email, "doa")
+        token = self.site.mailed(email, "ds_restore")
         again = self.run_script("""
             const user = await dossier.restoreEmail(given[2], given[3]);
             return [user, (await dossier.profile()).email];
@@ -179,7 +179,7 @@ class Client(WebCase):
             await dossier.signOut();
             const user = await dossier.resetPassword(given[2], given[3]);
             return [user, (await dossier.profile()).id];
-            """, self.site.mailed(email, "dpr"), PASSWORD)
+            """, self.site.mailed(email, "ds_reset"), PASSWORD)
         self.assertEqual(again, [user, user])
 
     def test_a_registration_returns_a_flow_if_addresses_are_verified_first(self):

@@ -17,7 +17,7 @@ ENDED = "session_ended|refresh_token_invalid"
 class Links(PageCase):
     def setUp(self):
         super().setUp()
-        self.site.set_app(mail_page=self.address(), sign_up="immediate", email_code=True)
+        self.site.set_app(email_link_base_url=self.address(), sign_up="immediate", email_code=True)
         self.site.sql("delete from attempts")
 
     @contextlib.contextmanager

@@ -10,7 +10,7 @@ import Testing
   @Test @EventLoop func `work with one key runs in order, and other keys run meanwhile`()
     async throws
   {
-    let turns = Turns()
+    let turns = KeyedMutex()
     var (events, underWay) = ([String](), 0)
     var tasks: [Task<Void, Never>] = []
     for number in 0..<4 {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Notation
+import Encoding
 
 extension FuzzTarget {
   /// Compares base64 and hexadecimal digits with Foundation.

@@ -109,5 +109,5 @@ extension FuzzTarget {
     }
   }
 
-  private static func hash(_ value: BSON) -> Int { ByValue(value).hashValue }
+  private static func hash(_ value: BSON) -> Int { EqualityKey(value).hashValue }
 }

@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 import JSON
-import Notation
+import Encoding
 import WebTokens
 @testable import Dossier
 

@@ -84,7 +84,7 @@ class Guide(unittest.TestCase):
     def test_it_serves_and_says_that_all_is_well(self):
         self.assertIn("issuer", self.said[5])
         self.assertRegex(self.said[10], r"(?m)^default ")
-        self.assertIn("dck_", self.said[10])
+        self.assertIn("ds_client_", self.said[10])
         # nginx listens on port 8080 only.
         self.assertEqual(self.there("curl -s http://127.0.0.1/ || echo nobody"), "nobody\n")
         self.there("curl -sf http://127.0.0.1:8080/dossier.js >/dev/null")

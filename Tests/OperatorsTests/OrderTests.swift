@@ -57,10 +57,10 @@ import Testing
     for first in values {
       for second in values {
         #expect(BSON.compare(first, second) == .same)
-        #expect(ByValue(first).hashValue == ByValue(second).hashValue)
+        #expect(EqualityKey(first).hashValue == EqualityKey(second).hashValue)
       }
     }
-    #expect(Set(values.map { ByValue($0) }).count == 1)
+    #expect(Set(values.map { EqualityKey($0) }).count == 1)
     #expect(values.indices.allSatisfy { index in values.firstIndex(of: values[index]) == index })
   }
 

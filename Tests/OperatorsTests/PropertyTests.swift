@@ -87,7 +87,7 @@ import Testing
         let order = BSON.compare(first, second)
         #expect(BSON.compare(second, first) == order.reversed)
         if order == .same {
-          #expect(ByValue(first).hashValue == ByValue(second).hashValue)
+          #expect(EqualityKey(first).hashValue == EqualityKey(second).hashValue)
         }
         for third in values where order == .ascending && BSON.compare(second, third) != .descending
         {

@@ -8,7 +8,7 @@ import Testing
   @Test func `a value takes at most 24 bytes, and a field 40`() {
     #expect(MemoryLayout<BSON>.stride <= 24)
     #expect(MemoryLayout<BSONDocument.Field>.stride <= 40)
-    #expect(MemoryLayout<ByValue>.stride <= 24)
+    #expect(MemoryLayout<EqualityKey>.stride <= 24)
   }
 
   /// Only what lies on the way to a change is made into lists.

@@ -31,7 +31,7 @@ import Testing
   @EventLoop private func write(_ database: Database, _ owner: Owner?) -> Task<String, Never> {
     EventLoop.task {
       do throws(DatabaseError) {
-        let call = StatementCall(Queries.echo, "x")
+        let call = PendingQuery(Queries.echo, "x")
         _ = try await database.answer(toWrite: call, for: owner)
         return "done"
       } catch {

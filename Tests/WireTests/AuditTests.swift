@@ -4,7 +4,7 @@ import JSON
 import RESTWire
 import Testing
 import TestSupport
-import Wiring
+import WireKit
 
 /// Tests that each change by an API client records an audit event in the same transaction.
 @Suite(.fewAtOnce) struct AuditTests {
@@ -16,7 +16,7 @@ import Wiring
   }
 
   @Test @EventLoop func `the list has every route for writes by API clients`() {
-    let routes = World.routes.filter { route in
+    let routes = TestService.routes.filter { route in
       if case .client = route.access { route.method != .get } else { false }
     }
     #expect(routes.map(\.name).sorted() == Self.writes.map(\.route).sorted())
@@ -26,7 +26,7 @@ import Wiring
   @EventLoop func `a write by an API client records an audit event`(_ scenario: Scenario)
     async throws
   {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     var question = try await scenario.question(cast)
     let before = try await world.entries(of: cast.app, by: cast.program.id)
@@ -39,7 +39,7 @@ import Wiring
   @EventLoop func `a write fails if its audit event cannot be stored`(_ scenario: Scenario)
     async throws
   {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     var question = try await scenario.question(cast)
     question.authorize(cast.program.key)
@@ -50,7 +50,7 @@ import Wiring
   }
 
   /// Returns all data of the app that a write could change.
-  @EventLoop func everything(_ cast: Cast) async throws -> [String] {
+  @EventLoop func everything(_ cast: Fixtures) async throws -> [String] {
     var all: [String] = []
     let users = try await cast.expect(200, cast.asProgram(.get, "/v1/users")).json.array ?? []
     for user in users {

@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 @testable import RESTWire
 
@@ -19,9 +19,9 @@ import Wiring
   /// Returns the request of a scenario by an authorized caller.
   @EventLoop private func entered(
     _ scenario: Scenario,
-    _ cast: Cast
-  ) async throws -> (question: Question, route: Route) {
-    let route = try #require(World.routes.first { $0.name == scenario.route })
+    _ cast: Fixtures
+  ) async throws -> (question: TestRequest, route: Route) {
+    let route = try #require(TestService.routes.first { $0.name == scenario.route })
     var question = try await scenario.question(cast)
     question.enter(route.access, as: cast)
     return (question, route)
@@ -29,10 +29,10 @@ import Wiring
 
   /// Returns the reply to a modified request.
   @EventLoop private func answer(
-    _ question: Question,
-    _ cast: Cast,
-    _ change: (inout Question) -> Void
-  ) async -> Reply {
+    _ question: TestRequest,
+    _ cast: Fixtures,
+    _ change: (inout TestRequest) -> Void
+  ) async -> TestResponse {
     var question = question
     change(&question)
     return await cast.ask(question)
@@ -42,7 +42,7 @@ import Wiring
   @EventLoop func `a body that breaks the rule of its route is refused`(
     _ scenario: Scenario
   ) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let (question, route) = try await entered(scenario, cast)
     for type in [nil, "text/plain", "application/json; charset=latin1", "json"] {
       let reply = await answer(question, cast) { $0.fields[.contentType] = type }
@@ -74,9 +74,9 @@ import Wiring
 
   @Test(arguments: reading)
   @EventLoop func `no body of an unauthorized caller is read`(_ scenario: Scenario) async throws {
-    let route = try #require(World.routes.first { $0.name == scenario.route })
+    let route = try #require(TestService.routes.first { $0.name == scenario.route })
     guard route.access != .open else { return }
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let reply = await cast.ask(try await scenario.question(cast))
     #expect(reply.status == 401 && !reply.wasRead, "\(reply)")
   }
@@ -89,7 +89,7 @@ import Wiring
     // The app chooses the members of documents, properties and schemas.
     let free = ["metadata", "custom-data", "properties", "{class}", "{key}", "picture"]
     guard let operation, !free.contains(where: operation.route.pattern.hasSuffix) else { return }
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let question = try await entered(scenario, cast).question
     let reply = await answer(question, cast) { question in
       let text = String(decoding: question.body, as: UTF8.self)

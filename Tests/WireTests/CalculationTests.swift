@@ -27,19 +27,19 @@ import Testing
 
   @EventLoop private final class Client { var isGone = false }
 
-  @EventLoop private func wait(for load: Int, _ world: World) async {
+  @EventLoop private func wait(for load: Int, _ world: TestService) async {
     while world.calculator.load != load { await EventLoop.sleep(for: .milliseconds(1)) }
   }
 
   @Test @EventLoop func `an update whose client has gone is skipped`()
     async throws
   {
-    let world = try await World(waiting: 14)
+    let world = try await TestService(waiting: 14)
     let cast = try await world.cast()
     let holders = [Holder("1"), Holder("2")]
     let held = holders.map { $0.hold(world.calculator) }
     let client = Client()
-    var given: [Task<Reply, Never>] = []
+    var given: [Task<TestResponse, Never>] = []
     for _ in 0..<4 {
       var question = cast.asUser(
         .post,
@@ -72,7 +72,7 @@ import Testing
   @Test @EventLoop func `a user cannot exceed its share of the queue, and others are served`()
     async throws
   {
-    let world = try await World(waiting: 14)
+    let world = try await TestService(waiting: 14)
     let cast = try await world.cast()
     let holders = [Holder("1"), Holder("2")]
     let held = holders.map { $0.hold(world.calculator) }
@@ -115,7 +115,7 @@ import Testing
 
   @Test @EventLoop func `a document that waits for validation occupies no connection`() async throws
   {
-    let world = try await World(waiting: 100)
+    let world = try await TestService(waiting: 100)
     let cast = try await world.cast()
     try await cast.expect(
       201,
@@ -146,7 +146,7 @@ import Testing
   @Test @EventLoop func `concurrent merges into one document with a schema are all stored`()
     async throws
   {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     try await cast.expect(
       201,

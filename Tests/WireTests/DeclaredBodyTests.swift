@@ -2,7 +2,7 @@ import EventLoop
 import JSON
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 @testable import RESTWire
 
@@ -19,7 +19,7 @@ import Wiring
   @EventLoop func `missing and unknown members are reported together`(
     _ name: String
   ) async throws {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let operation = try #require(Self.operations.first { $0.route.name == name })
     let scenario = try #require(Scenario.all.first { $0.route == name })

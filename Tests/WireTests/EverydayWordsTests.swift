@@ -1,5 +1,5 @@
 import Testing
-import Wiring
+import WireKit
 
 @testable import RESTWire
 

@@ -21,7 +21,7 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   }
 
   @EventLoop private static var taken = 0
-  @EventLoop private static let lines = Turns()
+  @EventLoop private static let lines = KeyedMutex()
 
   @EventLoop private static func run(
     _ function: @Sendable () async throws -> Void

@@ -12,7 +12,7 @@ import Testing
   @Test @EventLoop func `a picture is served while a user's exports wait`()
     async throws
   {
-    let world = try await World()
+    let world = try await TestService()
     let cast = try await world.cast()
     var upload = cast.asUser(.put, "/v1/me/picture")
     upload.body = Scenario.pixel

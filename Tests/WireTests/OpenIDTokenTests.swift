@@ -5,11 +5,11 @@ import EventLoop
 import FoundationEssentials
 import HTTP
 import JSON
-import Notation
+import Encoding
 import RESTWire
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 /// Tests tokens for OpenID Connect, which RS256 keys of a separate set sign.
 @Suite(.fewAtOnce) struct OpenIDTokenTests {
@@ -17,18 +17,20 @@ import Wiring
 
   /// A client that knows only the server's key set.
   @EventLoop private final class Client {
-    let cast: Cast
+    let cast: Fixtures
     private let service: Service
 
     init() async throws {
-      cast = try await World.shared.value.get().cast()
+      cast = try await TestService.shared.value.get().cast()
       service = cast.world.service(of: [RESTWire(), ToyWire()])
     }
 
-    func ask(_ question: Question) async -> Reply { await cast.world.ask(question, of: service) }
+    func ask(_ question: TestRequest) async -> TestResponse {
+      await cast.world.ask(question, of: service)
+    }
 
     func answer(_ form: String) async -> String {
-      var question = Question(.post, "/toy/\(cast.app)/token")
+      var question = TestRequest(.post, "/toy/\(cast.app)/token")
       question.send(form, as: .form)
       return await ask(question).text
     }
@@ -41,7 +43,7 @@ import Wiring
     }
 
     func keySet() async throws -> [JSON] {
-      let reply = await ask(Question(.get, "/toy/\(cast.app)/jwks.json"))
+      let reply = await ask(TestRequest(.get, "/toy/\(cast.app)/jwks.json"))
       #expect(reply[.cacheControl] == "public, max-age=30", "\(reply)")
       return Array(try #require(reply.json["keys"]?.array))
     }
@@ -69,7 +71,7 @@ import Wiring
 
     /// Returns the user whom the server identifies by a token.
     func me(_ token: String?) async -> String {
-      var question = Question(.get, "/toy/\(cast.app)/me")
+      var question = TestRequest(.get, "/toy/\(cast.app)/me")
       question.authorize("ticket-\(token ?? "")")
       return await ask(question).text
     }
@@ -148,7 +150,7 @@ import Wiring
     let set = try await client.keySet()
     #expect(set.count == 1 && set[0]["kty"]?.string == "RSA", "\(set)")
     for token in [tokens, second] { _ = try await client.claims(of: token["id_token"]) }
-    let native = await client.ask(Question(.get, "/v1/apps/\(cast.app)/jwks.json"))
+    let native = await client.ask(TestRequest(.get, "/v1/apps/\(cast.app)/jwks.json"))
     let points = try #require(native.json["keys"]?.array)
     #expect(!points.isEmpty && points.allSatisfy { $0["kty"]?.string == "EC" }, "\(native)")
     let rotated = await client.ask(cast.asOperator(.post, "/v1/keys/rotate"))

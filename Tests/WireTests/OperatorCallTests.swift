@@ -5,7 +5,7 @@ import HTTP
 import JSON
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 /// That the command line may use the routes of operators and API clients, and nothing in a request
 /// makes a caller the operator.
@@ -21,7 +21,7 @@ import Wiring
 
   @Test(arguments: management)
   @EventLoop func `a call of the operator needs no key`(_ scenario: Scenario) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let question = try await scenario.question(cast)
     let reply = await cast.world.ask(question, byOperator: true)
     #expect(reply.status == scenario.status, "\(reply)")
@@ -31,7 +31,7 @@ import Wiring
   @EventLoop func `nothing in a request makes it a call of the operator`(
     _ scenario: Scenario
   ) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = try await scenario.question(cast)
     for address in ["unix:", "127.0.0.1", "::1", ""] {
       for word in [nil, "operator", "Bearer operator", "Bearer ", "Basic b3BlcmF0b3I6"] {
@@ -45,7 +45,7 @@ import Wiring
   }
 
   @Test @EventLoop func `routes of users and devices refuse the operator`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     for path in ["/v1/me", "/v1/device", "/healthz", "/openapi.json"] {
       let reply = await cast.world.ask(cast.question(.get, path), byOperator: true)
       #expect(reply.status == 401 && reply.code == "token_missing", "\(path): \(reply)")
@@ -53,7 +53,7 @@ import Wiring
   }
 
   @Test @EventLoop func `its events name the operator`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let path = "/v1/users/\(cast.user.id)"
     var block = cast.question(.patch, path, #"{"blocked":true}"#)
     block.fields[.contentType] = MediaType.mergePatch.rawValue
@@ -74,6 +74,8 @@ import Wiring
       let text = try String(contentsOfFile: "\(root)/Sources/\(file)", encoding: .utf8)
       if text.contains("operatorCall") { found.insert(file) }
     }
-    #expect(found == ["Wiring/Call.swift", "Wiring/Service.swift", "dossier/ManagementAPI.swift"])
+    #expect(
+      found == ["WireKit/Call.swift", "WireKit/Service.swift", "dossier/ManagementAPI.swift"]
+    )
   }
 }

@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 @testable import RESTWire
 
@@ -20,9 +20,9 @@ import Wiring
 
   @EventLoop private func entered(
     _ scenario: Scenario,
-    _ cast: Cast
-  ) async throws -> Question {
-    let route = try #require(World.routes.first { $0.name == scenario.route })
+    _ cast: Fixtures
+  ) async throws -> TestRequest {
+    let route = try #require(TestService.routes.first { $0.name == scenario.route })
     var question = try await scenario.question(cast)
     question.enter(route.access, as: cast)
     return question
@@ -30,7 +30,7 @@ import Wiring
 
   @Test(arguments: Scenario.all)
   @EventLoop func `malformed preconditions are refused`(_ scenario: Scenario) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = try await entered(scenario, cast)
     for (field, value) in [(FieldName.ifMatch, "7"), (.ifNoneMatch, "\"7")] {
       question.fields[.ifMatch] = nil
@@ -43,7 +43,7 @@ import Wiring
 
   @Test(arguments: scenarios(.read))
   @EventLoop func `an unchanged resource is not sent again`(_ scenario: Scenario) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = try await entered(scenario, cast)
     let whole = await cast.ask(question)
     let tag = try #require(whole[.entityTag])
@@ -60,21 +60,21 @@ import Wiring
     question.fields = question.fields.filter { $0.key != .ifNoneMatch }
     question.fields[.ifMatch] = "\"999\""
     let moved = await cast.ask(question)
-    #expect(moved.status == 412 && moved.code == "version_moved", "\(moved)")
+    #expect(moved.status == 412 && moved.code == "precondition_failed", "\(moved)")
   }
 
   @Test(arguments: Scenario.all.filter { $0.route.hasPrefix("GET ") && $0.status == 200 })
   @EventLoop func `every read evaluates its preconditions`(
     _ scenario: Scenario
   ) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = try await entered(scenario, cast)
     question.fields[.ifMatch] = "*"
     #expect(await cast.ask(question).status == 200)
     for value in ["\"999\"", ""] {
       question.fields[.ifMatch] = value
       let reply = await cast.ask(question)
-      #expect(reply.status == 412 && reply.code == "version_moved", "\(value): \(reply)")
+      #expect(reply.status == 412 && reply.code == "precondition_failed", "\(value): \(reply)")
     }
     question.fields[.ifMatch] = nil
     question.fields[.ifNoneMatch] = "*"
@@ -88,7 +88,7 @@ import Wiring
   @EventLoop func `no write happens if its precondition fails`(
     _ scenario: Scenario
   ) async throws {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     var question = try await entered(scenario, cast)
     let before = try await everything(cast)
@@ -116,7 +116,7 @@ import Wiring
   }
 
   /// Returns all data of the user.
-  @EventLoop private func everything(_ cast: Cast) async throws -> String {
+  @EventLoop private func everything(_ cast: Fixtures) async throws -> String {
     let reply = try await cast.expect(
       200,
       cast.asProgram(.get, "/v1/users/\(cast.user.id)/metadata")
@@ -127,16 +127,16 @@ import Wiring
   }
 
   @Test @EventLoop func `a property is overwritten only with its current version`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = cast.asUser(.put, "/v1/me/properties/volume", #"{"value":1}"#)
     question.fields[.ifMatch] = "*"
-    #expect(await cast.ask(question).code == "property_moved")
+    #expect(await cast.ask(question).code == "version_conflict")
     question.fields[.ifMatch] = nil
     question.fields[.ifNoneMatch] = "*"
     #expect(await cast.ask(question).status == 200)
-    #expect(await cast.ask(question).code == "property_moved")
+    #expect(await cast.ask(question).code == "version_conflict")
     question.fields[.ifMatch] = "\"1\""
-    #expect(await cast.ask(question).code == "property_moved")
+    #expect(await cast.ask(question).code == "version_conflict")
     question.fields[.ifNoneMatch] = "\"1\""
     #expect(await cast.ask(question).status == 422)
     question.fields[.ifNoneMatch] = nil
@@ -145,7 +145,7 @@ import Wiring
 
   @Test(arguments: scenarios(.write))
   @EventLoop func `a changed resource is not overwritten`(_ scenario: Scenario) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = try await entered(scenario, cast)
     question.fields[.ifMatch] = "\"999\""
     let moved = await cast.ask(question)
@@ -153,7 +153,7 @@ import Wiring
     // An absent resource has no version.
     if moved.status == 412, scenario.status != 201 {
       let current = try #require(moved.json["current_version"]?.number?.text)
-      #expect(moved.code == "version_moved")
+      #expect(moved.code == "precondition_failed")
       question.fields[.ifMatch] = "\"1\", \"\(current)\""
       #expect(await cast.ask(question).status == scenario.status)
     }
@@ -171,7 +171,7 @@ import Wiring
   @EventLoop func `a precondition has one meaning for all ways to write a document`(
     _ hasSchema: Bool
   ) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     for path in ["metadata", "custom-data"] {
       if hasSchema {
         try await cast.expect(201, cast.asOperator(.put, "/v1/schemas/\(path)", "true"))

@@ -9,7 +9,7 @@ import Testing
   init() { LoopThread.start() }
 
   @Test @EventLoop func `reads and changes of the profile return the same`() async throws {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let member = try await cast.member("profile-\(cast.app)@example.com")
     cast.become(member)

@@ -3,7 +3,7 @@ import HTTP
 import JSON
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 @testable import RESTWire
 
@@ -13,9 +13,9 @@ import Wiring
 
   @Test(arguments: Scenario.all)
   @EventLoop func `a route refuses unauthorized callers`(_ scenario: Scenario) async throws {
-    let world = try await World.shared.value.get()
-    let route = try #require(World.routes.first { $0.name == scenario.route })
-    let strangers = Stranger.allCases.filter { $0.refusal(at: route.access) != nil }
+    let world = try await TestService.shared.value.get()
+    let route = try #require(TestService.routes.first { $0.name == scenario.route })
+    let strangers = UnauthorizedCaller.allCases.filter { $0.refusal(at: route.access) != nil }
     #expect(!strangers.isEmpty)
     let shared = try await world.cast()
     let first = try await scenario.question(shared)
@@ -44,7 +44,7 @@ import Wiring
   @Test func `the reference lists the errors of each kind of access`() {
     for operation in RESTWire.chapters.flatMap(\.operations) {
       let told = Set(operation.problems.map(\.rawValue))
-      for stranger in Stranger.allCases {
+      for stranger in UnauthorizedCaller.allCases {
         guard let refusal = stranger.refusal(at: operation.route.access) else { continue }
         #expect(told.contains(refusal.code), "\(operation.route.name)")
       }
@@ -55,7 +55,7 @@ import Wiring
   @EventLoop func `a user neither reads nor changes data of another user`(
     _ scenario: Scenario
   ) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = try await scenario.question(cast)
     let before = try await everything(cast)
     question.authorize(cast.stranger.access)
@@ -70,7 +70,7 @@ import Wiring
   }
 
   /// Returns all data of the user.
-  @EventLoop private func everything(_ cast: Cast) async throws -> String {
+  @EventLoop private func everything(_ cast: Fixtures) async throws -> String {
     let export = try await cast.expect(200, cast.asUser(.get, "/v1/me/export")).text
     return export.replacing(/"exported_at"\s*:\s*"[^"]*"/, with: "")
   }

@@ -5,7 +5,7 @@ import JSON
 import RESTWire
 import Testing
 import TestSupport
-import Wiring
+import WireKit
 
 /// Tests routing and CORS.
 @Suite(.fewAtOnce) struct RoutingTests {
@@ -17,7 +17,7 @@ import Wiring
     "/", "/v1", "/v1/me/", "/v1//me", "/v1/me/metadata/x", "/v2/me", "/v1/users/", "v1/me", "",
   ])
   @EventLoop func `an unknown path is reported`(_ path: String) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let reply = await cast.ask(cast.asUser(.get, path))
     #expect(reply.status == 404 && reply.code == "route_not_found", "\(reply)")
     #expect(reply.route == nil)
@@ -25,21 +25,21 @@ import Wiring
 
   @Test(arguments: ["/v1/me/properties/%", "/v1/me/properties/%g0", "/v1/me/properties/%ff"])
   @EventLoop func `a path that cannot be decoded is refused`(_ path: String) async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let reply = await cast.ask(cast.asUser(.get, path))
     #expect(reply.status == 400 && reply.code == "path_malformed", "\(reply)")
   }
 
   @Test @EventLoop func `each path lists its methods, and refuses others`() async throws {
-    let cast = try await World.shared.value.get().cast()
-    for (pattern, routes) in Dictionary(grouping: World.routes, by: \.pattern) {
+    let cast = try await TestService.shared.value.get().cast()
+    for (pattern, routes) in Dictionary(grouping: TestService.routes, by: \.pattern) {
       var methods = Set(routes.map(\.method.rawValue))
       if methods.contains("GET") { methods.insert("HEAD") }
       let path = pattern.replacing("{", with: "").replacing("}", with: "")
-      let other = await cast.ask(Question(HTTP.Method(rawValue: "PURGE"), path))
+      let other = await cast.ask(TestRequest(HTTP.Method(rawValue: "PURGE"), path))
       #expect(other.status == 405 && other.code == "method_not_allowed", "\(pattern): \(other)")
       #expect(Set(list(other[.allow])) == methods, "\(pattern)")
-      let options = await cast.ask(Question(.options, path))
+      let options = await cast.ask(TestRequest(.options, path))
       #expect(options.status == 204)
       #expect(Set(list(options[.allow])) == methods.union(["OPTIONS"]), "\(pattern)")
     }
@@ -51,8 +51,8 @@ import Wiring
 
   @Test(arguments: Scenario.all.filter { $0.route.hasPrefix("GET ") })
   @EventLoop func `each GET route answers HEAD`(_ scenario: Scenario) async throws {
-    let cast = try await World.shared.value.get().cast()
-    let route = try #require(World.routes.first { $0.name == scenario.route })
+    let cast = try await TestService.shared.value.get().cast()
+    let route = try #require(TestService.routes.first { $0.name == scenario.route })
     var question = try await scenario.question(cast)
     question.enter(route.access, as: cast)
     question.method = .head
@@ -67,8 +67,8 @@ import Wiring
   @EventLoop func `only pages of allowed origins may read a response`(
     _ scenario: Scenario
   ) async throws {
-    let cast = try await World.shared.value.get().cast()
-    let route = try #require(World.routes.first { $0.name == scenario.route })
+    let cast = try await TestService.shared.value.get().cast()
+    let route = try #require(TestService.routes.first { $0.name == scenario.route })
     guard route.access != .loopback else { return }
     var question = try await scenario.question(cast)
     question.enter(route.access, as: cast)
@@ -93,8 +93,8 @@ import Wiring
   }
 
   @Test @EventLoop func `only pages of allowed origins pass the preflight`() async throws {
-    let cast = try await World.shared.value.get().cast()
-    var question = Question(.options, "/v1/me/metadata")
+    let cast = try await TestService.shared.value.get().cast()
+    var question = TestRequest(.options, "/v1/me/metadata")
     question.fields[.origin] = "https://evil.example"
     #expect(await cast.ask(question)[.accessAllowOrigin] == nil)
     question.fields[.origin] = Self.page
@@ -105,7 +105,7 @@ import Wiring
   }
 
   @Test @EventLoop func `an unknown app is reported`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     var question = cast.asUser(.get, "/v1/me")
     question.fields[.app] = "nowhere"
     let reply = await cast.ask(question)

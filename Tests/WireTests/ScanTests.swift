@@ -2,14 +2,14 @@ import EventLoop
 import Postgres
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 /// Tests that a user's request costs the same with many users as with few.
 @Suite struct ScanTests {
   init() { LoopThread.start() }
 
   @Test @EventLoop func `no request of a user scans a table that grows`() async throws {
-    let world = try await World()
+    let world = try await TestService()
     let watcher = try await Connection.open(.patient(world.conninfo, applicationName: "watcher"))
     defer { watcher.close() }
     let database = try #require(
@@ -28,7 +28,9 @@ import Wiring
   }
 
   /// Runs all scenarios, and returns the scanned tables.
-  @EventLoop private func scanned(_ world: World, _ watcher: Connection) async throws -> [String] {
+  @EventLoop private func scanned(_ world: TestService, _ watcher: Connection) async throws
+    -> [String]
+  {
     let before = try await counts(watcher)
     try await runScenarios(world)
     // A connection reports its counts when it ends.
@@ -37,10 +39,10 @@ import Wiring
     return after.filter { before[$0.key] != $0.value }.keys.sorted()
   }
 
-  @EventLoop private func runScenarios(_ world: World) async throws {
+  @EventLoop private func runScenarios(_ world: TestService) async throws {
     for scenario in Scenario.ofUsers {
       let cast = try await world.cast()
-      let route = try #require(World.routes.first { $0.name == scenario.route })
+      let route = try #require(TestService.routes.first { $0.name == scenario.route })
       var question = try await scenario.question(cast)
       question.enter(route.access, as: cast)
       let reply = await cast.ask(question)
@@ -66,7 +68,7 @@ import Wiring
   }
 
   /// Ends the connections of the world, and waits for new ones.
-  @EventLoop private func reconnect(_ world: World, _ watcher: Connection) async throws {
+  @EventLoop private func reconnect(_ world: TestService, _ watcher: Connection) async throws {
     let others = "datname = current_database() and pid <> pg_backend_pid()"
     let ended = try await watcher.query(
       "select pg_terminate_backend(pid)::text, pid::text from pg_stat_activity where \(others)",

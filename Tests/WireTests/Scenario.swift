@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTP
 import RESTWire
 import Testing
-import Wiring
+import WireKit
 
 /// One successful request of a route.
 ///
@@ -19,7 +19,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   /// Creates the resources of the request.
   ///
   /// Returns the values of `{name}` in the path and `$name` in the body.
-  typealias Preparation = @EventLoop @Sendable (Cast) async throws -> [String: String]
+  typealias Preparation = @EventLoop @Sendable (Fixtures) async throws -> [String: String]
 
   var testDescription: String { route }
 
@@ -48,7 +48,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   }
 
   /// Creates the resources, and returns the request without credentials.
-  @EventLoop func question(_ cast: Cast) async throws -> Question {
+  @EventLoop func question(_ cast: Fixtures) async throws -> TestRequest {
     let made = try await prepare(cast)
     let names = [
       "user": cast.user.id, "neighbour": cast.neighbour.id, "refresh": cast.user.refresh,
@@ -74,9 +74,9 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   }
 }
 
-extension Question {
+extension TestRequest {
   /// Adds the credentials that the route requires.
-  @EventLoop mutating func enter(_ access: Access, as cast: Cast) {
+  @EventLoop mutating func enter(_ access: Access, as cast: Fixtures) {
     switch access {
     case .open: break
     case .user: authorize(cast.user.access)

@@ -49,7 +49,7 @@ extension Scenario {
     Scenario("POST /v1/logout", 204),
     Scenario("POST /v1/email/verify", 200, #"{"token":"$token","password":"\#(password)"}"#) {
       let member = try await $0.member("verify-\($0.app)@example.com")
-      return ["token": try await $0.mailed("dct", to: member.email)]
+      return ["token": try await $0.mailed("ds_verify", to: member.email)]
     },
     Scenario("POST /v1/email/verify/request", 202, #"{"email":"ada@example.com"}"#),
     Scenario("POST /v1/password/reset-request", 202, #"{"email":"ada@example.com"}"#),
@@ -57,7 +57,7 @@ extension Scenario {
       let email = try await $0.member("reset-\($0.app)@example.com").email
       let body = #"{"email":"\#(email)"}"#
       try await $0.expect(202, $0.question(.post, "/v1/password/reset-request", body))
-      return ["token": try await $0.mailed("dpr", to: email)]
+      return ["token": try await $0.mailed("ds_reset", to: email)]
     },
     Scenario(
       "POST /v1/password/change",
@@ -112,7 +112,7 @@ extension Scenario {
       let asked = try await $0.newAddress("away-\($0.app)@example.com")
       let body = #"{"flow":"\#(asked["flow"] ?? "")","code":"\#(asked["mailed"] ?? "")"}"#
       try await $0.expect(204, $0.asUser(.post, "/v1/me/email/verify", body))
-      return ["token": try await $0.mailed("doa", to: $0.user.email)]
+      return ["token": try await $0.mailed("ds_restore", to: $0.user.email)]
     },
     Scenario("GET /v1/me/api-keys", 200),
     Scenario("POST /v1/me/api-keys", 201, #"{"name":"laptop"}"#),

@@ -2,11 +2,11 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Notation
+import Encoding
 import RESTWire
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 /// Tests the session style that a wire declares.
 @Suite(.fewAtOnce) struct SessionStyleTests {
@@ -26,7 +26,7 @@ import Wiring
   @Test @EventLoop func `sessions have the scopes of their wire, and tokens its claims`()
     async throws
   {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let context = try await world.context(of: cast.app)
     let opened = try await Users.signInAnonymously(as: Self.style, context)
@@ -46,7 +46,7 @@ import Wiring
   @Test @EventLoop func `no other wire refreshes a session or switches to it`()
     async throws
   {
-    let world = try await World.shared.value.get()
+    let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     let context = try await world.context(of: cast.app)
     let opened = try await Users.signInAnonymously(as: Self.style, context)
@@ -69,7 +69,7 @@ import Wiring
   }
 
   /// Expects the claims of the wire, and that they replace none of ours.
-  @EventLoop func check(_ grant: Sessions.Grant, of user: UserID) throws {
+  @EventLoop func check(_ grant: Sessions.TokenSet, of user: UserID) throws {
     let part = grant.accessToken.split(separator: ".")[1]
     let claims = try JSON.parse(try #require([UInt8](base64URL: part)))
     #expect(claims["user_data"]?["id"]?.string == user.text)

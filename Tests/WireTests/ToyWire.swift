@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// A wire for tests that uses every feature of a wire.
 ///

@@ -2,11 +2,11 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Notation
+import Encoding
 import RESTWire
 import TestSupport
 import Testing
-import Wiring
+import WireKit
 
 /// Tests that the service serves a wire from its declarations, next to others.
 @Suite(.fewAtOnce) struct ToyWireTests {
@@ -15,17 +15,17 @@ import Wiring
   @EventLoop private func ask(
     _ method: HTTP.Method,
     _ path: String,
-    _ cast: Cast,
-    _ change: (inout Question) -> Void = { _ in }
-  ) async throws -> Reply {
-    var question = Question(method, path)
+    _ cast: Fixtures,
+    _ change: (inout TestRequest) -> Void = { _ in }
+  ) async throws -> TestResponse {
+    var question = TestRequest(method, path)
     change(&question)
     let wires: [any Wire] = [RESTWire(), ToyWire()]
     return await cast.world.ask(question, of: cast.world.service(of: wires))
   }
 
   @Test @EventLoop func `the app is found in the path, and a form is read`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let reply = try await ask(.post, "/toy/\(cast.app)/echo", cast) {
       $0.send("b=1&a=x+%C3%A9", as: .form)
     }
@@ -41,8 +41,8 @@ import Wiring
   }
 
   @Test @EventLoop func `a form with files is read within its bounds`() async throws {
-    let cast = try await World.shared.value.get().cast()
-    func send(_ parts: [String], type: String) async throws -> Reply {
+    let cast = try await TestService.shared.value.get().cast()
+    func send(_ parts: [String], type: String) async throws -> TestResponse {
       let lines = parts.map { "--x\r\nContent-Disposition: form-data; \($0)\r\n" }
       return try await ask(.post, "/toy/\(cast.app)/echo", cast) {
         $0.body = Array("\r\n\(lines.joined())--x--\r\n".utf8)
@@ -65,7 +65,7 @@ import Wiring
   }
 
   @Test @EventLoop func `a body may be missing, or lack its type`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let path = "/toy/\(cast.app)/lenient"
     #expect(try await ask(.post, path, cast).text == "nothing")
     #expect(try await ask(.post, path, cast) { $0.body = Array("[1]".utf8) }.text == "[1]")
@@ -76,7 +76,7 @@ import Wiring
   @Test @EventLoop func `each of several kinds of callers is identified by its credentials`()
     async throws
   {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let path = "/toy/\(cast.app)/me"
     for (token, answer) in [
       (cast.user.access, "user \(cast.user.id)"), (cast.program.key, "program"),
@@ -98,15 +98,15 @@ import Wiring
   }
 
   @Test @EventLoop func `a fresh proof is required with every kind of token`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let path = "/toy/\(cast.app)/change"
-    func change() async throws -> Reply {
+    func change() async throws -> TestResponse {
       try await ask(.post, path, cast) { $0.authorize("ticket-\(cast.user.access)") }
     }
     #expect(try await change().text == "done")
-    var aged = Question(.post, path)
+    var aged = TestRequest(.post, path)
     let access = Access.user(scope: Scopes.updateIdentities)
-    try await Stranger.withoutAFreshProof.disguise(&aged, at: access, cast)
+    try await UnauthorizedCaller.withoutAFreshProof.disguise(&aged, at: access, cast)
     let reply = try await change()
     #expect(reply.text == "toy: who_are_you_now (\(cast.app))", "\(reply)")
   }
@@ -114,7 +114,7 @@ import Wiring
   @Test @EventLoop func `a session has the wire's style, and a field identifies its device`()
     async throws
   {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let opened = try await ask(.post, "/toy/\(cast.app)/token", cast) {
       $0.send("client_id=shop", as: .form)
     }
@@ -132,7 +132,7 @@ import Wiring
   @Test @EventLoop func `two wires may have routes below one path, each with its own errors`()
     async throws
   {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let path = "/v1/apps/\(cast.app)/toy"
     #expect(try await ask(.get, path, cast) { $0.authorize(cast.user.access) }.text == cast.app)
     #expect(try await ask(.get, path, cast).text == "toy: who_are_you (\(cast.app))")
@@ -141,7 +141,7 @@ import Wiring
   }
 
   @Test @EventLoop func `the token alone may select the app`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let reply = try await ask(.get, "/toy/whose", cast) { $0.authorize(cast.user.access) }
     #expect(reply.text == cast.app, "\(reply)")
     #expect(try await ask(.get, "/toy/whose", cast).text == "toy: who_are_you (no app)")
@@ -150,7 +150,7 @@ import Wiring
   @Test @EventLoop func `each route has its form of errors, and each path those of its wire`()
     async throws
   {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     let led = try await ask(.get, "/toy/\(cast.app)/authorize", cast)
     #expect(led.status == 303)
     #expect(led[.location] == "https://app.example/?error=who_are_you")
@@ -164,7 +164,7 @@ import Wiring
   }
 
   @Test @EventLoop func `CORS responses list the fields of the wire`() async throws {
-    let cast = try await World.shared.value.get().cast()
+    let cast = try await TestService.shared.value.get().cast()
     for (method, path) in [(HTTP.Method.get, "me"), (.get, "x"), (.put, "me"), (.options, "me")] {
       let reply = try await ask(method, "/toy/\(cast.app)/\(path)", cast) {
         $0.fields[.origin] = "https://app.example"

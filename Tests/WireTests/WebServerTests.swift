@@ -2,7 +2,7 @@ import AppServicesWire
 import FoundationEssentials
 import RESTWire
 import Testing
-import Wiring
+import WireKit
 
 /// Compares the nginx files with the declarations of the wires.
 @Suite struct WebServerTests {

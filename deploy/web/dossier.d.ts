@@ -182,7 +182,7 @@ interface CustomData extends Metadata {
 
 /**
  * Small values by key. A key is not empty, "." or "..". With a `version`, a write is refused if
- * another version is stored. The error has the code "property_moved", and its `problem` the stored
+ * another version is stored. The error has the code "version_conflict", and its `problem` the stored
  * `value` and `current_version`. With `keep`, the server decides: "new" writes, "old" keeps what is
  * stored.
  */

@@ -1,5 +1,5 @@
 // A page to try Dossier. ?server= is the server's URL, and ?device=cookie keeps tokens in a cookie.
-// Set the app's mail_page to this page, and the links of its mails lead here.
+// Set the app's email_link_base_url to this page, and the links of its mails lead here.
 
 const query = new URLSearchParams(location.search);
 const server = query.get("server") ?? "http://127.0.0.1:8080";
@@ -239,7 +239,7 @@ onSubmit("property", async ({ key, value }, way) => {
   try {
     showProperty(await dossier.properties.set(key.value, value.value, { version }));
   } catch (error) {
-    if (!(error instanceof DossierError && error.code === "property_moved")) throw error;
+    if (!(error instanceof DossierError && error.code === "version_conflict")) throw error;
     const { value: theirs, current_version: current } = error.problem;
     find("conflict").hidden = false;
     find("conflict").firstElementChild.textContent =

@@ -24,10 +24,10 @@ extension Emails {
       throw .invalid([Fault("/email", "same", "This is the address that the user has.")])
     }
     // The response may reveal that a user has the address, as that of a registration does.
-    try await RequestGuard.registration(of: address.key, context)
+    try await RequestLimiter.registration(of: address.key, context)
     let account = try await Accounts.find(address, context)
     if account != nil, context.app.settings.signUp != .verifyFirst { throw .emailTaken }
-    try await RequestGuard.mail(to: address.key, for: nil, context)
+    try await RequestLimiter.mail(to: address.key, for: nil, context)
     let flow = AuthenticationFlow.New(.changeEmail, email, address, user: user)
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
@@ -65,7 +65,7 @@ extension Emails {
       )
       try await Event("email_change", of: user).record(in: transaction, context)
       guard let old = before.email else { return }
-      try await MailedToken(.restore, to: old, of: user, in: before.language, context)
+      try await EmailToken(.restore, to: old, of: user, in: before.language, context)
         .queue(in: transaction)
     }
   }
@@ -98,20 +98,24 @@ extension Emails {
   /// - Returns: the tokens of a new session.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.additionalFactorRequired` (the
   ///   address is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
-  ///   `.wayInClosed`, `.overloaded`, `.unavailable`.
+  ///   `.loginMethodDisabled`, `.overloaded`, `.unavailable`.
   @EventLoop package static func restore(
     _ text: String,
     password: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     let (token, hash) = try await choose(password, by: text, for: .restore, context)
     let user = token.user
     let takesPassword = context.app.settings.isOpen(.password)
     _ = try await Devices.admit(user, context)
     try await context.transaction { transaction async throws(Failure) in
       let changedAt = try await token.use(in: transaction, context)
-      let notice = try await WayInChange.emailDisplaced.notice(of: user, in: transaction, context)
+      let notice = try await SecurityNotice.emailDisplaced.notice(
+        of: user,
+        in: transaction,
+        context
+      )
       // The address may have been unlinked.
       _ = try await transaction.run(
         EmailChangeQueries.relink,
@@ -134,7 +138,7 @@ extension Emails {
         _ = try await transaction.run(PasswordQueries.remove, user)
       }
       try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction, context)
-      try await WayInChange.emailRestored.record(ofReader: user, in: transaction, context)
+      try await SecurityNotice.emailRestored.record(ofReader: user, in: transaction, context)
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }
     return try await SignIn.complete(

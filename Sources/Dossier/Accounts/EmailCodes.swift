@@ -7,7 +7,7 @@ package enum EmailCodes {
   /// Mails a code to an address, whether or not a user has it.
   ///
   /// - Returns: the flow, which the client sends with the code.
-  /// - Throws: `.invalid`, `.wayInClosed`, `.mailNotConfigured`, `.tooManyAttempts`, `.unavailable`.
+  /// - Throws: `.invalid`, `.loginMethodDisabled`, `.mailNotConfigured`, `.tooManyAttempts`, `.unavailable`.
   @EventLoop package static func request(
     for email: String,
     _ context: RequestContext
@@ -18,7 +18,7 @@ package enum EmailCodes {
     let address = try await EmailAddress(email, context)
     // One read for every address, so that the time does not reveal a user.
     let account = try await Accounts.find(address, context)
-    try await RequestGuard.mail(to: address.key, for: account, context)
+    try await RequestLimiter.mail(to: address.key, for: account, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
     let flow = AuthenticationFlow.New(.signIn, verified?.email ?? email, address)
     let isClosed = account == nil && context.app.settings.signUp == .closed
@@ -39,13 +39,13 @@ package enum EmailCodes {
   /// The code verifies the address. So an account that was not verified before is taken over.
   /// - Throws: `.invalidCode`, `.wrongCredentials` for a blocked user, `.signUpClosed`,
   ///   `.emailTaken` while the address is reserved for the user who had it before,
-  ///   `.additionalFactorRequired`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  ///   `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
   @EventLoop package static func signIn(
     _ code: String,
     _ flow: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     let flow = try await AuthenticationFlow(code, flow, for: [.signIn, .register], context)
     if flow.purpose == .signIn { try context.requireOpen(.emailCode) }
     while true {
@@ -68,7 +68,7 @@ package enum EmailCodes {
     _ flow: AuthenticationFlow,
     as style: SessionStyle,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     try await SignIn.complete(
       VerifiedCredential(of: account.user, .email(key: flow.address.key)),
       as: style,
@@ -93,7 +93,7 @@ package enum EmailCodes {
     _ flow: AuthenticationFlow,
     as style: SessionStyle,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpenSignUp()
     let account = NewAccount(flow.email, flow.address, hash: flow.hash, isVerified: true)
     return try await SignIn.complete(account.credential, as: style, context) {

@@ -5,7 +5,7 @@ extension Emails {
   /// Mails a token that verifies an address.
   ///
   /// The response is the same, and as fast, for an address of no user.
-  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unavailable`.
   @EventLoop package static func requestVerification(
     of email: String,
     _ context: RequestContext
@@ -24,15 +24,15 @@ extension Emails {
   ///   - context: the context of the request.
   /// - Returns: the tokens of a new session; nil if the session of the request has verified it.
   /// - Throws: `.invalidMailToken`, `.signInToVerify` (the token stays valid), `.wrongCredentials`,
-  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`,
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unauthenticated`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func verify(
     _ text: String,
     password: String?,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant? {
-    let token = try await PresentedToken(text, for: .verify, context)
+  ) async throws(Failure) -> Sessions.TokenSet? {
+    let token = try await PresentedEmailToken(text, for: .verify, context)
     if let user = context.principal.user, user == token.user {
       try await context.transaction { transaction async throws(Failure) in
         try await Identities.lock(user, in: transaction, context)
@@ -43,7 +43,7 @@ extension Emails {
     guard let password else { throw .signInToVerify }
     try context.requireOpen(.password)
     // Counted by the user and not by the address, for which strangers can cause failures.
-    let guarding = FailureGuard(.password, on: token.user.text, context)
+    let guarding = FailureLimiter(.password, on: token.user.text, context)
     let isRight = try await guarding.attempt { () async throws(Failure) in
       let isRight = try await context.passwords.verify(
         password,
@@ -73,14 +73,14 @@ extension Emails {
     _ text: String,
     _ context: RequestContext
   ) async throws(Failure) {
-    let token = try await PresentedToken(text, for: .verify, context)
+    let token = try await PresentedEmailToken(text, for: .verify, context)
     try await context.transaction { transaction async throws(Failure) in
       try await verify(token, byReader: true, in: transaction, context)
     }
   }
 
   @EventLoop private static func verify(
-    _ token: PresentedToken,
+    _ token: PresentedEmailToken,
     byReader isReader: Bool = false,
     in transaction: Transaction,
     _ context: RequestContext
@@ -95,9 +95,9 @@ extension Emails {
       context
     )
     if context.principal.user == token.user {
-      try await WayInChange.emailVerified.record(of: token.user, in: transaction, context)
+      try await SecurityNotice.emailVerified.record(of: token.user, in: transaction, context)
     } else {
-      try await WayInChange.emailVerified.record(ofReader: token.user, in: transaction, context)
+      try await SecurityNotice.emailVerified.record(ofReader: token.user, in: transaction, context)
     }
     try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
   }

@@ -12,7 +12,7 @@ import Postgres
   /// Whether a mailed code has verified the address.
   let isVerified: Bool
   /// The mail that verifies the address; nil if none is sent.
-  var mail: MailedToken?
+  var mail: EmailToken?
 
   init(_ email: String, _ address: EmailAddress, hash: String?, isVerified: Bool) {
     (self.email, self.address) = (email, address)

@@ -6,7 +6,7 @@ package enum Emails {
   /// Mails a token that lets its reader choose a new password.
   ///
   /// The response is the same, and as fast, for an address of no user.
-  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unavailable`.
   @EventLoop package static func requestReset(
     of email: String,
     _ context: RequestContext
@@ -20,14 +20,14 @@ package enum Emails {
   /// of the address. An account that was not verified before is taken over.
   /// - Returns: the tokens.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.additionalFactorRequired` (the password is set),
-  ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.wayInClosed`, `.overloaded`,
+  ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.loginMethodDisabled`, `.overloaded`,
   ///   `.unavailable`.
   @EventLoop package static func reset(
     _ text: String,
     password: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     let credential = try await setPassword(text, password, context)
     return try await SignIn.complete(credential, as: style, context)
   }
@@ -63,7 +63,7 @@ package enum Emails {
         try await Sessions.end(.all, of: token.user, "password_reset", in: transaction, context)
       }
       _ = try await transaction.run(PasswordQueries.set, token.user, hash)
-      try await WayInChange.passwordReset.record(ofReader: token.user, in: transaction, context)
+      try await SecurityNotice.passwordReset.record(ofReader: token.user, in: transaction, context)
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }
     return VerifiedCredential(of: token.user, .password(hash: hash))
@@ -71,18 +71,18 @@ package enum Emails {
 
   /// Checks and hashes a new password that comes with a mailed token, which stays valid.
   ///
-  /// - Throws: `.invalid`, `.invalidMailToken`, `.wayInClosed`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.loginMethodDisabled`, `.overloaded`, `.unavailable`.
   @EventLoop static func choose(
     _ password: String,
     by text: String,
-    for purpose: MailedToken.Purpose,
+    for purpose: EmailToken.Purpose,
     _ context: RequestContext
-  ) async throws(Failure) -> (PresentedToken, hash: String) {
+  ) async throws(Failure) -> (PresentedEmailToken, hash: String) {
     // An address can be restored in an app without passwords, too.
     if purpose == .reset { try context.requireOpen(.password) }
     // Also before the token is read: without a token the response to a password is the same.
     try check(password, of: nil, context)
-    let token = try await PresentedToken(text, for: purpose, context)
+    let token = try await PresentedEmailToken(text, for: purpose, context)
     try check(password, of: token.email, context)
     return (token, try await context.passwords.hash(password, for: context.owner))
   }

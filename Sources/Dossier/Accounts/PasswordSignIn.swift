@@ -8,13 +8,13 @@ extension Users {
   ///
   /// The response to a wrong password is that to an unknown address, and takes as long.
   /// - Throws: `.wrongCredentials` also for a blocked user, `.emailUnverified`,
-  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`, `.deviceUnknown`,
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func signIn(
     _ credentials: Credentials,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.password)
     while true {
       let right = try await compare(credentials, context)
@@ -47,8 +47,8 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> RightPassword {
     let address = try await EmailAddress(credentials.email, context)
-    let strangers = FailureGuard(.login, on: address.key, context)
-    let familiar = FailureGuard(.login, on: address.key, isFamiliar: true, context)
+    let strangers = FailureLimiter(.login, on: address.key, context)
+    let familiar = FailureLimiter(.login, on: address.key, isFamiliar: true, context)
     // Independent reads take one round trip.
     var batch = ReadBatch()
     let find = batch.add(AccountQueries.find, context.app.id, address.key)
@@ -100,7 +100,7 @@ struct RightPassword {
   let hash: String
   /// The hash that replaces the stored one, if that was made at another cost.
   let renewed: String?
-  let guarding: FailureGuard
+  let guarding: FailureLimiter
 }
 
 extension Account {

@@ -3,7 +3,7 @@ import Postgres
 
 /// The result of a registration.
 package enum Registration {
-  case signedIn(Sessions.Grant)
+  case signedIn(Sessions.TokenSet)
   /// A code is mailed; the flow is sent with it.
   case codeMailed(flow: String)
 }
@@ -14,7 +14,7 @@ extension Users {
   /// - Returns: the tokens of the new user; in `verify_first` a flow, for a known address too. The
   ///   user of a known address is mailed to sign in or to reset the password.
   /// - Throws: `.invalid`, `.emailTaken` in `immediate`, `.signUpClosed`, `.mailNotConfigured` in
-  ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.wayInClosed`,
+  ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`,
   ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
   @EventLoop package static func register(
     _ credentials: Credentials,
@@ -44,7 +44,7 @@ extension Users {
     let account = try await newAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
       try await account.send(in: transaction, context)()
-      _ = try await transaction.run(BeginningQueries.register, account.user)
+      _ = try await transaction.run(UserOriginQueries.register, account.user)
     }
   }
 
@@ -57,7 +57,7 @@ extension Users {
     try context.requireOpenSignUp()
     try credentials.checkForRegistration(context.app)
     let address = try await EmailAddress(credentials.email, context)
-    try await RequestGuard.registration(of: address.key, context)
+    try await RequestLimiter.registration(of: address.key, context)
     return address
   }
 
@@ -80,11 +80,11 @@ extension Users {
     _ email: String,
     _ address: EmailAddress,
     _ context: RequestContext
-  ) async throws(Failure) -> MailedToken? {
+  ) async throws(Failure) -> EmailToken? {
     guard context.mailer.isConfigured,
-      try await RequestGuard.mayMail(to: address.key, for: nil, context)
+      try await RequestLimiter.mayMail(to: address.key, for: nil, context)
     else { return nil }
-    return MailedToken(.verify, to: address.stored(email), of: user, in: nil, context)
+    return EmailToken(.verify, to: address.stored(email), of: user, in: nil, context)
   }
 
   /// Mails a code that completes a registration, or informs the user of the address.
@@ -96,7 +96,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> String {
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
-    try await RequestGuard.mail(to: address.key, for: nil, context)
+    try await RequestLimiter.mail(to: address.key, for: nil, context)
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let account = try await Accounts.find(address, context)
     let flow = AuthenticationFlow.New(.register, credentials.email, address, hash: hash)

@@ -20,7 +20,7 @@ package import Postgres
     try await revokeAll(of: user, in: transaction, context)
     _ = try await transaction.run(PasswordQueries.remove, user)
     try await Accounts.markVerified(address, of: user, in: transaction, context)
-    try await WayInChange.takenOver.record(ofReader: user, in: transaction, context)
+    try await SecurityNotice.takenOver.record(ofReader: user, in: transaction, context)
   }
 
   /// Revokes the sessions, API keys, linked identities, second factors and places on devices of a

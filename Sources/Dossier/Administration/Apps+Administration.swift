@@ -75,7 +75,7 @@ extension Apps {
   ///
   /// Workers apply the change within some 10 seconds.
   /// - Throws: `.invalid` with pointers into a body with `settings` and `hosts`; `.hostTaken`,
-  ///   `.versionMoved`, `.unknownApp`, `.unavailable`.
+  ///   `.preconditionFailed`, `.unknownApp`, `.unavailable`.
   package static func change(
     _ name: String,
     _ change: AppChange,
@@ -88,7 +88,7 @@ extension Apps {
       guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
       else { throw .unknownApp }
       guard condition.allows(before.version) else {
-        throw .versionMoved(current: before.version)
+        throw .preconditionFailed(current: before.version)
       }
       let hosts = change.hosts ?? before.hosts
       try await transaction.send(

@@ -19,12 +19,12 @@ extension Audit {
     _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
     let count = min(max(count, 1), pageSize)
-    let entries = try await context.read(TrailQueries.app, app, cursor, count)
+    let entries = try await context.read(AuditLogQueries.app, app, cursor, count)
     return Page(entries, of: count)
   }
 }
 
-package enum TrailQueries {
+package enum AuditLogQueries {
   /// Returns no row if neither the user nor an event of the user exists.
   ///
   /// Served by the primary key.

@@ -57,7 +57,7 @@ extension Users {
   ///
   /// It changes nothing if the user is already in that state.
   /// - Returns: the profile.
-  /// - Throws: `.notFound`, `.versionMoved`, `.unavailable`.
+  /// - Throws: `.notFound`, `.preconditionFailed`, `.unavailable`.
   @EventLoop package static func setBlocked(
     _ isBlocked: Bool,
     _ user: UserID,
@@ -96,7 +96,7 @@ extension Users {
         true
       )
       try await Event("email_verify", of: user).record(in: transaction, context)
-      try await WayInChange.emailVerified.notice(of: user, in: transaction, context).queue(
+      try await SecurityNotice.emailVerified.notice(of: user, in: transaction, context).queue(
         in: transaction
       )
     }
@@ -114,7 +114,7 @@ extension Users {
   /// Locks a user and runs `body`, if the version condition holds.
   ///
   /// - Returns: the result of `body`.
-  /// - Throws: `.notFound`, `.unauthenticated`, `.versionMoved`, errors of `body`.
+  /// - Throws: `.notFound`, `.unauthenticated`, `.preconditionFailed`, errors of `body`.
   @discardableResult
   @EventLoop static func change<Outcome>(
     _ user: UserID,
@@ -126,7 +126,9 @@ extension Users {
       try await Identities.lock(user, in: transaction, context)
       let rows = try await transaction.run(UsersAdministrationQueries.find, user, context.app.id)
       guard let found = rows.first else { throw context.gone }
-      guard condition.allows(found.version) else { throw .versionMoved(current: found.version) }
+      guard condition.allows(found.version) else {
+        throw .preconditionFailed(current: found.version)
+      }
       return try await body(transaction, found)
     }
   }

@@ -43,9 +43,9 @@ extension Users {
   ) async throws(Failure) -> UserID {
     let app = context.app.id
     var batch = ImportBatch(app: app, import: nil)
-    let found = try await ImportFinding.all(of: [row], isForUpdate: false, in: app, transaction)
+    let found = try await ImportMatch.all(of: [row], isForUpdate: false, in: app, transaction)
     let finding = try found.first.orUnforeseen("a user that was examined")
-    let decision = ImportDecision(row, finding, of: app, .fail)
+    let decision = ImportAction(row, finding, of: app, .fail)
     switch decision {
     case .create(let user):
       _ = batch.add(row, addressKey: finding.emailKey, decision)

@@ -9,7 +9,7 @@ extension Users {
   ///   - condition: the versions that the user may have.
   ///   - next: the user to activate next on the device of the session.
   ///   - context: the context of the request.
-  /// - Throws: `.notFound`, `.unauthenticated`, `.versionMoved`, `.unavailable`.
+  /// - Throws: `.notFound`, `.unauthenticated`, `.preconditionFailed`, `.unavailable`.
   @EventLoop package static func delete(
     _ user: UserID,
     if condition: VersionCondition = VersionCondition(),
@@ -18,7 +18,7 @@ extension Users {
   ) async throws(Failure) {
     let picture = try await change(user, if: condition, context) {
       (transaction, _) async throws(Failure) in
-      try await WayInChange.deleted.notice(of: user, in: transaction, context)
+      try await SecurityNotice.deleted.notice(of: user, in: transaction, context)
         .queue(in: transaction)
       if next == .none || !context.app.settings.allowsSwitching {
         try await Devices.deactivate(user, in: transaction, context)

@@ -26,7 +26,7 @@ extension Users {
       _ = try await transaction.run(APIKeyQueries.removeAll, user)
       try await endSessions(of: user, "password_set", context, in: transaction)
       try await Event("password_set", of: user).record(in: transaction, context)
-      try await WayInChange.passwordSet.notice(of: user, in: transaction, context).queue(
+      try await SecurityNotice.passwordSet.notice(of: user, in: transaction, context).queue(
         in: transaction
       )
     }
@@ -42,7 +42,7 @@ extension Users {
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     try await change(user, context) { (transaction, found) async throws(Failure) in
       guard let address = found.address else { throw .notFound }
-      try await MailedToken(
+      try await EmailToken(
         .reset,
         to: address.text,
         of: user,

@@ -27,7 +27,7 @@ package enum DeviceCookieSameSite: String, CaseIterable, Sendable {
 }
 
 /// The login methods of an app; the setting of each has the same name.
-package enum WayIn: String, CaseIterable, Sendable {
+package enum LoginMethod: String, CaseIterable, Sendable {
   case anonymous
   case password
   case jwt

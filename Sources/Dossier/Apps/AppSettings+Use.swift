@@ -24,7 +24,7 @@ extension AppSettings {
     return (reader.json, reader.chosenNames)
   }
 
-  package func isOpen(_ way: WayIn) -> Bool { openWays.contains(way) }
+  package func isOpen(_ way: LoginMethod) -> Bool { openWays.contains(way) }
 
   package func allows(origin: String) -> Bool {
     allowedOrigins.contains { AllowedOrigin.matches($0, origin) }

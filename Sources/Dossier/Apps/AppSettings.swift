@@ -4,7 +4,7 @@ import JSON
 ///
 /// The initializer declares each setting once: name, type, rule, default and description.
 package final class AppSettings: Sendable {
-  let openWays: Set<WayIn>
+  let openWays: Set<LoginMethod>
   package let signUp: SignUp
   package let mfa: MFA
   package let mfaIssuer: String
@@ -63,8 +63,8 @@ package final class AppSettings: Sendable {
 
   init(_ read: inout SettingsReader) {
     chosen = read.chosen
-    var open: Set<WayIn> = []
-    for way in WayIn.allCases {
+    var open: Set<LoginMethod> = []
+    for way in LoginMethod.allCases {
       let meaning = "whether users may come \(way.meaning)"
       let isOpen = read.flag(way.rawValue, way != .emailCode, safe: false, meaning)
       if isOpen { open.insert(way) }
@@ -165,7 +165,7 @@ package final class AppSettings: Sendable {
       "failed logins with one address of mail from all networks in an hour, likewise"
     )
     failuresPerAddress = read.number(
-      "failures_per_address",
+      "failures_per_ip",
       1...1_000_000,
       100,
       "failed logins from one network address, likewise"
@@ -179,19 +179,19 @@ package final class AppSettings: Sendable {
     )
     // Enough for an office or the shared address of a mobile network during a launch.
     anonymousPerAddress = read.number(
-      "anonymous_per_address",
+      "anonymous_users_per_ip",
       1...1_000_000,
       300,
       "anonymous users from one network address in an hour"
     )
     mailsPerAddressDaily = read.number(
-      "mails_per_address_daily",
+      "mails_per_email_daily",
       1...1_000_000,
       40,
       "mails to one address that devices unknown to its user may ask for in a day"
     )
     read.ofDatabase(
-      "anonymous_days",
+      "anonymous_user_retention_days",
       0...3_650,
       30,
       "days after which an anonymous user without data who was not seen is removed; 0 for never"
@@ -241,7 +241,7 @@ package final class AppSettings: Sendable {
       "the field of its documents that holds the user's id, such as userId or _id"
     )
     read.ofDatabase(
-      "audit_days",
+      "audit_retention_days",
       1...36_500,
       365,
       "days after which facts of the audit trail are removed"
@@ -262,7 +262,7 @@ package final class AppSettings: Sendable {
     )
     mailFromName = read.text("mail_from_name", .senderName, "Dossier", "name beside it")
     mailPage = read.text(
-      "mail_page",
+      "email_link_base_url",
       .page,
       "",
       "the page of the app that links of mails lead to, such as https://app.example.com/account; the "

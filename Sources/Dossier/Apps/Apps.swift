@@ -6,8 +6,8 @@ package import Postgres
 @EventLoop package final class Apps {
   private let database: Database
   private let fallback: String
-  private var byName: [ExactString: App] = [:]
-  private var byHost: [ExactString: App] = [:]
+  private var byName: [ByteString: App] = [:]
+  private var byHost: [ByteString: App] = [:]
   /// The app of requests that select none.
   private var usual: App?
   private var loadedAt: UInt64?
@@ -52,8 +52,8 @@ package import Postgres
       guard passed <= 2 * age else { return nil }
       _ = reload()
     }
-    if let name { return byName[ExactString(name)] }
-    if !byHost.isEmpty, let host = host(), let app = byHost[ExactString(host)] { return app }
+    if let name { return byName[ByteString(name)] }
+    if !byHost.isEmpty, let host = host(), let app = byHost[ByteString(host)] { return app }
     return usual
   }
 
@@ -63,7 +63,7 @@ package import Postgres
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
     let askedAt = EventLoop.now()
     try await freshen(askedAt)
-    if let name = name.map(ExactString.init) {
+    if let name = name.map(ByteString.init) {
       // The app may be new: a load that began before this request may lack it.
       while byName[name] == nil, readAt < askedAt {
         let (now, next) = (EventLoop.now(), begunAt + Self.patience)
@@ -74,7 +74,7 @@ package import Postgres
       guard let app = byName[name] else { throw .unknownApp }
       return app
     }
-    if let host, let app = byHost[ExactString(host)] { return app }
+    if let host, let app = byHost[ByteString(host)] { return app }
     guard let app = usual else { throw .unknownApp }
     return app
   }
@@ -128,10 +128,10 @@ package import Postgres
     let schemas = try await Schemas.load(database, known)
     let apps = read.map { $0.with(schemas[$0.id] ?? DocumentSchemas()) }
     complainOfMisfits(in: apps)
-    byName = Dictionary(apps.map { (ExactString($0.name), $0) }) { first, _ in first }
+    byName = Dictionary(apps.map { (ByteString($0.name), $0) }) { first, _ in first }
     byHost = [:]
-    for app in apps { for host in app.hosts { byHost[ExactString(host)] = app } }
-    usual = byName[ExactString(fallback)]
+    for app in apps { for host in app.hosts { byHost[ByteString(host)] = app } }
+    usual = byName[ByteString(fallback)]
     loadedAt = EventLoop.now()
     readAt = begunAt
   }

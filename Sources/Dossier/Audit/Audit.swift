@@ -25,7 +25,7 @@ package enum Audit {
     let found =
       principal.user != nil
       ? try await context.list(AuditQueries.page, user, principal, cursor, count)
-      : try await context.list(TrailQueries.user, user, context.app.id, cursor, count)
+      : try await context.list(AuditLogQueries.user, user, context.app.id, cursor, count)
     guard let found else { throw context.gone }
     return Page(found, of: count)
   }

@@ -72,12 +72,12 @@ package import Postgres
     by code: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> (grant: Sessions.Grant, recoveryCodes: [String]) {
+  ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
     let flow = try id(of: text, context)
     let spent = try await context.write(FlowQueries.spend, context.app.id, flow)
     guard let row = spent.first, let first = FirstStep(row) else { throw .invalidCode }
     let user = first.credential.user
-    let guarding = FailureGuard(
+    let guarding = FailureLimiter(
       .secondFactor,
       on: user.text,
       isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
@@ -150,7 +150,7 @@ package import Postgres
     try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
     let codes = try await SecondFactors.replaceRecoveryCodes(of: user, in: transaction, context)
     try await Sessions.end(.all, of: user, "second_factor_add", in: transaction, context)
-    try await WayInChange.factorAdded.record(ofReader: user, in: transaction, context)
+    try await SecurityNotice.factorAdded.record(ofReader: user, in: transaction, context)
     return codes
   }
 

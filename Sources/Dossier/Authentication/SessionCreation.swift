@@ -11,13 +11,13 @@ import Postgres
   private let style: SessionStyle
   private let secret: Credential
   /// The credential of the device that the client has sent; nil for a new device.
-  private let known: DeviceProof?
+  private let known: DeviceCredential?
   private let context: RequestContext
 
   init(
     _ credential: VerifiedCredential,
     _ secondFactor: String,
-    on known: DeviceProof?,
+    on known: DeviceCredential?,
     _ style: SessionStyle,
     _ context: RequestContext
   ) {

@@ -28,11 +28,11 @@ import Postgres
   static func complete(
     _ credential: VerifiedCredential,
     secondFactor methods: String = "",
-    countedBy guarding: FailureGuard? = nil,
+    countedBy guarding: FailureLimiter? = nil,
     as style: SessionStyle,
     _ context: RequestContext,
     _ work: Work = noWork
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     var session: SessionCreation
     do throws(Failure) {
       let device = try await Devices.admit(credential.user, context)
@@ -54,7 +54,7 @@ import Postgres
   /// Writes a session, or begins the flow of its second step.
   private static func create(
     _ session: SessionCreation,
-    countedBy guarding: FailureGuard?,
+    countedBy guarding: FailureLimiter?,
     _ context: RequestContext,
     _ work: Work
   ) async throws(Failure) {

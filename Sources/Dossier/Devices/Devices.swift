@@ -3,7 +3,7 @@ import JSON
 import Postgres
 
 /// The credential of a device, as a client sends it.
-package struct DeviceProof: Sendable {
+package struct DeviceCredential: Sendable {
   package let id: DeviceID
   let secret: Credential
   /// Whether it came in a cookie, which a browser sends unasked.
@@ -74,7 +74,7 @@ package enum Devices {
     _ user: UserID,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
     guard context.app.settings.allowsSwitching else { throw .switchingForbidden }
     let rows = try await context.write(
@@ -109,7 +109,7 @@ package enum Devices {
     of user: UserID?,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
     let rows = try await context.write(
       DevicesQueries.refresh,
@@ -210,14 +210,14 @@ package enum Devices {
   @EventLoop static func admit(
     _ user: UserID,
     _ context: RequestContext
-  ) async throws(Failure) -> DeviceProof? {
+  ) async throws(Failure) -> DeviceCredential? {
     guard let proof = context.device else {
       guard let bare = context.bareDevice else { return nil }
       // Ids that clients make up create no devices.
-      guard let named = bare.named.map(DeviceProof.init(bare:)),
+      guard let named = bare.named.map(DeviceCredential.init(bare:)),
         let record = try await record(of: named, context), record.isRight,
         record.hasRoom(for: user)
-      else { return DeviceProof(bare: DeviceID()) }
+      else { return DeviceCredential(bare: DeviceID()) }
       return named
     }
     // No record: this server issued the secret, and a restored backup lost it. The login writes it.
@@ -258,7 +258,7 @@ package enum Devices {
 
   /// Returns the record of the client's device, which is read once per request.
   @EventLoop private static func record(
-    of proof: DeviceProof,
+    of proof: DeviceCredential,
     _ context: RequestContext
   ) async throws(Failure) -> DeviceRecord? {
     if let known = context.deviceRecord { return known }
@@ -272,7 +272,9 @@ package enum Devices {
     return record
   }
 
-  @EventLoop private static func known(_ context: RequestContext) throws(Failure) -> DeviceProof {
+  @EventLoop private static func known(_ context: RequestContext) throws(Failure)
+    -> DeviceCredential
+  {
     guard let proof = context.device else { throw .deviceUnknown }
     return proof
   }

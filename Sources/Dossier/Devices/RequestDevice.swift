@@ -2,14 +2,14 @@ import EventLoop
 
 /// The device of a request; most requests name none.
 @EventLoop final class RequestDevice {
-  fileprivate var proof: DeviceProof?
+  fileprivate var proof: DeviceCredential?
   fileprivate var record: DeviceRecord??
-  fileprivate var bare: BareDevice?
+  fileprivate var bare: UnauthenticatedDevice?
 }
 
 extension RequestContext {
   /// Nil if the client has no device yet.
-  package var device: DeviceProof? {
+  package var device: DeviceCredential? {
     get { requestDevice?.proof }
     set { ownRequestDevice.proof = newValue }
   }
@@ -21,7 +21,7 @@ extension RequestContext {
   }
 
   /// The device of a client without device credentials.
-  package var bareDevice: BareDevice? {
+  package var bareDevice: UnauthenticatedDevice? {
     get { requestDevice?.bare }
     set { ownRequestDevice.bare = newValue }
   }
@@ -35,7 +35,7 @@ extension RequestContext {
 }
 
 /// The device of a client whose protocol has device ids but no device secrets.
-package struct BareDevice: Sendable {
+package struct UnauthenticatedDevice: Sendable {
   /// The device id from an earlier login; nil if the client has none.
   let named: DeviceID?
 

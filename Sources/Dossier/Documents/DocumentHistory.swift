@@ -18,7 +18,7 @@ package enum DocumentHistory {
   /// - Throws: `.forbidden`, `.notFound` if the user does not exist, `.unauthenticated`,
   ///   `.unavailable`.
   @EventLoop package static func page(
-    of document: DocumentClass,
+    of document: DocumentKind,
     before cursor: Int?,
     count: Int,
     of user: UserID,
@@ -43,7 +43,7 @@ package enum DocumentHistory {
   ///   `.unauthenticated`, `.unavailable`.
   @EventLoop package static func read(
     _ version: Int,
-    of document: DocumentClass,
+    of document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
@@ -84,7 +84,7 @@ package enum DocumentHistoryQueries {
   ///
   /// Served by the primary key.
   static let page = Statement<
-    Found<DocumentVersion>, UserID, Principal, DocumentClass, Int?, Int
+    Found<DocumentVersion>, UserID, Principal, DocumentKind, Int?, Int
   >(
     "document_history.page",
     """
@@ -102,7 +102,7 @@ package enum DocumentHistoryQueries {
   /// Returns one row if the session is live; its columns are null if that version has no body.
   ///
   /// Served by the primary key.
-  static let read = Statement<Found<StoredDocument>, UserID, Principal, DocumentClass, Int>(
+  static let read = Statement<Found<StoredDocument>, UserID, Principal, DocumentKind, Int>(
     "document_history.read",
     """
     select v.body::text, v.version

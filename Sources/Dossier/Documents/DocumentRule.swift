@@ -5,12 +5,12 @@ import JSONSchema
 ///
 /// The check runs before the statement is sent, so no database connection waits for a calculation.
 struct DocumentRule: Sendable {
-  let document: DocumentClass
+  let document: DocumentKind
   /// The app's schema for the class, if any.
   let schema: JSONSchema?
 
   /// - Throws: `.unforeseen` if the stored schema is unusable.
-  init(of document: DocumentClass, in app: App) throws(Failure) {
+  init(of document: DocumentKind, in app: App) throws(Failure) {
     self.document = document
     schema = try app.schemas.schema(for: document)
   }

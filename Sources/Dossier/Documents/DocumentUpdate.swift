@@ -51,10 +51,10 @@ package struct DocumentUpdate: Sendable {
   /// Applies the update to the stored version, and repeats it after a concurrent write.
   ///
   /// - Throws: `.update` if it does not apply to the stored document, `.schemaMismatch`,
-  ///   `.documentTooLarge`, `.versionMoved`, `.unauthenticated`, `.notFound` if the user does not
+  ///   `.documentTooLarge`, `.preconditionFailed`, `.unauthenticated`, `.notFound` if the user does not
   ///   exist, `.overloaded`, `.unavailable`.
   @EventLoop package func apply(
-    to document: DocumentClass,
+    to document: DocumentKind,
     if condition: VersionCondition,
     of user: UserID,
     _ context: RequestContext

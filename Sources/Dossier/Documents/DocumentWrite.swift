@@ -3,7 +3,7 @@ import Postgres
 
 /// A write that replaces a document, or merges a patch into it.
 struct DocumentWrite {
-  private let document: DocumentClass
+  private let document: DocumentKind
   private let body: [UInt8]
   private let isMerge: Bool
   private let condition: VersionCondition
@@ -13,7 +13,7 @@ struct DocumentWrite {
   ///   - body: JSON text that satisfies the document's rule, or a merge patch.
   ///   - isMerge: whether it is a merge patch.
   ///   - condition: the condition on the stored version.
-  init(of document: DocumentClass, _ body: [UInt8], isMerge: Bool, if condition: VersionCondition) {
+  init(of document: DocumentKind, _ body: [UInt8], isMerge: Bool, if condition: VersionCondition) {
     self.document = document
     self.body = body
     self.isMerge = isMerge
@@ -44,7 +44,7 @@ struct DocumentWrite {
     guard let row = rows.first else { throw context.gone }
     guard let written = row.document else {
       let current = try await Documents.version(of: document, of: user, context)
-      throw .versionMoved(current: current)
+      throw .preconditionFailed(current: current)
     }
     return written
   }

@@ -49,7 +49,7 @@ package enum DocumentsQueries {
   /// A large body would delay the reads behind it on the same connection.
   ///
   /// Served by the primary keys of three tables.
-  static let read = Statement<ReadDocumentRow, UserID, Principal, DocumentClass>(
+  static let read = Statement<ReadDocumentRow, UserID, Principal, DocumentKind>(
     "documents.read",
     """
     select case when d.size <= 32768 then d.body::text end, d.version
@@ -59,7 +59,7 @@ package enum DocumentsQueries {
   )
 
   /// Returns the same row, with the body of a document of any size.
-  static let fetch = Statement<Found<StoredDocument>, UserID, Principal, DocumentClass>(
+  static let fetch = Statement<Found<StoredDocument>, UserID, Principal, DocumentKind>(
     "documents.fetch",
     """
     select d.body::text, d.version
@@ -69,7 +69,7 @@ package enum DocumentsQueries {
   )
 
   /// Returns one row if the session is live: the version, or 0 if there is no document.
-  static let version = Statement<Int, UserID, Principal, DocumentClass>(
+  static let version = Statement<Int, UserID, Principal, DocumentKind>(
     "documents.version",
     """
     select coalesce(d.version, 0)
@@ -94,7 +94,7 @@ package enum DocumentsQueries {
   ///   - 8: the actor, for the stored version.
   ///   - 9: the audit event; null for none.
   static let write = Statement<
-    WrittenDocumentRow, UserID, Principal, DocumentClass, TextBytes, Bool, VersionList?, Bool,
+    WrittenDocumentRow, UserID, Principal, DocumentKind, TextBytes, Bool, VersionList?, Bool,
     String, DataChange?
   >(
     "documents.write",
@@ -133,7 +133,7 @@ package enum DocumentsQueries {
 
   /// Returns one row if the session is live: whether the document existed in an allowed version.
   static let delete = Statement<
-    Bool, UserID, Principal, DocumentClass, VersionList?, String, DataChange?
+    Bool, UserID, Principal, DocumentKind, VersionList?, String, DataChange?
   >(
     "documents.delete",
     """

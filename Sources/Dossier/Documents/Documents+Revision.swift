@@ -40,7 +40,7 @@ extension Documents {
   /// - Returns: the document after the change, nil if there is none, and the outcome.
   /// - Throws: as `write`, and errors of `change`.
   @EventLoop package static func revise<Outcome: Sendable>(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     if condition: VersionCondition = VersionCondition(),
     of user: UserID,
     _ context: RequestContext,
@@ -52,7 +52,7 @@ extension Documents {
       let stored = try await load(document, of: user, context)
       let version = stored?.version ?? 0
       guard stored == nil ? condition.allowsFirst : condition.allows(version) else {
-        throw .versionMoved(current: version)
+        throw .preconditionFailed(current: version)
       }
       // The size of a document does not predict the cost of a change.
       let (edit, outcome) = try await context.calculate(on: .max) { () throws(Failure) in
@@ -62,7 +62,7 @@ extension Documents {
       do throws(Failure) {
         let after = try await apply(edit, to: document, stored, of: user, context)
         return .done((after, outcome))
-      } catch .versionMoved {
+      } catch .preconditionFailed {
         return .overtaken
       }
     }
@@ -70,10 +70,10 @@ extension Documents {
 
   /// Writes a change of the stored document, and returns the document after it.
   ///
-  /// Throws `.versionMoved` if the stored document is another by now.
+  /// Throws `.preconditionFailed` if the stored document is another by now.
   @EventLoop private static func apply(
     _ edit: DocumentEdit.Checked,
-    to document: DocumentClass,
+    to document: DocumentKind,
     _ stored: StoredDocument?,
     of user: UserID,
     _ context: RequestContext
@@ -92,7 +92,7 @@ extension Documents {
 
   /// Writes the result of `change` on the stored document; an absent document is `{}`.
   @EventLoop static func rewrite(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     if condition: VersionCondition,
     of user: UserID,
     _ context: RequestContext,

@@ -6,7 +6,7 @@ import Postgres
 ///
 /// Every user has each of them from the start. Before the first write, and after a deletion, a
 /// document is `{}` in version 0.
-package enum DocumentClass: String, CaseIterable, Sendable, Bindable {
+package enum DocumentKind: String, CaseIterable, Sendable, Bindable {
   case metadata
   case appMetadata = "app_metadata"
   case customData = "custom_data"
@@ -94,7 +94,7 @@ package enum Documents {
   /// - Throws: `.forbidden`, `.notFound` if the user does not exist, `.unauthenticated`,
   ///   `.unavailable`.
   @EventLoop package static func read(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
@@ -105,7 +105,7 @@ package enum Documents {
   ///
   /// - Throws: as `read`.
   @EventLoop package static func stored(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
@@ -117,7 +117,7 @@ package enum Documents {
   ///
   /// A large document is read on the lane for large results, where each user has a share.
   @EventLoop static func load(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
@@ -145,10 +145,10 @@ package enum Documents {
   ///   - context: the context of the request; the new document must satisfy its app's schema, if
   ///     any.
   /// - Returns: the new document.
-  /// - Throws: `.forbidden`, `.versionMoved`, `.invalid` for keys, `.schemaMismatch`,
+  /// - Throws: `.forbidden`, `.preconditionFailed`, `.invalid` for keys, `.schemaMismatch`,
   ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
   @EventLoop package static func write(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     _ change: DocumentChange,
     if condition: VersionCondition,
     of user: UserID,
@@ -192,7 +192,7 @@ package enum Documents {
   ///
   /// It reads again, because the failed write may have seen an older version.
   @EventLoop static func version(
-    of document: DocumentClass,
+    of document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Int {
@@ -201,10 +201,10 @@ package enum Documents {
 
   /// Deletes a document, which is then `{}` in version 0.
   ///
-  /// - Throws: `.forbidden`, `.versionMoved`, `.notFound` if the user does not exist,
+  /// - Throws: `.forbidden`, `.preconditionFailed`, `.notFound` if the user does not exist,
   ///   `.unauthenticated`, `.unavailable`.
   @EventLoop package static func delete(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     if condition: VersionCondition,
     of user: UserID,
     _ context: RequestContext
@@ -223,6 +223,6 @@ package enum Documents {
     // Without a condition, deleting an absent document succeeds.
     guard !isDeleted, condition.allowed != nil else { return }
     let current = try await version(of: document, of: user, context)
-    guard current == 0, condition.allowsFirst else { throw .versionMoved(current: current) }
+    guard current == 0, condition.allowsFirst else { throw .preconditionFailed(current: current) }
   }
 }

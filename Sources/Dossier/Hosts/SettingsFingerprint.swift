@@ -1,5 +1,5 @@
 import JSON
-import Notation
+import Encoding
 
 /// A keyed hash of each setting that all hosts share; hosts compare these instead of the values.
 package struct SettingsFingerprint: Sendable, Equatable {

@@ -19,7 +19,7 @@ package enum APIKeys {
   ///   - user: the user.
   ///   - context: the context of the request.
   /// - Returns: the key.
-  /// - Throws: `.invalid`, `.identityExists` if the name is taken, `.wayInClosed`,
+  /// - Throws: `.invalid`, `.identityExists` if the name is taken, `.loginMethodDisabled`,
   ///   `.tooManyAPIKeys`, `.unauthenticated`, `.unavailable`.
   @EventLoop package static func make(
     _ name: String,
@@ -50,7 +50,7 @@ package enum APIKeys {
         limit
       )
       guard !made.isEmpty else { throw .tooManyAPIKeys(limit: limit) }
-      try await WayInChange.linked("api-key").record(of: user, in: transaction, context)
+      try await SecurityNotice.linked("api-key").record(of: user, in: transaction, context)
     }
     return Made(id: id, key: key.text(master))
   }
@@ -100,7 +100,7 @@ package enum APIKeys {
       ).first
       guard let found, found.isThere else { throw .notFound }
       guard found.isChanged else { return }
-      let change: WayInChange = isDisabled ? .keyDisabled : .keyEnabled
+      let change: SecurityNotice = isDisabled ? .keyDisabled : .keyEnabled
       try await change.record(of: user, in: transaction, context)
       guard isDisabled else { return }
       try await Sessions.end(
@@ -115,13 +115,13 @@ package enum APIKeys {
 
   /// Logs in with an API key.
   ///
-  /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.deviceUnknown`, `.deviceFull`,
+  /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
   ///   `.unavailable`.
   @EventLoop package static func signIn(
     _ text: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     let key = try await shown(text, context)
     return try await SignIn.complete(
       VerifiedCredential(of: key.owner, .apiKey(key.id)),
@@ -133,7 +133,7 @@ package enum APIKeys {
   /// Authenticates an API key; a refused key is recorded in the audit log.
   ///
   /// It also refuses the keys of blocked users.
-  /// - Throws: `.wrongCredentials`, `.wayInClosed`, `.unavailable`.
+  /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.unavailable`.
   @EventLoop package static func shown(
     _ text: String,
     _ context: RequestContext

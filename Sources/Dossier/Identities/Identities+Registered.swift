@@ -9,7 +9,7 @@ extension Identities {
   /// they already belong to that user. The session stays.
   /// - Throws: `.wrongCredentials` if no user has them, `.identityTaken` if their user has logged
   ///   in, `.identityExists` if the user of the session has an address, `.emailUnverified`,
-  ///   `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
+  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unauthenticated`, `.overloaded`,
   ///   `.unavailable`.
   package static func linkRegistered(
     _ credentials: Credentials,
@@ -37,19 +37,19 @@ extension Identities {
           try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
         else { throw context.gone }
         if let end = try await wayBack(to: user, in: transaction) {
-          throw .wayBackOpen(until: end)
+          throw .emailRestorePending(until: end)
         }
         // A reset may have changed the password during the comparison.
         let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
         guard let now, now.user == account.user else { throw .identityTaken }
         guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
         let gone = try await transaction.run(
-          BeginningQueries.takeOver,
+          UserOriginQueries.takeOver,
           account.user,
           context.app.id
         )
         guard !gone.isEmpty else { throw .identityTaken }
-        _ = try await transaction.run(BeginningQueries.forget, account.user)
+        _ = try await transaction.run(UserOriginQueries.forget, account.user)
         try await revokeGuestCredentials(of: user, in: transaction, context)
         try await link(
           address,
@@ -69,7 +69,7 @@ extension Identities {
           )
         }
         try await mail?.queue(in: transaction)
-        try await WayInChange.linked("password").record(of: user, in: transaction, context)
+        try await SecurityNotice.linked("password").record(of: user, in: transaction, context)
       }
     } catch .identityTaken {
       // A concurrent link may already have moved the identity to this user.

@@ -26,7 +26,7 @@ import Postgres
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
   /// - Throws: `.invalid`, `.emailTaken`, `.identityExists` if the user has an address,
-  ///   `.wayBackOpen`, `.tooManyAttempts`, `.wayInClosed`, `.unauthenticated`, `.overloaded`,
+  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unauthenticated`, `.overloaded`,
   ///   `.unavailable`.
   @discardableResult
   package static func linkPassword(
@@ -34,12 +34,12 @@ import Postgres
     to user: UserID,
     as style: SessionStyle?,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant? {
+  ) async throws(Failure) -> Sessions.TokenSet? {
     try context.requireOpen(.password)
     try credentials.checkForRegistration(context.app)
     try await context.requireSession(of: user)
     let address = try await EmailAddress(credentials.email, context)
-    try await RequestGuard.registration(of: address.key, context)
+    try await RequestLimiter.registration(of: address.key, context)
     let account = try await Accounts.find(address, context)
     if let account {
       guard account.user == user else { throw .emailTaken }
@@ -90,15 +90,17 @@ import Postgres
     as style: SessionStyle?,
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
-  ) async throws(Failure) -> Sessions.Grant? {
+  ) async throws(Failure) -> Sessions.TokenSet? {
     let live = try await context.transaction {
       transaction async throws(Failure) -> LiveSession? in
       try await lock(user, in: transaction, context)
-      if let end = try await wayBack(to: user, in: transaction) { throw .wayBackOpen(until: end) }
+      if let end = try await wayBack(to: user, in: transaction) {
+        throw .emailRestorePending(until: end)
+      }
       try await revokeGuestCredentials(of: user, in: transaction, context)
       let (credential, isNew) = try await write(transaction)
       if isNew {
-        try await WayInChange.linked(provider).record(of: user, in: transaction, context)
+        try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
       }
       guard let style else { return nil }
       return try await Sessions.renew(
@@ -137,8 +139,8 @@ import Postgres
   ///   - style: as for `linkPassword`.
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
-  /// - Throws: `.identityTaken` if another user has the identity, `.wayBackOpen`,
-  ///   `.invalidExternalToken`, `.wayInClosed`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.identityTaken` if another user has the identity, `.emailRestorePending`,
+  ///   `.invalidExternalToken`, `.loginMethodDisabled`, `.unauthenticated`, `.unavailable`.
   @discardableResult
   package static func linkToken(
     _ token: String,
@@ -146,7 +148,7 @@ import Postgres
     to user: UserID,
     as style: SessionStyle?,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant? {
+  ) async throws(Failure) -> Sessions.TokenSet? {
     try context.requireOpen(.jwt)
     try await context.requireSession(of: user)
     let external = try await TokenLogin.identity(
@@ -222,10 +224,10 @@ import Postgres
       if found.others == 0 {
         // A guest whose only credential was an API key still has its session.
         guard found.provider == "api-key",
-          try await !transaction.run(BeginningQueries.comeBack, user).isEmpty
+          try await !transaction.run(UserOriginQueries.comeBack, user).isEmpty
         else { throw .lastIdentity }
       }
-      try await WayInChange.unlinked(found.provider).record(of: user, in: transaction, context)
+      try await SecurityNotice.unlinked(found.provider).record(of: user, in: transaction, context)
       _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)
       if found.provider == "api-key" {
         try await Sessions.end(

@@ -13,14 +13,14 @@ package enum TokenLogin {
   ///   - context: the context of the request.
   /// - Returns: the tokens.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` if the user is
-  ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.wayInClosed`, `.deviceUnknown`,
+  ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.unavailable`.
   @EventLoop package static func signIn(
     _ token: String,
     accepting isAccepted: @Sendable (String) -> Bool = { _ in true },
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.jwt)
     let external = try await identity(of: token, accepting: isAccepted, context)
     if let known = try await known(external, context) {
@@ -41,7 +41,7 @@ package enum TokenLogin {
     _ external: ExternalTokens.Identity,
     as style: SessionStyle,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpenSignUp()
     let user = UserID()
     var address: EmailAddress?

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 
 /// The existing users, addresses and identities that conflict with or match an import row.
-struct ImportFinding: RowDecodable {
+struct ImportMatch: RowDecodable {
   /// The index of the row in the batch.
   let index: Int
   /// The app of the user with the row's id; the app id of zeros if an app has or had that id.
@@ -50,7 +50,7 @@ struct ImportFinding: RowDecodable {
   }
 }
 
-extension ImportFinding {
+extension ImportMatch {
   /// Finds the existing users, addresses and identities for rows.
   ///
   /// Users that the import changes stay locked until the transaction ends.
@@ -66,7 +66,7 @@ extension ImportFinding {
     isForUpdate: Bool,
     in app: AppID,
     _ transaction: Transaction
-  ) async throws(Failure) -> [ImportFinding] {
+  ) async throws(Failure) -> [ImportMatch] {
     let questions = TextBytes(ImportBatch.questions(rows).serialized())
     var locked: Set<String> = []
     while true {
@@ -102,7 +102,7 @@ package enum ExistingUser: Sendable {
 }
 
 /// The action for one row.
-enum ImportDecision {
+enum ImportAction {
   case create(UserID)
   /// Also whether the user already had the row's address, verified.
   case update(UserID, wasVerified: Bool)
@@ -110,12 +110,12 @@ enum ImportDecision {
   case fail(UserID?, [Fault])
 
   /// Fails a second row for a user that this import has already written.
-  static func duplicate(_ user: UserID?) -> ImportDecision {
+  static func duplicate(_ user: UserID?) -> ImportAction {
     .fail(user, [Fault("/id", "duplicate", "An earlier line of this user has been written.")])
   }
 
   /// Decides by the row and by the existing data.
-  init(_ row: ImportedUser, _ found: ImportFinding, of app: AppID, _ existing: ExistingUser) {
+  init(_ row: ImportedUser, _ found: ImportMatch, of app: AppID, _ existing: ExistingUser) {
     if let id = row.id, let other = found.app, other != app.text {
       self = .fail(id, [Fault("/id", "id_taken", "A user of another app, or an app, has this id.")])
       return
@@ -156,17 +156,17 @@ enum ImportDecision {
 
 /// Keys touched by a batch: rows that share a key go into different transactions.
 struct BatchConflictKeys {
-  private var taken: Set<ExactString> = []
+  private var taken: Set<ByteString> = []
 
   /// Returns whether the row shares no key with earlier rows, and then adds its keys.
-  mutating func take(_ row: ImportedUser, _ found: ImportFinding) -> Bool {
+  mutating func take(_ row: ImportedUser, _ found: ImportMatch) -> Bool {
     var own = Set(row.identities.map { "\($0.provider) \($0.subject)" })
     if let id = row.id { own.insert(id.text) }
     if let key = found.emailKey { own.insert("email \(key)") }
     for user in [found.holder] + found.owners {
       if let user { own.insert(user.text) }
     }
-    let exact = own.map(ExactString.init)
+    let exact = own.map(ByteString.init)
     guard taken.isDisjoint(with: exact) else { return false }
     taken.formUnion(exact)
     return true

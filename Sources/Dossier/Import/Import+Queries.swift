@@ -62,7 +62,7 @@ package enum ImportQueries {
   /// The audit log tells whether an API client created a user. Ids of current and former apps are
   /// rejected like ids of other apps' users: audit events share one key space. Served by the
   /// primary keys.
-  static let examine = Statement<ImportFinding, AppID, TextBytes>(
+  static let examine = Statement<ImportMatch, AppID, TextBytes>(
     "imports.examine",
     """
     select r.index,

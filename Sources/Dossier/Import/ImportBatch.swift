@@ -54,7 +54,7 @@ struct ImportBatch {
   mutating func add(
     _ row: ImportedUser,
     addressKey: String?,
-    _ decision: ImportDecision
+    _ decision: ImportAction
   ) -> (UserID?, ImportResult.Outcome) {
     var row = row
     if let email = row.email, let key = addressKey {

@@ -2,7 +2,7 @@ extension Failure {
   /// Whether the failure concerns one row, so that other rows can still be written.
   var isOfOneRow: Bool {
     switch self {
-    case .unavailable, .overloaded, .versionMoved: false
+    case .unavailable, .overloaded, .preconditionFailed: false
     default: true
     }
   }

@@ -1,5 +1,5 @@
 import JSON
-import Notation
+import Encoding
 import PasswordHashes
 
 /// A user in a line of an import; absent members stay unchanged.
@@ -37,10 +37,10 @@ package struct ImportedUser: Sendable {
   private(set) var isBlocked: Bool?
   private(set) var createdAt: String?
   private(set) var identities: [Identity] = []
-  private(set) var documents: [(class: DocumentClass, body: JSON)] = []
+  private(set) var documents: [(class: DocumentKind, body: JSON)] = []
 
   /// The document closest to its limit, which is reported if the database finds one too large.
-  var fullestDocument: DocumentClass? {
+  var fullestDocument: DocumentKind? {
     documents.max {
       $0.body.serialized().count * $1.class.limit < $1.body.serialized().count * $0.class.limit
     }?.class
@@ -144,7 +144,7 @@ package struct ImportedUser: Sendable {
     case "identities": return takeIdentities(value, place)
     case "properties": return takeProperties(value, place, stringLimit)
     default:
-      if let document = DocumentClass(rawValue: name) { return take(document, value, place) }
+      if let document = DocumentKind(rawValue: name) { return take(document, value, place) }
       if let fault = Profiles.fault(name, value) { return [fault] }
       profile[name] = value
       return []
@@ -194,7 +194,7 @@ package struct ImportedUser: Sendable {
     }
   }
 
-  private mutating func take(_ document: DocumentClass, _ value: JSON, _ place: String) -> [Fault] {
+  private mutating func take(_ document: DocumentKind, _ value: JSON, _ place: String) -> [Fault] {
     guard value.object != nil else { return [Fault(place, "type", "A document is an object.")] }
     documents.append((document, value))
     let depth = JSONLimits.standard.depth

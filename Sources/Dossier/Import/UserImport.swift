@@ -80,7 +80,7 @@ package struct ImportLine: Sendable {
   ///
   /// Call it until `lines` is empty.
   /// - Returns: the results of the lines, also in `progress` as lines of JSON.
-  /// - Throws: `.versionMoved` if another run continues this import; `.overloaded`, `.unavailable`:
+  /// - Throws: `.preconditionFailed` if another run continues this import; `.overloaded`, `.unavailable`:
   ///   the lines may or may not be written, which resuming the import finds out.
   package func write(
     _ lines: inout ArraySlice<ImportLine>
@@ -129,10 +129,12 @@ package struct ImportLine: Sendable {
   ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
     // Before any write: serializes two runs of one import, and the later run stops.
     let place = try await transaction.run(ImportQueries.lock, app, progress.id)
-    guard place.first == progress.lines else { throw .versionMoved(current: place.first ?? 0) }
+    guard place.first == progress.lines else {
+      throw .preconditionFailed(current: place.first ?? 0)
+    }
     var batch = ImportBatch(app: app, import: progress.id)
     let rows = lines.map { try? $0.content.get() }
-    let findings = try await ImportFinding.all(
+    let findings = try await ImportMatch.all(
       of: rows,
       isForUpdate: existing.isChanged,
       in: app,
@@ -158,7 +160,7 @@ package struct ImportLine: Sendable {
         }
         let decision =
           done.contains(index)
-          ? .duplicate(row.id) : ImportDecision(row, finding, of: app, existing)
+          ? .duplicate(row.id) : ImportAction(row, finding, of: app, existing)
         (user, outcome) = batch.add(row, addressKey: finding.emailKey, decision)
       }
       results.append(ImportResult(line: line.number, user: user, outcome: outcome))

@@ -1,5 +1,5 @@
 import PasswordHashes
-import Notation
+import Encoding
 import Postgres
 
 /// A secret that the server issues: refresh tokens, device secrets, API keys, client keys, mail
@@ -10,14 +10,14 @@ import Postgres
 /// leaks, then 60 bytes in base64url. These are two ids, a number, 16 random bytes and the MAC.
 struct Credential {
   enum Kind: String {
-    case refreshToken = "drt_"
-    case device = "ddv_"
-    case apiKey = "dak_"
-    case clientKey = "dck_"
-    case verification = "dct_"
-    case passwordReset = "dpr_"
-    case addressRestore = "doa_"
-    case flow = "dfl_"
+    case refreshToken = "ds_refresh_"
+    case device = "ds_device_"
+    case apiKey = "ds_apikey_"
+    case clientKey = "ds_client_"
+    case verification = "ds_verify_"
+    case passwordReset = "ds_reset_"
+    case addressRestore = "ds_restore_"
+    case flow = "ds_flow_"
   }
 
   let kind: Kind

@@ -226,8 +226,8 @@ package enum KeyringQueries {
   )
 
   /// Stores a key; returns no row if another worker was first.
-  @EventLoop static func create(_ key: NewSigningKey, of app: AppID) -> StatementCall {
-    StatementCall(
+  @EventLoop static func create(_ key: NewSigningKey, of app: AppID) -> PendingQuery {
+    PendingQuery(
       create,
       app,
       key.id,

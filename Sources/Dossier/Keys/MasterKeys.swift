@@ -1,5 +1,5 @@
 import EventLoop
-import Notation
+import Encoding
 package import Postgres
 
 /// The check values of the master keys that sealed secrets in the database.

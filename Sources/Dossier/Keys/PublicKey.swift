@@ -1,7 +1,7 @@
 internal import CryptoExtras
 import EventLoop
 package import JSON
-import Notation
+import Encoding
 package import Postgres
 
 /// A public key, for programs that verify tokens without calling this server.

@@ -2,7 +2,7 @@ internal import Crypto
 internal import CryptoExtras
 import FoundationEssentials
 import JSON
-import Notation
+import Encoding
 import Postgres
 import WebTokens
 

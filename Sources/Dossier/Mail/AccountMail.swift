@@ -17,7 +17,7 @@ import Postgres
   ///
   /// The user of the address is looked up when the mail is delivered. Neither the response nor its
   /// time therefore reveals whether a user has the address.
-  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.wayInClosed`, `.unavailable`.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unavailable`.
   static func request(
     _ request: Request,
     _ email: String,
@@ -28,7 +28,7 @@ import Postgres
     let address = try await EmailAddress(email, context)
     let account = try await Accounts.find(address, context)
     // An address without a user is counted too, so that the response reports the same limits.
-    try await RequestGuard.mail(to: address.key, for: account, context)
+    try await RequestLimiter.mail(to: address.key, for: account, context)
     try await context.transaction { transaction async throws(Failure) in
       try await self.request(request, address, in: transaction, context)
     }
@@ -75,7 +75,7 @@ import Postgres
       case .verification where account.isVerified && !account.isVerifiedByReader:
         try await sendTaken(to: account, in: transaction, context)
       case .verification, .reset:
-        try await MailedToken(
+        try await EmailToken(
           request == .reset ? .reset : .verify,
           to: account.email,
           of: account.user,

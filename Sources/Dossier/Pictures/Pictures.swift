@@ -1,6 +1,6 @@
 import EventLoop
 import FoundationEssentials
-import Notation
+import Encoding
 import PictureContract
 package import Postgres
 

@@ -35,7 +35,7 @@ package enum Properties {
   ///
   /// Writers of one user run one after another, so that its limits always hold.
   /// - Returns: all properties after the change, sorted by key.
-  /// - Throws: `.invalid`, `.propertyMoved`, `.notFound`, `.tooManyProperties`, `.unauthenticated`,
+  /// - Throws: `.invalid`, `.versionConflict`, `.notFound`, `.tooManyProperties`, `.unauthenticated`,
   ///   `.unavailable`.
   @EventLoop package static func apply(
     _ change: PropertyChange,

@@ -43,11 +43,11 @@ package struct PropertyCondition: Sendable {
 
 /// The properties of one user, during a change.
 package struct PropertySet {
-  private(set) var properties: [ExactString: Property]
+  private(set) var properties: [ByteString: Property]
   /// The greatest version of a deleted key; new keys start above it.
   private(set) var floor: Int
-  private(set) var removed: Set<ExactString> = []
-  private(set) var written: Set<ExactString> = []
+  private(set) var removed: Set<ByteString> = []
+  private(set) var written: Set<ByteString> = []
 
   /// - Source: the limits of design section 1.
   package static let limit = 100
@@ -58,27 +58,27 @@ package struct PropertySet {
   package static let largestString = 1_024
 
   init(_ properties: [Property], floor: Int) {
-    self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ExactString($0.key), $0) })
+    self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ByteString($0.key), $0) })
     self.floor = floor
   }
 
-  /// - Throws: `.propertyMoved`, `.notFound` if the property to delete is absent,
+  /// - Throws: `.versionConflict`, `.notFound` if the property to delete is absent,
   ///   `.tooManyProperties`.
   mutating func apply(_ change: PropertyChange) throws(Failure) {
     switch change {
     case .replace(let object):
       for key in properties.keys where object[key.text] == nil { remove(key) }
-      for (key, value) in object { set(ExactString(key), value) }
+      for (key, value) in object { set(ByteString(key), value) }
     case .merge(let object):
       for (key, value) in object {
-        let key = ExactString(key)
+        let key = ByteString(key)
         if value == .null { remove(key) } else { set(key, value) }
       }
     case .set(let key, let value, let condition):
-      let key = ExactString(key)
+      let key = ByteString(key)
       if try holds(condition, for: key) { set(key, value) }
     case .remove(let key, let condition):
-      let key = ExactString(key)
+      let key = ByteString(key)
       guard properties[key] != nil else { throw .notFound }
       if try holds(condition, for: key) { remove(key) }
     case .removeAll: for key in properties.keys { remove(key) }
@@ -87,7 +87,7 @@ package struct PropertySet {
   }
 
   /// Returns whether to make the change; false keeps the stored value.
-  private func holds(_ condition: PropertyCondition, for key: ExactString) throws(Failure) -> Bool {
+  private func holds(_ condition: PropertyCondition, for key: ByteString) throws(Failure) -> Bool {
     let stored = properties[key]
     guard !condition.version.allows(ifAny: stored?.version) else { return true }
     switch condition.keep {
@@ -95,11 +95,11 @@ package struct PropertySet {
     case .old: return false
     case nil:
       let expected = condition.version.oneOf ?? (condition.version.mustNotExist ? [0] : [])
-      throw .propertyMoved(key: key.text, stored, expected: expected)
+      throw .versionConflict(key: key.text, stored, expected: expected)
     }
   }
 
-  private mutating func set(_ key: ExactString, _ value: JSON) {
+  private mutating func set(_ key: ByteString, _ value: JSON) {
     let stored = properties[key]
     // By spelling: 2.0 and 2 are two values here.
     guard stored?.value.serialized() != value.serialized() else { return }
@@ -109,7 +109,7 @@ package struct PropertySet {
     removed.remove(key)
   }
 
-  private mutating func remove(_ key: ExactString) {
+  private mutating func remove(_ key: ByteString) {
     guard let stored = properties.removeValue(forKey: key) else { return }
     floor = max(floor, stored.version)
     removed.insert(key)

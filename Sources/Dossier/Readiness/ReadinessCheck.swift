@@ -1,5 +1,5 @@
 package import EventLoop
-import Notation
+import Encoding
 package import Postgres
 
 /// Checks whether a request could be served now, and if not, why.

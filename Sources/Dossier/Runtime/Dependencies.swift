@@ -10,13 +10,13 @@ package import Postgres
   package let tokens: AccessTokens
   package let passwords: PasswordHasher
   package let apps: Apps
-  package let mailer: Mailer
+  package let mailer: MailQueue
   package let external: ExternalTokens
-  package let pictures: PictureStudio
+  package let pictures: PictureService
   /// Threads for `calculate`.
   let calculator: FairPool
   /// Serializes concurrent writers of one document.
-  let revisions = Turns()
+  let revisions = KeyedMutex()
 
   package init(
     database: Database,
@@ -24,9 +24,9 @@ package import Postgres
     tokens: AccessTokens,
     passwords: PasswordHasher,
     apps: Apps,
-    mailer: Mailer,
+    mailer: MailQueue,
     external: ExternalTokens,
-    pictures: PictureStudio,
+    pictures: PictureService,
     calculator: FairPool
   ) {
     self.database = database

@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 import Postgres
 
 /// The id of a resource: 24 hexadecimal characters in lower case; the first 8 are the time in

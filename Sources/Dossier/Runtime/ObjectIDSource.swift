@@ -1,5 +1,5 @@
 import Glibc
-import Notation
+import Encoding
 import Synchronization
 
 /// Generates ids that sort by time.

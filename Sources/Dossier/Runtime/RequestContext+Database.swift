@@ -9,7 +9,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = StatementCall(statement, repeat each values)
+    let call = PendingQuery(statement, repeat each values)
     let start = EventLoop.now()
     do throws(DatabaseError) {
       let result = try await database.answer(to: call)
@@ -25,7 +25,7 @@ extension RequestContext {
   /// - Returns: the rows of each call.
   func read<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
-    _ calls: [StatementCall]
+    _ calls: [PendingQuery]
   ) async throws(Failure) -> [[Row]] {
     try await metered { () async throws(DatabaseError) in
       var rows: [[Row]] = []
@@ -42,7 +42,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> Row? {
-    let call = StatementCall(statement, repeat each values)
+    let call = PendingQuery(statement, repeat each values)
     let start = EventLoop.now()
     do throws(DatabaseError) {
       let result = try await database.answer(to: call)
@@ -68,7 +68,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = StatementCall(statement, repeat each values)
+    let call = PendingQuery(statement, repeat each values)
     return try await metered { () async throws(DatabaseError) in
       try await database.answer(toWrite: call, for: owner).decode(Row.self)
     }
@@ -87,7 +87,7 @@ extension RequestContext {
     _ values: repeat each Value,
     violation: Failure? = nil
   ) async throws(Failure) -> [Row] {
-    let result = try await write(StatementCall(statement, repeat each values), violation)
+    let result = try await write(PendingQuery(statement, repeat each values), violation)
     do throws(DatabaseError) {
       return try result.decode(Row.self)
     } catch {
@@ -98,7 +98,7 @@ extension RequestContext {
   /// Runs a prepared call that writes, like the function above.
   @discardableResult
   func write(
-    _ call: StatementCall,
+    _ call: PendingQuery,
     _ violation: Failure? = nil
   ) async throws(Failure) -> ResultSet {
     let result = try await metered(violation) { () async throws(DatabaseError) in
@@ -114,7 +114,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = StatementCall(statement, repeat each values)
+    let call = PendingQuery(statement, repeat each values)
     return try await metered { () async throws(DatabaseError) in
       try await database.answer(toSearch: call, for: owner).decode(Row.self)
     }
@@ -125,7 +125,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = StatementCall(statement, repeat each values)
+    let call = PendingQuery(statement, repeat each values)
     return try await metered { () async throws(DatabaseError) in
       try await database.answer(toFetch: call, for: owner).decode(Row.self)
     }
@@ -139,7 +139,7 @@ extension RequestContext {
     do throws(Failure) {
       return try await metered { () async throws(DatabaseError) in
         do throws(DatabaseError) {
-          return try await database.answer(toSearch: StatementCall(statement), for: owner)
+          return try await database.answer(toSearch: PendingQuery(statement), for: owner)
             .decode(Row.self)
         } catch {
           isTooSlow = error.state == .queryCanceled
@@ -169,7 +169,7 @@ extension RequestContext {
 
 /// Reads of bounded cost that share one round trip.
 @EventLoop struct ReadBatch {
-  fileprivate var calls: [StatementCall] = []
+  fileprivate var calls: [PendingQuery] = []
 
   init() {}
 
@@ -178,12 +178,12 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) -> Int {
-    calls.append(StatementCall(statement, repeat each values))
+    calls.append(PendingQuery(statement, repeat each values))
     return calls.count - 1
   }
 
   /// Adds reads and returns their indexes.
-  mutating func add(_ more: [StatementCall]) -> Range<Int> {
+  mutating func add(_ more: [PendingQuery]) -> Range<Int> {
     calls += more
     return calls.count - more.count..<calls.count
   }

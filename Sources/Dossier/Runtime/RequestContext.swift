@@ -66,9 +66,9 @@ package import Postgres
   package var tokens: AccessTokens { dependencies.tokens }
   package var passwords: PasswordHasher { dependencies.passwords }
   package var apps: Apps { dependencies.apps }
-  package var mailer: Mailer { dependencies.mailer }
+  package var mailer: MailQueue { dependencies.mailer }
   package var external: ExternalTokens { dependencies.external }
-  package var pictures: PictureStudio { dependencies.pictures }
+  package var pictures: PictureService { dependencies.pictures }
 
   /// The rate limits that this request has met.
   var limits: RateLimits {

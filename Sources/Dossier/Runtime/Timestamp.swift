@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 package import Postgres
 
 /// A time with the precision of the database.

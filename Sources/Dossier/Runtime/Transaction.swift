@@ -41,7 +41,7 @@ import Postgres
 
   /// Runs a prepared call.
   @discardableResult
-  func run(_ call: StatementCall) async throws(Failure) -> ResultSet {
+  func run(_ call: PendingQuery) async throws(Failure) -> ResultSet {
     do throws(DatabaseError) {
       return try await transaction.run(call)
     } catch {

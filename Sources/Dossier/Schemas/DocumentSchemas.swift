@@ -5,19 +5,19 @@ import Postgres
 
 /// The compiled schemas of an app's documents.
 package struct DocumentSchemas: Sendable {
-  private var entries: [DocumentClass: (id: SchemaID, compiled: Result<JSONSchema, SchemaError>)] =
+  private var entries: [DocumentKind: (id: SchemaID, compiled: Result<JSONSchema, SchemaError>)] =
     [:]
 
   package init() {}
 
-  func has(_ id: SchemaID, for document: DocumentClass) -> Bool { entries[document]?.id == id }
+  func has(_ id: SchemaID, for document: DocumentKind) -> Bool { entries[document]?.id == id }
 
-  mutating func set(_ row: SchemaRow, for document: DocumentClass) {
+  mutating func set(_ row: SchemaRow, for document: DocumentKind) {
     entries[document] = (row.id, row.compiled)
   }
 
   /// Returns the schemas of some classes.
-  func filter(_ isKept: (DocumentClass) -> Bool) -> DocumentSchemas {
+  func filter(_ isKept: (DocumentKind) -> Bool) -> DocumentSchemas {
     var schemas = self
     schemas.entries = entries.filter { isKept($0.key) }
     return schemas
@@ -27,7 +27,7 @@ package struct DocumentSchemas: Sendable {
   ///
   /// - Throws: `.unforeseen` if this version of the program cannot compile the stored schema;
   ///   documents of the class cannot be written then.
-  func schema(for document: DocumentClass) throws(Failure) -> JSONSchema? {
+  func schema(for document: DocumentKind) throws(Failure) -> JSONSchema? {
     guard let compiled = entries[document]?.compiled else { return nil }
     do throws(SchemaError) {
       return try compiled.get()

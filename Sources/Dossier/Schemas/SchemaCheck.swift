@@ -8,7 +8,7 @@ import Postgres
 /// Each page of users is a separate statement, as in `UserExport`.
 @EventLoop package struct SchemaCheck {
   private let app: AppID
-  private let document: DocumentClass
+  private let document: DocumentKind
   private let schema: JSONSchema
   private let context: RequestContext
   private var cursor: UserID?
@@ -30,7 +30,7 @@ import Postgres
   /// - Throws: `.invalid` with the place in `text`, `.notFound` if the app has no schema for the
   ///   class, `.unavailable`.
   package init(
-    _ document: DocumentClass,
+    _ document: DocumentKind,
     of app: AppID,
     by text: [UInt8]?,
     _ context: RequestContext

@@ -4,24 +4,24 @@ package import Postgres
 struct SchemaEntry: RowDecodable {
   let app: AppID
   /// Nil for a class that only a later version of the program knows.
-  let document: DocumentClass?
+  let document: DocumentKind?
   let id: SchemaID
 
   init(from row: Row) throws(DatabaseError) {
     app = AppID(trusted: try row.text(0))
-    document = DocumentClass(rawValue: try row.text(1))
+    document = DocumentKind(rawValue: try row.text(1))
     id = SchemaID(trusted: try row.text(2))
   }
 }
 
 /// A schema without its text.
 package struct SchemaInfo: RowDecodable {
-  package let document: DocumentClass
+  package let document: DocumentKind
   package let bytes: Int
   package let updatedAt: Timestamp
 
   package init(from row: Row) throws(DatabaseError) {
-    guard let document = DocumentClass(rawValue: try row.text(0)) else {
+    guard let document = DocumentKind(rawValue: try row.text(0)) else {
       throw DatabaseError(.unexpectedColumn, "a schema of an unknown class")
     }
     self.document = document
@@ -38,13 +38,13 @@ package enum SchemaQueries {
   )
 
   /// Served by the primary key, as are the rest.
-  static let text = Statement<SchemaRow, AppID, DocumentClass>(
+  static let text = Statement<SchemaRow, AppID, DocumentKind>(
     "schemas.text",
     "select schema_id, body::text from document_schemas where app_id = $1 and class = $2"
   )
 
   /// Stores a schema; returns whether the app had none for the class.
-  static let set = Statement<Bool, AppID, DocumentClass, SchemaID, TextBytes>(
+  static let set = Statement<Bool, AppID, DocumentKind, SchemaID, TextBytes>(
     "schemas.set",
     """
     insert into document_schemas as s (app_id, class, schema_id, body)
@@ -63,7 +63,7 @@ package enum SchemaQueries {
     """
   )
 
-  static let remove = Statement<String, AppID, DocumentClass>(
+  static let remove = Statement<String, AppID, DocumentKind>(
     "schemas.remove",
     "delete from document_schemas where app_id = $1 and class = $2 returning class"
   )
@@ -71,7 +71,7 @@ package enum SchemaQueries {
   /// Returns the next users of an app, with the document of each, if any.
   ///
   /// Served by `users_by_app`.
-  static let page = Statement<CheckedUser, AppID, DocumentClass, UserID?, Int>(
+  static let page = Statement<CheckedUser, AppID, DocumentKind, UserID?, Int>(
     "schemas.page",
     """
     select u.user_id, d.body::text

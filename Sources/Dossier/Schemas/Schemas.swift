@@ -23,7 +23,7 @@ import Postgres
   /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.unavailable`.
   package static func set(
     _ text: [UInt8],
-    for document: DocumentClass,
+    for document: DocumentKind,
     of app: String,
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
@@ -82,7 +82,7 @@ import Postgres
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   package static func text(
-    for document: DocumentClass,
+    for document: DocumentKind,
     of app: String,
     _ context: RequestContext
   ) async throws(Failure) -> [UInt8] {
@@ -96,7 +96,7 @@ import Postgres
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
   package static func remove(
-    for document: DocumentClass,
+    for document: DocumentKind,
     of app: String,
     _ context: RequestContext
   ) async throws(Failure) {
@@ -141,7 +141,7 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> DocumentSchemas {
     var schemas = DocumentSchemas()
-    for document in DocumentClass.allCases {
+    for document in DocumentKind.allCases {
       let rows = try await context.read(SchemaQueries.text, app, document)
       if let row = rows.first { schemas.set(row, for: document) }
     }

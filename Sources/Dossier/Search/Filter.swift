@@ -31,7 +31,7 @@ package struct FilterTerm: Sendable, Equatable {
 /// The value that a term tests.
 package enum FilterSubject: Sendable, Equatable {
   case profile(ProfileMember)
-  case document(DocumentClass, path: [String])
+  case document(DocumentKind, path: [String])
 }
 
 /// The test of a term.

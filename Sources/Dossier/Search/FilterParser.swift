@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 extension Filter {
   /// Parses a filter.
@@ -92,7 +92,7 @@ private struct FilterParser {
       throw scanner.error(.syntax, "Here a path, not, or ( is expected.")
     }
     if let member = ProfileMember(rawValue: word) { return .profile(member) }
-    guard let document = DocumentClass(rawValue: word) else {
+    guard let document = DocumentKind(rawValue: word) else {
       let members = ProfileMember.allCases.map(\.rawValue).joined(separator: ", ")
       throw scanner.error(
         .member,
@@ -237,9 +237,9 @@ extension Filter {
   /// - Throws: `FilterError`, also for a member of the profile.
   package static func path(
     _ text: some StringProtocol
-  ) throws(FilterError) -> (document: DocumentClass, names: [String]) {
+  ) throws(FilterError) -> (document: DocumentKind, names: [String]) {
     var scanner = try FilterScanner(text)
-    guard let document = scanner.takeName().flatMap(DocumentClass.init(rawValue:)) else {
+    guard let document = scanner.takeName().flatMap(DocumentKind.init(rawValue:)) else {
       throw scanner.error(
         .member,
         "A path begins with metadata, app_metadata or custom_data.",
@@ -255,7 +255,7 @@ extension Filter {
   }
 
   /// Returns a path as filters spell it.
-  package static func spelled(_ document: DocumentClass, _ names: [String]) -> String {
+  package static func spelled(_ document: DocumentKind, _ names: [String]) -> String {
     document.rawValue + names.map { "." + FilterScanner.spelled($0) }.joined()
   }
 }

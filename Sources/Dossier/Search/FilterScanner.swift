@@ -1,5 +1,5 @@
 import JSON
-import Notation
+import Encoding
 
 /// Reads the tokens of a filter; each function advances the offset past its token.
 struct FilterScanner {

@@ -4,7 +4,7 @@ package import Postgres
 /// A declared search index on a path of an app's documents.
 package struct SearchIndex: RowDecodable {
   package let id: IndexID
-  package let document: DocumentClass
+  package let document: DocumentKind
   package let names: [String]
   package let kind: FilterValue.Kind
   package let state: State
@@ -20,7 +20,7 @@ package struct SearchIndex: RowDecodable {
 
   package init(from row: Row) throws(DatabaseError) {
     id = IndexID(trusted: try row.text(0))
-    guard let document = DocumentClass(rawValue: try row.text(1)),
+    guard let document = DocumentKind(rawValue: try row.text(1)),
       let names = try row.json(2).array?.compactMap(\.string),
       let kind = FilterValue.Kind(rawValue: try row.text(3)),
       let state = State(rawValue: try row.text(4))

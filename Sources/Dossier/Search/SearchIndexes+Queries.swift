@@ -31,7 +31,7 @@ package enum SearchIndexQueries {
   )
 
   /// Violates `search_indexes_path` if the path already has an index.
-  static let add = Statement<NoRow, AppID, IndexID, DocumentClass, TextArray, String>(
+  static let add = Statement<NoRow, AppID, IndexID, DocumentKind, TextArray, String>(
     "search_indexes.add",
     """
     insert into search_indexes (app_id, index_id, class, path, kind)

@@ -55,7 +55,7 @@ package enum SearchIndexes {
   private static func check(
     _ path: String,
     _ kind: String
-  ) throws(Failure) -> (DocumentClass, [String]) {
+  ) throws(Failure) -> (DocumentKind, [String]) {
     var faults: [Fault] = []
     if !["text", "number", "boolean"].contains(kind) {
       faults.append(Fault("/kind", "choice", "A kind is text, number or boolean."))

@@ -1,4 +1,4 @@
-import Notation
+import Encoding
 
 /// The content of the QR code for an authenticator app.
 ///

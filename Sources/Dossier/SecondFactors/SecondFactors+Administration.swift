@@ -19,7 +19,7 @@ extension SecondFactors {
         of: user,
         detail: ["count": .number(JSONNumber(count))]
       ).record(in: transaction, context)
-      try await WayInChange.secondFactorsRemoved
+      try await SecurityNotice.secondFactorsRemoved
         .notice(of: user, in: transaction, context)
         .queue(in: transaction)
     }

@@ -1,5 +1,5 @@
 import Glibc
-import Notation
+import Encoding
 import Postgres
 
 // Shared by sign-ins and a user's own requests. All of it runs in their transaction.

@@ -53,7 +53,7 @@ import Postgres
     by user: UserID,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> (grant: Sessions.Grant, recoveryCodes: [String]) {
+  ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
     try requireOffered(context)
     let (live, codes) = try await context.transaction {
       transaction async throws(Failure) -> (LiveSession, [String]) in
@@ -71,7 +71,7 @@ import Postgres
         in: transaction,
         context
       )
-      try await WayInChange.factorAdded.record(of: user, in: transaction, context)
+      try await SecurityNotice.factorAdded.record(of: user, in: transaction, context)
       let live = try await Sessions.renew(
         user,
         by: nil,
@@ -113,7 +113,7 @@ import Postgres
       guard let wasConfirmed = removed.first else { throw .notFound }
       guard wasConfirmed else { return }
       _ = try await transaction.run(SecondFactorQueries.removeStrandedCodes, user)
-      try await WayInChange.factorRemoved.record(of: user, in: transaction, context)
+      try await SecurityNotice.factorRemoved.record(of: user, in: transaction, context)
     }
   }
 
@@ -131,7 +131,7 @@ import Postgres
       let isEnrolled = try await transaction.run(SecondFactorQueries.isEnrolled, user).first
       guard isEnrolled == true else { throw .notFound }
       let codes = try await replaceRecoveryCodes(of: user, in: transaction, context)
-      try await WayInChange.recoveryCodesMade.record(of: user, in: transaction, context)
+      try await SecurityNotice.recoveryCodesMade.record(of: user, in: transaction, context)
       return codes
     }
   }

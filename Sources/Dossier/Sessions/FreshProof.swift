@@ -51,7 +51,7 @@ extension Sessions {
   ///
   /// A copy of the old session's tokens becomes useless. The new session has the scope of the old one,
   /// and the tokens of the given style.
-  /// - Throws: `.wrongCredentials` also for another user's credential, `.invalidCode`, `.wayInClosed`,
+  /// - Throws: `.wrongCredentials` also for another user's credential, `.invalidCode`, `.loginMethodDisabled`,
   ///   `.invalidExternalToken` also if its user has signed in too long ago, `.issuerUnavailable`,
   ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
   @EventLoop package static func reauthenticate(
@@ -59,7 +59,7 @@ extension Sessions {
     by evidence: ReauthenticationCredential,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Grant {
+  ) async throws(Failure) -> TokenSet {
     try await context.requireSession(of: user)
     // One limit for all kinds of credentials: the access token may be stolen.
     let guarding = Users.passwordGuard(of: user, context)

@@ -4,7 +4,7 @@ import Postgres
 /// Sessions: a sign-in creates them, refreshes extend them, and a sign-out ends them.
 @EventLoop package enum Sessions {
   /// The tokens that a sign-in, a refresh or a switch returns.
-  package struct Grant: Sendable {
+  package struct TokenSet: Sendable {
     package let accessToken: String
     package let refreshToken: String
     /// The ID token of a client of OpenID Connect; nil for other clients.
@@ -32,7 +32,7 @@ import Postgres
     _ text: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Grant {
+  ) async throws(Failure) -> TokenSet {
     guard let token = Credential(.refreshToken, text, context.keys.master) else {
       throw .invalidRefreshToken
     }
@@ -79,7 +79,7 @@ import Postgres
     of user: UserID,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Grant {
+  ) async throws(Failure) -> TokenSet {
     // From here on, the request acts as the user of the session.
     context.principal = Principal(
       user,
@@ -89,7 +89,7 @@ import Postgres
       scopes: Scopes(live.scope)
     )
     let tokens = try await style.tokens.issue(context)
-    return Grant(
+    return TokenSet(
       accessToken: tokens.access,
       refreshToken: signedRefreshToken(as: style, context)
         ?? Credential(

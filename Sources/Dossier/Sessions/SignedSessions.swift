@@ -2,7 +2,7 @@ import PasswordHashes
 import EventLoop
 import Glibc
 import JSON
-import Notation
+import Encoding
 package import Postgres
 import WebTokens
 

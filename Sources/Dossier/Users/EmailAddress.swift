@@ -1,6 +1,6 @@
 import EventLoop
 import JSON
-import Notation
+import Encoding
 import Outbound
 package import Postgres
 

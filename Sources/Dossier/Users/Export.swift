@@ -34,7 +34,7 @@ extension Export {
     _ context: RequestContext
   ) async throws(Failure) -> Export {
     if context.principal.user == nil {
-      for document in DocumentClass.allCases {
+      for document in DocumentKind.allCases {
         try document.requireReadable(context)
       }
       try Audit.requireReadable(context)
@@ -43,7 +43,7 @@ extension Export {
       ExportQueries.everything,
       user,
       context.principal,
-      DocumentClass.appMetadata.isReadable(context)
+      DocumentKind.appMetadata.isReadable(context)
     )
     guard let export = rows.first else { throw context.gone }
     if context.principal.role == .operator {

@@ -17,7 +17,7 @@ extension Users {
     of user: UserID,
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     let own = try await ownPassword(of: user, context)
     if let fault = Credentials.fault(in: new, of: own.address, at: "/new_password", context.app) {
       throw .invalid([fault])
@@ -43,7 +43,7 @@ extension Users {
           context
         )
         try await guarding.succeed(in: transaction)
-        try await WayInChange.passwordChanged.record(of: user, in: transaction, context)
+        try await SecurityNotice.passwordChanged.record(of: user, in: transaction, context)
         return try await Sessions.renew(
           user,
           by: VerifiedCredential(of: user, .password(hash: hash)),
@@ -75,8 +75,9 @@ extension Users {
   }
 
   /// Returns the rate limit for reauthentication in a session, by password or otherwise.
-  @EventLoop static func passwordGuard(of user: UserID, _ context: RequestContext) -> FailureGuard {
-    FailureGuard(.password, on: user.text, context)
+  @EventLoop static func passwordGuard(of user: UserID, _ context: RequestContext) -> FailureLimiter
+  {
+    FailureLimiter(.password, on: user.text, context)
   }
 
   @EventLoop private static func verify(

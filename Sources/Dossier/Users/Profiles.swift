@@ -1,6 +1,6 @@
 package import EventLoop
 package import JSON
-import Notation
+import Encoding
 package import Postgres
 import ReferenceData
 
@@ -45,7 +45,7 @@ import ReferenceData
   /// Changes members of the user's profile; null removes one.
   ///
   /// - Throws: `.invalid` with each member that is unknown, read-only, of a wrong type, too long,
-  ///   or no locale, zone or phone number; `.versionMoved`, `.unauthenticated`, `.unavailable`.
+  ///   or no locale, zone or phone number; `.preconditionFailed`, `.unauthenticated`, `.unavailable`.
   package static func change(
     _ members: JSONObject,
     if condition: VersionCondition,
@@ -64,7 +64,7 @@ import ReferenceData
     )
     guard let found else { throw context.gone }
     guard let changed = found.first else {
-      throw .versionMoved(current: try await read(of: user, context).version)
+      throw .preconditionFailed(current: try await read(of: user, context).version)
     }
     return changed
   }
@@ -82,7 +82,7 @@ import ReferenceData
     try await context.revise("profile", of: user) { () async throws(Failure) in
       let current = try await read(of: user, context)
       guard condition.allows(current.version) else {
-        throw .versionMoved(current: current.version)
+        throw .preconditionFailed(current: current.version)
       }
       let members = try await context.calculate(on: .max) { () throws(Failure) in
         try revision(current)
@@ -90,7 +90,7 @@ import ReferenceData
       let expected = VersionCondition(oneOf: [current.version])
       do throws(Failure) {
         return .done(try await change(members, if: expected, of: user, context))
-      } catch .versionMoved {
+      } catch .preconditionFailed {
         return .overtaken
       }
     }

@@ -6,16 +6,16 @@ import Postgres
 package enum Users {
   /// Creates a guest, a user without credentials, and logs it in.
   ///
-  /// - Throws: `.wayInClosed`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`,
+  /// - Throws: `.loginMethodDisabled`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`,
   ///   `.tooManyAttempts`, `.overloaded`, `.unavailable`.
   @EventLoop package static func signInAnonymously(
     as style: SessionStyle = .native,
     _ context: RequestContext
-  ) async throws(Failure) -> Sessions.Grant {
+  ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.anonymous)
     try context.requireOpenSignUp()
     let user = UserID()
-    let allowances = try await RequestGuard.anonymous(context)
+    let allowances = try await RequestLimiter.anonymous(context)
     do throws(Failure) {
       return try await SignIn.complete(
         VerifiedCredential(of: user, .anonymous, isOfNewUser: true),
@@ -73,8 +73,8 @@ package enum Users {
 }
 
 extension RequestContext {
-  /// - Throws: `.wayInClosed` if the app does not allow this login method.
-  func requireOpen(_ way: WayIn) throws(Failure) {
-    guard app.settings.isOpen(way) else { throw .wayInClosed(way.rawValue) }
+  /// - Throws: `.loginMethodDisabled` if the app does not allow this login method.
+  func requireOpen(_ way: LoginMethod) throws(Failure) {
+    guard app.settings.isOpen(way) else { throw .loginMethodDisabled(way.rawValue) }
   }
 }

@@ -1,7 +1,7 @@
 import Dossier
 import EventLoop
 import JSON
-import Wiring
+import WireKit
 
 /// A member of a request body.
 ///
@@ -10,13 +10,13 @@ struct Field<Value: Sendable>: Sendable {
   let name: String
   let shape: Shape
   let isRequired: Bool
-  let read: @Sendable (inout Members, String) -> Value
+  let read: @Sendable (inout ObjectDecoder, String) -> Value
 
   init(
     _ name: String,
     _ shape: Shape,
     isRequired: Bool = true,
-    _ read: @escaping @Sendable (inout Members, String) -> Value
+    _ read: @escaping @Sendable (inout ObjectDecoder, String) -> Value
   ) {
     self.name = name
     self.shape = shape

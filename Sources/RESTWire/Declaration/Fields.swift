@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// A request body: an object with these members and no others.
 struct Fields<each Value: Sendable>: Sendable {
@@ -72,7 +72,7 @@ struct Fields<each Value: Sendable>: Sendable {
 
   /// - Throws: `.invalid` with all broken rules.
   @EventLoop func read(_ call: Call) throws(Failure) -> (repeat each Value) {
-    var members = try Members(call.json, known: names)
+    var members = try ObjectDecoder(call.json, known: names)
     let values = (repeat (each fields).read(&members, (each fields).name))
     try members.check(rules?(call, repeat each values) ?? [])
     return values

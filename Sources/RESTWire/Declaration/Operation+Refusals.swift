@@ -1,5 +1,5 @@
 import HTTP
-import Wiring
+import WireKit
 
 extension Operation {
   /// All kinds of problems that the route can return.
@@ -12,7 +12,7 @@ extension Operation {
     case .none, .tagged: break
     case .read: all.insert(.notFound)
     case .write: all.formUnion([.notFound, .invalid])
-    case .conflict: all.insert(.propertyMoved)
+    case .conflict: all.insert(.versionConflict)
     }
     return ProblemType.allCases.filter(all.contains)
   }
@@ -57,7 +57,8 @@ extension Operation {
 extension ProblemType {
   /// The problems of every route: refusals by nginx, an unknown app, and failures of the server.
   static let everywhere: [ProblemType] = [
-    .requestMalformed, .conditionMalformed, .versionMoved, .appNotFound, .bodyTooLarge, .uriTooLong,
+    .requestMalformed, .conditionMalformed, .preconditionFailed, .appNotFound, .bodyTooLarge,
+    .uriTooLong,
     .tooManyRequests,
     .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
   ]
@@ -73,7 +74,7 @@ extension ProblemType {
   /// Some occur only if the route stores responses, some only otherwise.
   static let post: [ProblemType] = [
     .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
-    .idempotencyKeyBusy,
+    .idempotencyKeyInUse,
   ]
   /// The problems of every route with path parameters.
   static let path: [ProblemType] = [.pathMalformed, .notFound]
@@ -107,7 +108,7 @@ extension Access {
     case .open: Self.deviceProblems
     case .user(_, .fresh): Self.userProblems + [.reauthenticationRequired]
     case .user, .device, .client, .operator: impliedProblems
-    case .loopback: [.notLoopback]
+    case .loopback: [.internalOnly]
     case .bearer(_, .fresh):
       [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope, .reauthenticationRequired]
     case .bearer: [.tokenMissing, .tokenInvalid, .tokenExpired, .insufficientScope]

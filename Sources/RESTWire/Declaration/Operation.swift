@@ -1,7 +1,7 @@
 import Dossier
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// A route of this API, with its description in the reference.
 struct Operation: Sendable {

@@ -206,7 +206,7 @@ extension Shape {
   static let document = Shape.map(of: .any)
     .named("JSONDocument", "A JSON object of the app.").like(Example.customData)
 
-  static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentClass.keyLimit)}$")
+  static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentKind.keyLimit)}$")
     .named("Metadata", "A JSON object of the app. The rule for keys holds at every depth.")
     .like(Example.metadata)
 

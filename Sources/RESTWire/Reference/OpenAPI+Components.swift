@@ -1,6 +1,6 @@
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 extension OpenAPI {
   /// The components, collected while the operations are described.

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
 import Operators
-import Wiring
+import WireKit
 
 /// The table of contents, with its search.
 ///

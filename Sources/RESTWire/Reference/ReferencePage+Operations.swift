@@ -1,7 +1,7 @@
 import Dossier
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 extension ReferencePage {
   mutating func add(_ operation: Operation) {

@@ -1,5 +1,5 @@
 import Crypto
-import Notation
+import Encoding
 
 extension ReferencePage {
   static func head(_ title: String) -> String {

@@ -1,7 +1,7 @@
 import HTTP
 import JSON
-import Notation
-import Wiring
+import Encoding
+import WireKit
 
 /// The reference for people, a page without external resources.
 ///

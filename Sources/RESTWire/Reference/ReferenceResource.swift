@@ -2,7 +2,7 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Wiring
+import WireKit
 
 /// `/openapi.json`, `/reference` and `/problems/{code}`.
 @EventLoop enum ReferenceResource {

@@ -1,0 +1,128 @@
+package import EventLoop
+
+/// One call of a statement with parameters, and its result.
+@safe @EventLoop package final class PendingQuery {
+  let name: StaticString
+  let sql: StaticString
+  /// SQL that is sent together with its values; nil for a prepared statement.
+  let composed: String?
+  let parameters: Parameters
+  /// Whether the call is independent.
+  ///
+  /// If false, it is not sent again after an earlier call failed.
+  var isAlone = true
+  var attempts = 0
+  private var rare: RareState?
+  private var result: ResultSet?
+  private var continuation: UnsafeContinuation<Void, Never>?
+
+  package convenience init<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) {
+    var parameters = Parameters()
+    for value in repeat each values { parameters.append(value) }
+    self.init(statement.name, statement.sql, parameters)
+  }
+
+  package init(_ name: StaticString, _ sql: StaticString, _ parameters: Parameters) {
+    self.name = name
+    self.sql = sql
+    composed = nil
+    self.parameters = parameters
+  }
+
+  package convenience init<Row>(_ statement: ComposedStatement<Row>) {
+    self.init(composed: statement.sql, statement.parameters)
+  }
+
+  private init(composed: String, _ parameters: Parameters) {
+    name = ""
+    sql = ""
+    self.composed = composed
+    self.parameters = parameters
+  }
+
+  /// Sends the call on a connection and waits for its result; it may be sent again after a failure.
+  func run(on connection: Connection) async throws(DatabaseError) -> ResultSet {
+    await unsafe withUnsafeContinuation { unsafe start(on: connection, $0) }
+    return try outcome()
+  }
+
+  /// Sends the call on a connection, and resumes `continuation` when there is a result.
+  @unsafe func start(on connection: Connection, _ continuation: UnsafeContinuation<Void, Never>) {
+    result = nil
+    rare = nil
+    attempts = 0
+    unsafe self.continuation = continuation
+    connection.send(self)
+  }
+
+  /// Waits for the result of a call that was sent without waiting.
+  func settled() async throws(DatabaseError) -> ResultSet {
+    if result == nil, rare?.last == nil {
+      await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    }
+    return try outcome()
+  }
+
+  func outcome() throws(DatabaseError) -> ResultSet {
+    if let result { return result }
+    throw rare?.last ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
+  }
+
+  /// Whether the call should be retried.
+  var metConflict: Bool { result == nil && rare?.last?.isConflict == true }
+
+  /// Reports the outcome to an observer, unless one is already waiting for it.
+  func observe(_ observer: StatementObserver) {
+    let rare = remember()
+    if rare.observation == nil { rare.observation = StatementObservation(receive: observer()) }
+  }
+
+  func complete(_ result: ResultSet) {
+    self.result = result
+    rare?.endObservation(of: self, rows: result.affectedRows)
+    resume()
+  }
+
+  func fail(_ error: DatabaseError) {
+    let rare = remember()
+    rare.last = error
+    rare.endObservation(of: self, rows: 0, error.state)
+    resume()
+  }
+
+  /// The error of its preparation.
+  var preparationFailure: DatabaseError? {
+    get { rare?.preparation }
+    set { remember().preparation = newValue }
+  }
+
+  private func remember() -> RareState {
+    let rare = rare ?? RareState()
+    self.rare = rare
+    return rare
+  }
+
+  /// State that most calls never need.
+  @EventLoop private final class RareState {
+    var preparation: DatabaseError?
+    var last: DatabaseError?
+    var observation: StatementObservation?
+
+    func endObservation(
+      of call: PendingQuery,
+      rows: @autoclosure () -> Int,
+      _ failure: SQLState? = nil
+    ) {
+      observation?.end(call, rows: rows(), failure)
+      observation = nil
+    }
+  }
+
+  private func resume() {
+    unsafe continuation?.resume()
+    unsafe continuation = nil
+  }
+}

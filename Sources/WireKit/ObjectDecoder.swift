@@ -1,0 +1,109 @@
+package import Dossier
+import EventLoop
+import HTTP
+package import JSON
+
+/// Reads the members of a body and collects all errors.
+package struct ObjectDecoder {
+  private let object: JSONObject
+  private let known: [String]
+  private var faults: [Fault] = []
+
+  /// Reads an object.
+  ///
+  /// - Throws: `.invalid` if the body is not an object.
+  package init(_ json: JSON, known: [String]) throws(Failure) {
+    guard let object = json.object else {
+      throw .invalid([Fault("", "type", "The body must be a JSON object.")])
+    }
+    self.object = object
+    self.known = known
+    for (name, _) in object where !known.contains(name) && faults.count < Fault.limit {
+      faults.append(Self.unknown(name))
+    }
+  }
+
+  /// Returns the error for an unknown member.
+  package static func unknown(_ name: String) -> Fault {
+    Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
+  }
+
+  /// Reads a required string.
+  package mutating func string(_ name: String) -> String {
+    value(name, "a string", \.string) ?? ""
+  }
+
+  package mutating func flag(_ name: String) -> Bool {
+    value(name, "true or false", \.bool) ?? false
+  }
+
+  package mutating func object(_ name: String) -> JSONObject {
+    value(name, "an object", \.object) ?? JSONObject()
+  }
+
+  package mutating func list(_ name: String) -> JSONArray {
+    value(name, "an array", \.array) ?? []
+  }
+
+  package mutating func strings(_ name: String) -> [String] {
+    value(name, "an array of strings", Self.strings) ?? []
+  }
+
+  package mutating func id<Of>(_ name: String) -> ID<Of> {
+    let text = value(name, "a string", \.string)
+    if let text, let id = ID<Of>(text) { return id }
+    if text != nil {
+      faults.append(Fault("/\(name)", "id", "An id has 24 hexadecimal characters."))
+    }
+    return ID(trusted: "")
+  }
+
+  /// Reads a required member that is a string or null.
+  package mutating func stringOrNull(_ name: String) -> String? {
+    isNull(name) ? nil : string(name)
+  }
+
+  /// Reads a required member of any type.
+  package mutating func json(_ name: String) -> JSON { value(name, "a value") { $0 } ?? .null }
+
+  package func has(_ name: String) -> Bool { object[name] != nil }
+
+  package func isNull(_ name: String) -> Bool { object[name] == .null }
+
+  private static func strings(_ json: JSON) -> [String]? {
+    guard let array = json.array else { return nil }
+    let strings = array.compactMap(\.string)
+    return strings.count == array.count ? strings : nil
+  }
+
+  package mutating func refuse(_ fault: Fault) { faults.append(fault) }
+
+  private mutating func value<Value>(
+    _ name: String,
+    _ kind: String,
+    _ reading: (JSON) -> Value?
+  ) -> Value? {
+    guard let member = object[name] else {
+      faults.append(Fault("/\(name)", "missing", "This member is required."))
+      return nil
+    }
+    guard let value = reading(member) else {
+      faults.append(Fault("/\(name)", "type", "This member must be \(kind)."))
+      return nil
+    }
+    return value
+  }
+
+  /// Throws all collected errors.
+  ///
+  /// - Parameter rules: the domain's errors for the values, so that one response reports all. Not
+  ///   evaluated if the members are valid, since the domain then checks the values later.
+  /// - Throws: `.invalid` with all errors.
+  package func check(_ rules: @autoclosure () throws(Failure) -> [Fault] = []) throws(Failure) {
+    guard !faults.isEmpty else { return }
+    let further = try rules().filter { rule in
+      !faults.contains { $0.place.utf8.elementsEqual(rule.place.utf8) }
+    }
+    throw .invalid(faults + further)
+  }
+}

@@ -1,0 +1,198 @@
+import Dossier
+import EventLoop
+import HTTP
+
+extension Service {
+  /// Identifies the app and the caller of a request.
+  ///
+  /// This runs before the body is read, so that the bodies of rejected callers are not read. If it
+  /// throws, `call` keeps the values found so far.
+  func identify(_ call: Call, _ endpoint: Endpoint) async throws(Refusal) {
+    let access = endpoint.route.access.chosen(by: call, endpoint.served)
+    do throws(Failure) {
+      if call.isOfOperator {
+        try await identifyOperator(call, access, endpoint.served)
+      } else {
+        try await identify(call, access, endpoint.served)
+      }
+    } catch {
+      throw .failure(error)
+    }
+    if access == .loopback, !isOperators(call.request.clientAddress) { throw .internalOnly }
+  }
+
+  /// Makes the operator the principal of a call in this process.
+  ///
+  /// - Throws: `.unauthenticated` if the route is not for operators or API clients.
+  private func identifyOperator(
+    _ call: Call,
+    _ access: Access,
+    _ served: ServedWire
+  ) async throws(Failure) {
+    switch access {
+    case .client: call.app = try await app(of: call, served)
+    // As for a client of the operator: some of these routes need no app.
+    case .operator: call.app = try? await app(of: call, served)
+    case .open, .user, .device, .loopback, .bearer, .anyOf: throw .unauthenticated(.missing)
+    }
+    let app = call.context.app.id
+    call.context.principal = Principal(.operator, in: app, scopes: .everything)
+  }
+
+  private func identify(
+    _ call: Call,
+    _ access: Access,
+    _ served: ServedWire
+  ) async throws(Failure) {
+    switch access {
+    case .open:
+      call.app = try await app(of: call, served)
+      try findDevice(call, served)
+    case .device:
+      call.app = try await app(of: call, served)
+      try findDevice(call, served)
+      guard call.context.device != nil else { throw .deviceUnknown }
+    case .user(let scope, let proof):
+      call.app = try await app(of: call, served)
+      try await call.identifyUser(scope: scope, proof: proof)
+    case .client(let scope):
+      let client = try await client(of: call, served)
+      call.client = client
+      let app = try await app(of: call, served)
+      guard client.belongs(to: app.id) else { throw .unknownClient }
+      call.app = app
+      guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+      call.identify(client)
+    case .operator:
+      let client = try await client(of: call, served)
+      call.client = client
+      guard client.isOperator else { throw .forbidden(scope: "operator") }
+      // Some operator routes need no app; one of them creates the first app.
+      call.app = try? await app(of: call, served)
+      call.identify(client)
+    case .bearer(let kind, let proof):
+      let app = try await app(of: call, served)
+      call.app = app
+      let token = try call.request.bearerToken
+      guard kind.isOfForm(token) else { throw .unauthenticated(.malformed) }
+      switch try await kind.identify(token, call) {
+      case .user(let user):
+        guard user.app == app.id else { throw .unauthenticated(.malformed) }
+        try await call.identify(user, proof: proof)
+      case .client(let client):
+        guard client.belongs(to: app.id) else { throw .unknownClient }
+        call.client = client
+        call.identify(client)
+      }
+    // The server's own routes work without the database.
+    case .loopback: break
+    case .anyOf: throw .unforeseen("one of several kinds of access was not chosen")
+    }
+  }
+
+  /// Identifies the user without suspension, if the route needs only a session.
+  ///
+  /// Apps and tokens are usually cached.
+  /// - Returns: false if `identify` must do it, because something has to be loaded.
+  func identifyAtOnce(_ call: Call, _ endpoint: Endpoint) throws(Refusal) -> Bool {
+    guard case .user(let scope, let proof) = endpoint.route.access, proof != .fresh,
+      let app = knownApp(of: call, endpoint.served)
+    else { return false }
+    do throws(Failure) {
+      let request = call.request
+      guard let field = request.bytes(of: .authorization),
+        let start = BearerToken.start(in: field),
+        let user = try tokens.known(field.extracting(start...), app: app.id)
+      else { return false }
+      call.app = app
+      guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+      call.context.principal = user
+      call.isByToken = true
+      return true
+    } catch {
+      call.app = app
+      throw .failure(error)
+    }
+  }
+
+  private func knownApp(of call: Call, _ served: ServedWire) -> App? {
+    guard let reference = try? served.wire.app(of: call) else { return nil }
+    let apps = call.context.apps
+    return switch reference {
+    case .named(let name): apps.known(named: name, host: nil)
+    case .host: apps.known(named: nil, host: call.request.field(.host))
+    case .id: nil
+    }
+  }
+
+  /// Returns the app of a request, which the wire names.
+  func app(of call: Call, _ served: ServedWire) async throws(Failure) -> App {
+    if let app = knownApp(of: call, served) { return app }
+    let apps = call.context.apps
+    return switch try served.wire.app(of: call) {
+    case .named(let name): try await apps.app(named: name, host: nil)
+    case .host: try await apps.app(named: nil, host: call.request.field(.host))
+    case .id(let id): try await apps.app(id)
+    }
+  }
+
+  /// Returns the API client whose key the request contains.
+  ///
+  /// It queries the database for each request, so a disabled client is refused at once.
+  private func client(of call: Call, _ served: ServedWire) async throws(Failure) -> Client {
+    guard case .token(let key) = BearerToken(call.request.field(.authorization)) else {
+      throw .unknownClient
+    }
+    do throws(Failure) {
+      return try await Clients.client(by: key, call.context)
+    } catch .unknownClient {
+      // Recorded in the audit log of the requested app, if it exists.
+      if let app = try? await app(of: call, served) {
+        call.app = app
+        try await RefusedLogin.record("client-key", call.context)
+      }
+      throw .unknownClient
+    }
+  }
+}
+
+extension Access {
+  /// Returns the kind of access whose credentials the request contains.
+  ///
+  /// Only the form of the credentials decides here. The chosen kind verifies them later.
+  @EventLoop fileprivate func chosen(by call: Call, _ served: ServedWire) -> Access {
+    guard case .anyOf(let all) = self else { return self }
+    return all.first { $0.isShown(by: call, served) }?.chosen(by: call, served)
+      ?? all.first?.chosen(by: call, served) ?? .operator
+  }
+
+  @EventLoop private func isShown(by call: Call, _ served: ServedWire) -> Bool {
+    let token = try? call.request.bearerToken
+    return switch self {
+    case .open: true
+    case .user: token.map(AccessTokens.isOfForm) ?? false
+    case .client, .operator: token.map(Clients.isKey) ?? false
+    case .bearer(let kind, _): token.map(kind.isOfForm) ?? false
+    case .device: call.showsDevice(served)
+    case .loopback: call.request.clientAddress.isLocal
+    case .anyOf(let all): all.contains { $0.isShown(by: call, served) }
+    }
+  }
+}
+
+extension Request {
+  var clientAddress: ClientAddress { ClientAddress(address) }
+
+  /// The `Bearer` token of the request.
+  ///
+  /// - Throws: `.unauthenticated` if the token is missing or malformed.
+  package var bearerToken: String {
+    get throws(Failure) {
+      switch BearerToken(field(.authorization)) {
+      case .none: throw .unauthenticated(.missing)
+      case .malformed: throw .unauthenticated(.malformed)
+      case .token(let token): return token
+      }
+    }
+  }
+}

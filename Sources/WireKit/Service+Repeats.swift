@@ -1,0 +1,111 @@
+import Dossier
+import EventLoop
+import HTTP
+
+/// The error for an `Idempotency-Key`.
+package enum IdempotencyKeyError: Sendable {
+  case malformed
+  /// The route does not support idempotency keys.
+  case unsupported
+  /// The key was used with a different request.
+  case otherRequest
+  /// The first request with the key is still in progress.
+  case underWay
+}
+
+extension Service {
+  /// Answers a POST with an idempotency key.
+  ///
+  /// A repeated request is not executed again.
+  /// - Source: draft-ietf-httpapi-idempotency-key-header-07.
+  func once(_ call: Call, _ route: Route) async throws(Refusal) -> Response {
+    guard route.keepsAnswers, let request = call.signature else { throw .repeated(.unsupported) }
+    guard let text = call.request.field(.idempotencyKey).flatMap(Self.key) else {
+      throw .repeated(.malformed)
+    }
+    let beginning: IdempotencyRecords.Beginning
+    let key: IdempotencyRecords.Key
+    do throws(Failure) {
+      if let user = call.context.principal.user {
+        try await call.context.requireSession(of: user)
+        key = IdempotencyRecords.Key(text, of: user, in: call.context.app.id)
+      } else if let client = call.client {
+        key = IdempotencyRecords.Key(text, of: client, in: call.app?.id)
+      } else {
+        throw .unforeseen("nobody asks \(route.name)")
+      }
+      beginning = try await IdempotencyRecords.begin(key, for: request, call.context)
+    } catch {
+      throw .failure(error)
+    }
+    switch beginning {
+    case .answered(let bytes):
+      guard var response = Response(kept: bytes) else { throw .repeated(.underWay) }
+      response.add(.idempotentReplayed, literal: "true")
+      // The first request has already tested the preconditions.
+      call.conditionIsTaken = true
+      return response
+    case .otherRequest: throw .repeated(.otherRequest)
+    case .underWay: throw .repeated(.underWay)
+    case .full: throw .failure(.tooManyAtOnce(retryAfter: .seconds(3_600)))
+    case .first: break
+    }
+    do throws(Failure) {
+      let response = try await route.handler(call)
+      await IdempotencyRecords.keep(response.kept, for: key, call.context)
+      return response
+    } catch {
+      await IdempotencyRecords.forget(key, call.context)
+      throw .failure(error)
+    }
+  }
+
+  /// Returns the key: 1 to 255 printable ASCII characters.
+  ///
+  /// The draft requires quotes; most clients send the key without them. Both forms are accepted.
+  private static func key(_ field: String) -> String? {
+    var text = Substring(field)
+    if text.utf8.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") {
+      text = text.dropFirst().dropLast()
+    }
+    guard (1...255).contains(text.utf8.count),
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") })
+    else { return nil }
+    return String(text)
+  }
+}
+
+extension Route {
+  /// Whether the route supports idempotency keys.
+  ///
+  /// Unsupported if the caller is not authenticated, since a stored response belongs to one caller.
+  /// Also unsupported if the response contains tokens of a new session. Otherwise the owner of the
+  /// old access token would get them too.
+  package var keepsAnswers: Bool { method == .post && access.isOfOneCaller && !issuesSecrets }
+}
+
+extension Access {
+  fileprivate var isOfOneCaller: Bool {
+    switch self {
+    case .user(_, .session), .user(_, .fresh), .client, .operator: true
+    case .user(_, .body), .open, .device, .loopback, .bearer: false
+    case .anyOf(let all): all.allSatisfy(\.isOfOneCaller)
+    }
+  }
+}
+
+extension Call {
+  /// The bytes that identify the request; nil for a body whose bytes were not kept.
+  fileprivate var signature: [UInt8]? {
+    let bytes: [UInt8]
+    switch body {
+    case .none: bytes = []
+    case .json(_, let read), .mergePatch(_, let read): bytes = read
+    case .bytes(let read): bytes = read
+    case .jsonPatch, .form, .multipart: return nil
+    }
+    let fields = [FieldName.contentType, .ifMatch, .ifNoneMatch].map { request.field($0) ?? "" }
+    let head = [String(request.path), String(request.query)] + fields
+    return head.flatMap { Array("\($0.utf8.count):\($0)".utf8) } + bytes
+  }
+}

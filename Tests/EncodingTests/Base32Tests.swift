@@ -1,0 +1,22 @@
+import Testing
+
+@testable import Encoding
+
+@Suite struct Base32Tests {
+  /// RFC 4648 section 10, without padding.
+  @Test(
+    arguments: [
+      ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"),
+      ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI"),
+    ]
+  )
+  func `bytes are written as the standard says`(bytes: String, text: String) {
+    #expect(Array(bytes.utf8).base32 == text)
+  }
+
+  @Test func `the secret of an authenticator has 32 digits`() {
+    // The secret of RFC 6238's test vectors.
+    #expect(Array("12345678901234567890".utf8).base32 == "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")
+    #expect([UInt8](repeating: 255, count: 20).base32 == String(repeating: "7", count: 32))
+  }
+}

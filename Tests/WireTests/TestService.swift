@@ -1,0 +1,362 @@
+import Dossier
+import EventLoop
+import FoundationEssentials
+import Glibc
+import HTTP
+import JSON
+import Outbound
+import Postgres
+import RESTWire
+import TestSupport
+import WireKit
+
+@testable import dossierd
+
+/// The service of a worker on its own database, called in memory without a web server.
+@EventLoop final class TestService {
+  static let shared = EventLoop.task { () -> Result<TestService, any Error> in
+    do { return .success(try await TestService()) } catch { return .failure(error) }
+  }
+  /// Each lasts as long as the process, like the service of a worker.
+  private static var all: [TestService] = []
+  let service: Service
+  private let dependencies: Dependencies
+  let mails: String
+  /// The file names of the mails in `texts`.
+  private var read: Set<String> = []
+  private var texts: [String] = []
+  let calculator: FairPool
+  private let operatorKey: String
+  let administration: Database
+  let conninfo: String
+  private var casts = 0
+  private var known: Fixtures?
+
+  /// Runs on the thread that ends the process, not on the event loop.
+  private nonisolated static func removeMailsAtExit() {
+    atexit { try? FileManager.default.removeItem(atPath: "/tmp/dossier-mails-\(getpid())") }
+  }
+
+  /// - Parameter waiting: the length of the queue for costly work.
+  /// - Throws: an error without PostgreSQL.
+  init(waiting: Int = 100_000) async throws {
+    // Each world has its own folder, since several run at once with the same addresses.
+    let folder = "/tmp/dossier-mails-\(getpid())"
+    mkdir(folder, 0o700)
+    mails = "\(folder)/\(UserID())"
+    mkdir(mails, 0o700)
+    TestService.removeMailsAtExit()
+    let name = try await TestCluster.shared.createMigratedDatabase()
+    let connection = try await Connection.open(.patient(name, applicationName: "wire"))
+    try await connection.script(Self.refusal)
+    connection.close()
+    var settings = DatabaseSettings.patient(name, applicationName: "wire")
+    settings.exclusiveWaiting = 100_000
+    settings.searchWaiting = 100_000
+    let database = Database(settings)
+    database.start()
+    let keys = Keyring(master: MasterKey(Array(repeating: 7, count: 32)), database: database)
+    let pool = BlockingPool(name: "wire", threads: 2, waiting: 100_000)
+    let calculator = FairPool(
+      name: "calculator",
+      threads: 2,
+      waiting: waiting,
+      patience: .seconds(600)
+    )
+    self.calculator = calculator
+    let passwords = PasswordHasher(
+      pool: FairPool(
+        name: "hashes",
+        threads: 2,
+        reserve: 0,
+        waiting: 100_000,
+        patience: .seconds(600)
+      )
+    )
+    // A change of an app takes effect at the next request.
+    let apps = Apps(database: database, fallback: "default", age: .zero)
+    let mailer = MailQueue(isConfigured: true) { _ in }
+    let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
+    let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
+    let program =
+      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      .split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/dossier-pictures"
+    let pictures = PictureService(
+      decoder: PictureDecoder(program: program, pool: calculator),
+      shelf: PictureStorage(folder: nil, pool: pool)
+    )
+    let dependencies = Dependencies(
+      database: database,
+      keys: keys,
+      tokens: AccessTokens(keys: keys, issuer: "https://test.example") {
+        time(nil) + TokenClock.ahead
+      },
+      passwords: passwords,
+      apps: apps,
+      mailer: mailer,
+      external: external,
+      pictures: pictures,
+      calculator: calculator
+    )
+    self.dependencies = dependencies
+    OutboxWorker(dependencies, relay).start()
+    operatorKey =
+      try await Clients.create(
+        "test",
+        app: nil,
+        scopes: [],
+        RequestContext(
+          dependencies,
+          principal: Principal(.operator, in: .deployment, scopes: .everything)
+        )
+      ).key
+    administration = database
+    conninfo = name
+    let readiness = ReadinessCheck(database, keys.master, app: "default")
+    service = Service(wires: TestService.wires(readiness), dependencies)
+    TestService.all.append(self)
+  }
+
+  /// Returns a service with other wires for the same users.
+  func service(of wires: [any Wire]) -> Service {
+    Service(wires: wires, dependencies)
+  }
+
+  /// Makes the audit log refuse all events of apps whose mails come from `nobody`.
+  private static let refusal = """
+    create function refuse_entry() returns trigger language plpgsql as $$
+    begin
+      if exists (select from apps where app_id = new.app_id
+        and settings ->> 'mail_from_name' = 'nobody') then
+        raise 'this entry is refused';
+      end if;
+      return new;
+    end $$;
+    create trigger refuse_entry before insert on audit for each row execute function refuse_entry();
+    """
+
+  /// Statements that no route needs.
+  private enum Queries {
+    static let remove = Statement<NoRow, String>("wire.remove", "delete from apps where name = $1")
+    static let age = Statement<NoRow, String>(
+      "wire.age",
+      """
+      update sessions set authenticated_at = authenticated_at - interval '1 year' where user_id = $1
+      """
+    )
+    static let narrow = Statement<NoRow, String>(
+      "wire.narrow",
+      "update sessions set scope = '' where user_id = $1"
+    )
+    static let refuseEntries = Statement<NoRow, String>(
+      "wire.refuse_entries",
+      """
+      update apps set settings = settings || '{"mail_from_name": "nobody"}' where name = $1
+      """
+    )
+    static let giveUpMail = Statement<String, String>(
+      "wire.give_up_mail",
+      """
+      insert into mails (mail_id, app_id, kind, sealed, expires_at, next_attempt_at)
+      select new_object_id(), app_id, 'reset', '', now() + interval '1 hour', null
+      from apps where name = $1 returning mail_id
+      """
+    )
+    static let entries = Statement<Int, String, String>(
+      "wire.entries",
+      """
+      select count(*) from audit a join apps p using (app_id)
+      where p.name = $1 and a.actor = 'client:' || $2
+      """
+    )
+  }
+
+  /// The current load of the database.
+  var load: DatabaseLoad { administration.load }
+
+  /// Locks a table until the connection is closed, so that its readers wait.
+  func hold(_ table: String) async throws -> Connection {
+    let connection = try await Connection.open(.patient(conninfo, applicationName: "holder"))
+    _ = try await connection.script("begin; lock table \(table) in access exclusive mode")
+    return connection
+  }
+
+  /// The sent mails, the oldest first.
+  ///
+  /// Each file is read once, since hundreds of tests look here.
+  func readMails() throws -> [String] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: mails)
+    for name in names.sorted() where name.hasSuffix(".eml") && read.insert(name).inserted {
+      let text = try String(contentsOfFile: "\(mails)/\(name)", encoding: .utf8)
+      texts.append(text.replacing("=\r\n", with: "").replacing("=\n", with: ""))
+    }
+    return texts
+  }
+
+  /// Removes an app, since each request of the tests reads all apps.
+  func remove(_ app: String) async { _ = try? await administration.write(Queries.remove, app) }
+
+  /// Returns shared fixtures of another app, which no test changes.
+  func foreigners() async throws -> Fixtures {
+    if let known { return known }
+    let made = try await cast()
+    known = made
+    return made
+  }
+
+  /// Backdates the user's logins by one year.
+  func age(_ user: String) async throws { _ = try await administration.write(Queries.age, user) }
+
+  /// Removes all scopes from the sessions of a user.
+  func narrow(_ user: String) async throws {
+    _ = try await administration.write(Queries.narrow, user)
+  }
+
+  /// Returns the context of a request to an app, for tests that call the domain without a route.
+  func context(of app: String) async throws -> RequestContext {
+    RequestContext(dependencies, app: try await dependencies.apps.app(named: app, host: nil))
+  }
+
+  /// Makes the audit log refuse all further events of an app.
+  func refuseEntries(of app: String) async throws {
+    _ = try await administration.write(Queries.refuseEntries, app)
+  }
+
+  /// Queues a mail that the relay has refused for good, and returns its id.
+  func giveUpMail(of app: String) async throws -> String {
+    try await administration.write(Queries.giveUpMail, app).first ?? ""
+  }
+
+  /// Returns the number of audit events of an API client.
+  func entries(of app: String, by client: String) async throws -> Int {
+    try await administration.write(Queries.entries, app, client).first ?? 0
+  }
+
+  nonisolated static func wires(_ readiness: ReadinessCheck) -> [any Wire] {
+    [RESTWire(), OperationsWire(readiness: readiness, metrics: { "" })]
+  }
+
+  /// The routes of every wire of a worker.
+  @EventLoop static let routes: [Route] = {
+    let unused = Database(DatabaseSettings(conninfo: "", applicationName: "unused"))
+    return wires(ReadinessCheck(unused, MasterKey([7]), app: nil)).flatMap(\.routes)
+  }()
+
+  /// Returns the fixtures of one test in a new app.
+  func cast() async throws -> Fixtures {
+    casts += 1
+    return try await Fixtures(self, number: casts, operatorKey: operatorKey)
+  }
+
+  /// Sends a request as a web server would pass it on.
+  ///
+  /// - Parameters:
+  ///   - question: the request.
+  ///   - other: another service than that of the world.
+  ///   - byOperator: whether the operator makes the call in this process.
+  /// - Returns: the response and its log entry.
+  func ask(
+    _ question: TestRequest,
+    of other: Service? = nil,
+    byOperator: Bool = false
+  ) async -> TestResponse {
+    let service = other ?? service
+    let request = Request(
+      method: question.method,
+      target: question.path,
+      fields: FieldDictionary(question.fields, clientAddress: question.address)
+    )
+    let source = Memory(question)
+    let call =
+      byOperator ? service.operatorCall(request, source) : service.call(request, source)
+    let response = await TokenClock.$ahead.withValue(question.isLate ? 86_400 : 0) {
+      await service.answer(call)
+    }
+    return TestResponse(
+      response: response,
+      route: call.route,
+      error: call.error,
+      wasRead: source.wasRead
+    )
+  }
+}
+
+/// The clock for access tokens.
+enum TokenClock {
+  /// The seconds by which the clock is ahead for the current request.
+  @TaskLocal static var ahead = 0
+}
+
+/// A request before it is sent.
+struct TestRequest {
+  var method: HTTP.Method
+  var path: String
+  var address = "192.0.2.1"
+  var fields: [FieldName: String] = [:]
+  var body: [UInt8] = []
+  /// Whether the body is shorter than its stated length.
+  var isTruncated = false
+  /// Whether the client has disconnected.
+  var isGone: @EventLoop () -> Bool = { false }
+  /// Whether the request arrives after access tokens of today have expired.
+  var isLate = false
+
+  init(_ method: HTTP.Method, _ path: String) {
+    self.method = method
+    self.path = path
+  }
+
+  mutating func send(_ body: String, as type: MediaType = .json) {
+    self.body = Array(body.utf8)
+    fields[.contentType] = type.rawValue
+  }
+
+  mutating func authorize(_ token: String) { fields[.authorization] = "Bearer \(token)" }
+}
+
+/// A response and its route.
+struct TestResponse: CustomStringConvertible {
+  let response: Response
+  /// The route, or nil if none matched.
+  let route: Route?
+  /// The error for the operator's log.
+  let error: String?
+  /// Whether the service read the body.
+  let wasRead: Bool
+  var status: Int { response.status.code }
+  var json: JSON { (try? JSON.parse(response.body)) ?? .null }
+  /// The code of a problem.
+  var code: String { json["code"]?.string ?? "" }
+  var text: String { String(decoding: response.body, as: UTF8.self) }
+  var description: String { "\(status) \(text.prefix(300)) \(error ?? "")" }
+
+  subscript(_ name: FieldName) -> String? { response[name] }
+
+  /// Returns a required string of the response.
+  func string(_ key: String) throws -> String {
+    guard let text = json[key]?.string else { throw Unexpected(reply: self, wanted: key) }
+    return text
+  }
+}
+
+struct Unexpected: Error {
+  let reply: TestResponse
+  let wanted: String
+}
+
+/// A body that has already arrived.
+@EventLoop private final class Memory: BodySource {
+  private let question: TestRequest
+  private(set) var wasRead = false
+
+  init(_ question: TestRequest) { self.question = question }
+
+  var isGone: Bool { question.isGone() }
+
+  func body(limit: Int) async throws(Refusal) -> [UInt8] {
+    wasRead = true
+    guard question.body.count <= limit else { throw .bodyTooLong(limit: limit) }
+    guard !question.isTruncated else { throw .bodyTruncated }
+    return question.body
+  }
+}
