@@ -28,8 +28,8 @@ enum Log {
     lines.append("request", call.request.id.description)
     lines.append("route", call.endpoint?.name ?? "none")
     lines.append("status", status)
-    lines.append("us", Int(microseconds))
-    lines.append("db_us", Int(call.context.databaseNanoseconds / 1_000))
+    lines.append("duration_us", Int(microseconds))
+    lines.append("db_duration_us", Int(call.context.databaseNanoseconds / 1_000))
     lines.append("bytes", bytes)
     if let user = call.context.principal.user { lines.append("user", user.text) }
     if let client = call.client { lines.append("client", client.id.text) }
@@ -55,7 +55,7 @@ enum Log {
     lines.begin("debug")
     if let request { lines.append("request", request) }
     lines.append("statement", "\(report.name)")
-    lines.append("us", Int(report.nanoseconds / 1_000))
+    lines.append("duration_us", Int(report.nanoseconds / 1_000))
     lines.append("rows", report.rows)
     if let failure = report.failure { lines.append("state", failure.rawValue) }
     lines.end()

@@ -284,7 +284,7 @@ class Connections(unittest.TestCase):
         logged = self.site.logged()
         mine = [row for row in logged if row.get("user") == grant["user_id"]]
         self.assertGreaterEqual(len(mine), 40)
-        self.assertGreater(mine[0]["db_us"], 0)
+        self.assertGreater(mine[0]["db_duration_us"], 0)
         text = (self.site.folder / "dossierd.log").read_text()
         for secret in [grant["access_token"], grant["refresh_token"], "correct horse", "@example"]:
             self.assertNotIn(secret, text)
