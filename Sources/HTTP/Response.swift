@@ -21,11 +21,13 @@ package struct Response: Sendable {
   package init(_ status: Status, json: [UInt8], tag: EntityTag? = nil) {
     self.init(status)
     body = json
-    append("Content-Type: application/json\r\nCache-Control: no-store\r\n")
+    // Each append costs about 90 instructions, so constant parts are one literal.
     if let tag {
-      append("ETag: \"")
+      append("Content-Type: application/json\r\nCache-Control: no-store\r\nETag: \"")
       append(tag.version)
       append("\"\r\n")
+    } else {
+      append("Content-Type: application/json\r\nCache-Control: no-store\r\n")
     }
   }
 
@@ -46,6 +48,9 @@ package struct Response: Sendable {
     }
     append("\r\n")
   }
+
+  /// Adds a constant line with a field, which ends with CRLF.
+  package mutating func add(line: StaticString) { append(line) }
 
   /// Adds a field with a constant value.
   package mutating func add(_ name: FieldName, literal value: StaticString) {
@@ -104,9 +109,10 @@ package struct Response: Sendable {
     if status != .noContent, status != .notModified {
       append("Content-Length: ")
       append(body.count)
+      append("\r\n\r\n")
+    } else {
       append("\r\n")
     }
-    append("\r\n")
     return (head, withBody ? body : [])
   }
 }

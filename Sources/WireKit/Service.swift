@@ -91,7 +91,7 @@ package import HTTP
     // Breaks the reference cycle of the call and its context.
     call.context.owner = nil
     response.add(call.context.notedLimits)
-    response.add(.vary, literal: "Origin")
+    response.add(line: "Vary: Origin\r\n")
     if let origin = call.request.field(.origin), await allows(origin, call) {
       endpoint.served.crossOrigin.permit(origin, in: &response)
     }
@@ -118,7 +118,7 @@ package import HTTP
     call.refusal = refusal
     if origin != nil { call.app = try? await app(of: call, served) }
     var response = served.wire.response(to: refusal, of: call)
-    response.add(.vary, literal: "Origin")
+    response.add(line: "Vary: Origin\r\n")
     if let origin, await allows(origin, call) {
       served.crossOrigin.permit(origin, in: &response)
     }
@@ -148,7 +148,7 @@ package import HTTP
   ) async -> Response {
     var response = Response(.noContent)
     response.add(.allow, Self.text(of: methods + [.options]))
-    response.add(.vary, literal: "Origin")
+    response.add(line: "Vary: Origin\r\n")
     // The real request names the app, and the app's own origins are checked then.
     if let origin, await call.context.apps.allows(origin: origin) {
       let methods = Self.text(of: Self.allMethods)
