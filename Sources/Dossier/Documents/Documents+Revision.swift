@@ -1,4 +1,4 @@
-package import EventLoop
+import EventLoop
 package import JSON
 
 /// A change that was computed from the stored document.
@@ -39,7 +39,7 @@ extension Documents {
   ///     runs off the event loop.
   /// - Returns: the document after the change, nil if there is none, and the outcome.
   /// - Throws: as `write`, and errors of `change`.
-  @EventLoop package static func revise<Outcome: Sendable>(
+  package static func revise<Outcome: Sendable>(
     _ document: DocumentKind,
     if condition: VersionCondition = VersionCondition(),
     of user: UserID,
@@ -71,7 +71,7 @@ extension Documents {
   /// Writes a change of the stored document, and returns the document after it.
   ///
   /// Throws `.preconditionFailed` if the stored document is another by now.
-  @EventLoop private static func apply(
+  private static func apply(
     _ edit: DocumentEdit.Checked,
     to document: DocumentKind,
     _ stored: StoredDocument?,
@@ -91,7 +91,7 @@ extension Documents {
   }
 
   /// Writes the result of `change` on the stored document; an absent document is `{}`.
-  @EventLoop static func rewrite(
+  static func rewrite(
     _ document: DocumentKind,
     if condition: VersionCondition,
     of user: UserID,
@@ -105,7 +105,7 @@ extension Documents {
     return written.document ?? .empty
   }
 
-  package static func parsed(_ body: [UInt8]) throws(Failure) -> JSON {
+  package nonisolated static func parsed(_ body: [UInt8]) throws(Failure) -> JSON {
     do throws(JSONError) {
       return try JSON.parse(body, limits: .stored)
     } catch {
@@ -116,7 +116,7 @@ extension Documents {
   /// Returns the document with a patch applied.
   ///
   /// - Throws: `.patchTestFailed`, `.patchNotApplicable`.
-  package static func patched(
+  package nonisolated static func patched(
     _ document: JSON,
     by patch: JSONPatch,
     limit: Int

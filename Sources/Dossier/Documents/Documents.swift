@@ -1,4 +1,4 @@
-import EventLoop
+package import EventLoop
 package import JSON
 import Postgres
 
@@ -88,12 +88,12 @@ package enum DocumentChange: Sendable {
   case patch(JSONPatch)
 }
 
-package enum Documents {
+@EventLoop package enum Documents {
   /// Reads a document; returns `{}` in version 0 if it is not stored.
   ///
   /// - Throws: `.forbidden`, `.notFound` if the user does not exist, `.unauthenticated`,
   ///   `.unavailable`.
-  @EventLoop package static func read(
+  package static func read(
     _ document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
@@ -104,7 +104,7 @@ package enum Documents {
   /// Reads a stored document; returns nil if it is not stored.
   ///
   /// - Throws: as `read`.
-  @EventLoop package static func stored(
+  package static func stored(
     _ document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
@@ -116,7 +116,7 @@ package enum Documents {
   /// Loads a document without checking permissions; returns nil if it does not exist.
   ///
   /// A large document is read on the lane for large results, where each user has a share.
-  @EventLoop static func load(
+  static func load(
     _ document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
@@ -147,7 +147,7 @@ package enum Documents {
   /// - Returns: the new document.
   /// - Throws: `.forbidden`, `.preconditionFailed`, `.invalid` for keys, `.schemaMismatch`,
   ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
-  @EventLoop package static func write(
+  package static func write(
     _ document: DocumentKind,
     _ change: DocumentChange,
     if condition: VersionCondition,
@@ -191,7 +191,7 @@ package enum Documents {
   /// Returns the current version after a conflict.
   ///
   /// It reads again, because the failed write may have seen an older version.
-  @EventLoop static func version(
+  static func version(
     of document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
@@ -203,7 +203,7 @@ package enum Documents {
   ///
   /// - Throws: `.forbidden`, `.preconditionFailed`, `.notFound` if the user does not exist,
   ///   `.unauthenticated`, `.unavailable`.
-  @EventLoop package static func delete(
+  package static func delete(
     _ document: DocumentKind,
     if condition: VersionCondition,
     of user: UserID,

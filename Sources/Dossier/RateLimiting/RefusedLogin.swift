@@ -1,11 +1,11 @@
-import EventLoop
+package import EventLoop
 import JSON
 
 /// Logins that were refused though no password was guessed.
 ///
 /// An attacker cannot guess a token or a key, so these logins are not slowed down. But the limit on
 /// a network's failures also limits the audit events that strangers cause.
-package enum RefusedLogin {
+@EventLoop package enum RefusedLogin {
   /// Records a refused login, unless the network has reached its limit of failures.
   ///
   /// - Parameters:
@@ -13,7 +13,7 @@ package enum RefusedLogin {
   ///   - user: the owner of the credential; nil if unknown.
   ///   - context: the context of the request.
   /// - Throws: `.unavailable`.
-  @EventLoop package static func record(
+  package static func record(
     _ provider: String,
     of user: UserID? = nil,
     _ context: RequestContext
