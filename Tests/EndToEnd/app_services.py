@@ -24,7 +24,7 @@ class ServiceError(Exception):
 
 
 def claims(token):
-    """What an SDK reads of a token."""
+    """Returns the claims of a token as an SDK reads them."""
     parts = token.split(".")
     assert len(parts) == 3 and all(parts), token
     payload = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
@@ -117,7 +117,7 @@ class User:
 
 
 class App:
-    """What an SDK keeps for one app, on one machine."""
+    """The state that an SDK keeps for one app on one machine."""
 
     def __init__(self, site, name, slash=False):
         self.site, self.name = site, name
@@ -184,7 +184,7 @@ class App:
         self.users.remove(user)
 
     def email(self, path, **body):
-        """An email/password call, with the token of whoever is logged in."""
+        """Sends an email/password request with the token of the current user, if any."""
         path = f"{self.path}/auth/providers/local-userpass/{path}"
         if self.current:
             return self.current.fetch("POST", path, body)

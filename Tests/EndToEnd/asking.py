@@ -24,9 +24,9 @@ class Answer:
 
 
 class Asking:
-    """What has a `port`."""
+    """Sends requests to `port`, which the subclass sets."""
 
-    # What every answer must be in; the same for all deployments of one build.
+    # The reference that describes every answer. All deployments of one build share it.
     reference = None
 
     def connection(self, timeout=300):

@@ -1,4 +1,4 @@
-"""What one anonymous user can do to take a server from all others."""
+"""Attacks by which one anonymous user could take a server from all others."""
 
 import http.client
 import json

@@ -29,7 +29,7 @@ class Authenticator:
         return f"{number % 1_000_000:06}"
 
     def wrong(self):
-        """A code that is none of those that are valid about now."""
+        """Returns a code that is not valid now, nor up to three periods from now."""
         valid = {self.code(later) for later in range(-3, 4)}
         return next(code for code in map("{:06}".format, range(10)) if code not in valid)
 

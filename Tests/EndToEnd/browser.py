@@ -39,7 +39,7 @@ class Pages:
 
 
 class Browser:
-    """One browser with a profile of its own, that nobody has used."""
+    """One browser with a new profile of its own."""
 
     def __init__(self, width=1200, height=900):
         options = Options()
@@ -59,7 +59,7 @@ class Browser:
         self.driver.get(url)
 
     def complaints(self):
-        """What the console has got since it was asked last, and is worse than a notice."""
+        """Returns the warnings and errors that reached the console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")
                 if entry["level"] in ["WARNING", "SEVERE"]]
 

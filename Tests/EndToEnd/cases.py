@@ -1,4 +1,4 @@
-"""What the test cases have in common."""
+"""The base classes of the test cases."""
 
 import re
 import signal

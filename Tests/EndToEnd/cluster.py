@@ -18,7 +18,7 @@ TEMPLATE = "DOSSIER_TEST_CLUSTER"
 
 
 class Cluster:
-    """What has a `folder`, in which it is.
+    """A PostgreSQL cluster in `folder`, which the subclass sets.
 
     With `tls`, programs connect as the guide says for a database on another machine: over TCP, with a
     password, and they verify the server's certificate.

@@ -63,7 +63,7 @@ class Deployment(Cluster, Asking):
                 **({"DOSSIER_SOCKET_GROUP": "www-data"} if IS_ROOT else {}),
                 "DOSSIER_WORKERS": str(workers),
                 "DOSSIER_MAIL": str(self.mail),
-                # What a test changes in an app counts from the next request on.
+                # The workers read an app for every request, so a test's change takes effect at once.
                 "DOSSIER_APP_AGE": "0",
                 **dict(settings),
             }
@@ -220,7 +220,7 @@ class Deployment(Cluster, Asking):
         return [line for line in self.log_lines() if "route" in line]
 
     def messages(self):
-        """What the log says besides."""
+        """Messages of log lines that are not about a request."""
         return [line["message"] for line in self.log_lines() if "message" in line]
 
     def log_lines(self):

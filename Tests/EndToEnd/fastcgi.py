@@ -23,7 +23,7 @@ def records(*, content_length=0, body=b""):
 
 
 def responses(client):
-    """What comes until the end of the answer, or of the connection."""
+    """Returns the bytes received until the answer or the connection ends."""
     received = b""
     while b"\x01\x03\x00\x01" not in received:
         part = client.recv(65536)

@@ -1,4 +1,4 @@
-"""What the tests find on the machine."""
+"""Programs, ports and variables of the machine that runs the tests."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ AS_POSTGRES = (
 )
 
 
-# What is not ours: dossierd refuses settings that it does not know, as those of the tests.
+# The environment without our variables, since dossierd refuses settings that it does not know.
 FOREIGN = {name: value for name, value in os.environ.items() if not name.startswith("DOSSIER_")}
 
 
@@ -35,7 +35,7 @@ AS_SERVER = functions("as_server", check=True).stdout.split()
 
 
 def free_port():
-    """A port that nobody has, and that the system gives to no connection of the tests beside."""
+    """Returns a free port that the system will not give to a connection of a parallel test."""
     while True:
         with socket.socket() as probe:
             try:

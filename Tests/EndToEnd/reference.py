@@ -76,9 +76,9 @@ class Reference:
         return None
 
     def response(self, operation, status):
-        """What the document says of a status; None when it says nothing."""
+        """Returns the documented response for a status, or None if it has none."""
         responses = operation["responses"]
-        # What goes well is told status by status.
+        # A success must be documented under its own status; an error may fall under a range.
         response = responses.get(str(status))
         if response is None and status >= 400:
             response = responses.get("default") or responses[f"{status // 100}XX"]
@@ -108,7 +108,7 @@ class Reference:
         return codes
 
     def problem_fault(self, operation, answer):
-        """What is undocumented in a refusal, beside its form."""
+        """Returns what is undocumented in a problem beside its schema."""
         try:
             code = answer.json["code"]
         except (ValueError, KeyError, TypeError):

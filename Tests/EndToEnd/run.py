@@ -3,8 +3,8 @@
 
 usage: run.py [--jobs N] [--report FILE] [MODULE[.CLASS]...]
 
-What a class says is printed when it has ended. The last line tells how many tests passed and
-failed; the report has the two numbers, and the classes with failures.
+The output of a class is printed when the class ends. The last line counts the tests that passed
+and failed. The report has both numbers, and the classes with failures.
 """
 
 import argparse

@@ -36,7 +36,7 @@ class Activation(unittest.TestCase):
         self.site.supervisor.send_signal(signal.SIGTERM)
         self.assertEqual(self.manager.recv(100), b"STOPPING=1")
         self.assertEqual(self.site.supervisor.wait(40), 0)
-        # What comes now waits in the sockets for the next start.
+        # Requests of this time wait in the sockets for the next start.
         answers = []
         clients = [
             threading.Thread(target=lambda: answers.append(self.site.get("/v1/me", token=token).status))
@@ -71,8 +71,10 @@ class Activation(unittest.TestCase):
         wait_until(lambda: any(words in line for line in self.site.messages()[count:]), what=words)
 
     def test_what_the_database_says_of_the_settings_ends_it_slowly(self):
-        """Else systemd would start it five times within the second, for whoever waits at the sockets,
-        and then give up the sockets."""
+        """A fast end would let systemd restart it five times a second for waiting clients.
+
+        systemd would then close the sockets.
+        """
         self.start_wrongly(
             "no worker can start", "DOSSIER_MASTER_KEY", base64.b64encode(os.urandom(32)).decode())
         wait_until(lambda: self.site.messages()[-1] == "ended", what="the end of the workers")

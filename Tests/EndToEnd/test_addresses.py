@@ -1,4 +1,4 @@
-"""Which addresses users may have, wherever one is told."""
+"""Tests which email addresses users may have, on every route that accepts one."""
 
 import json
 import unittest

@@ -81,7 +81,7 @@ class Routes(Administration):
         self.expect(self.ask("PATCH", path, {"disabled": True}), 404, "not_found")
         self.expect(self.ask("PATCH", "/v1/clients/x", {"disabled": True}), 404, "not_found")
         self.expect(self.ask("PATCH", path, {}), 422, "invalid")
-        # Who forgets the app does not get a client that may do everything.
+        # A request without `app` is refused; only an explicit null makes a client for all apps.
         self.expect(self.ask("POST", "/v1/clients", {"name": "x"}), 422, "invalid")
         second = self.expect(
             self.ask("POST", "/v1/clients", {"name": "x", "app": None}), 201).json
@@ -182,7 +182,7 @@ class Routes(Administration):
                                        ("GET", None, "/audit")]:
                 answer = ask(method, f"/v1/users/{nobody}{rest}", body)
                 self.expect(answer, 404, "not_found")
-        # A user of another app is nobody here; the operator is at home in both.
+        # A client of one app cannot find users of another app. The operator's client finds both.
         self.site.dossier("app", "create", "elsewhere")
         other = self.post("/v1/login/anonymous", {}, headers={"Dossier-App": "elsewhere"})
         path = f"/v1/users/{self.expect(other, 200).json['user_id']}"

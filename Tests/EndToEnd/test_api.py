@@ -1,4 +1,4 @@
-"""What clients see, through nginx."""
+"""Tests the API through nginx, as clients use it."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from asking import JSON, MERGE
 
 
 class API(Case):
-    # Ways in and out
+    # Sign-in and sign-out
 
     def test_a_user_registers_logs_in_refreshes_and_logs_out(self):
         grant = self.expect(self.register("Ada@Example.com"), 201).json
@@ -93,7 +93,7 @@ class API(Case):
             refused = self.expect(self.post(path, {**body, **more}, token=token), 422, "invalid")
             self.assertEqual({(fault["pointer"], fault["code"]) for fault in refused.json["errors"]},
                              {("/extra", "unknown_member"), ("/email", "email"), ("/password", "length")})
-        # What has another type is told once.
+        # A member of the wrong type is reported once.
         refused = self.expect(self.post("/v1/register", {"email": 1, "password": "short"}), 422)
         self.assertEqual({(fault["pointer"], fault["code"]) for fault in refused.json["errors"]},
                          {("/email", "type"), ("/password", "length")})

@@ -64,10 +64,10 @@ class Recorded(Recording):
         self.assertAnswer(self.ask("GET", self.path("/location")), 200, {
             "deployment_model": "GLOBAL", "location": "US-VA", "hostname": f"http://{host}",
             "ws_hostname": f"ws://{host}"})
-        # As the client named the server, whatever its own name is.
+        # The answer repeats the client's Host, not the server's own name.
         asked = self.ask("GET", self.path("/location"), headers={"Host": "data.example.test:81"})
         self.assertEqual(asked.json["hostname"], "http://data.example.test:81")
-        # What only looks like it is no host.
+        # Malformed hosts are not repeated.
         for host in ["a b", "x/y", "u@h", "\"", "a?b"]:
             told = self.ask("GET", self.path("/location"), headers={"Host": host})
             if told.status == 200:
@@ -266,10 +266,10 @@ class Recorded(Recording):
         for body in [b"", b"[]", b"null", b'{"name":1,"arguments":[]}', b"{}"]:
             answer = self.ask("POST", call, body, JSON, grant["access_token"])
             self.assertAnswer(answer, 400, {"error": unusable, "error_code": "BadRequest"})
-        # What cannot be read at all is told with the reason.
+        # For an unreadable body, the error includes the reason.
         for body in [b"{", b"\xff", b'{"a":1,"a":2}', b"[" * 100 + b"]" * 100,
                      b'{"name":"\\u0000"}', b'{"name":"\\ud800"}']:
-            # Of whatever type it says to be, and also of none.
+            # With a Content-Type and without one.
             for headers in [JSON, {}]:
                 answer = self.ask("POST", call, body, headers, grant["access_token"])
                 self.assertAnswer(answer, 400, {"error": answer.json["error"],

@@ -142,7 +142,7 @@ class Verification(Addresses):
 
 
 class TakeOver(Addresses):
-    """Somebody registered the address before its reader did (pre-hijacking)."""
+    """An attacker registers the address before its owner does (pre-hijacking)."""
 
     def plant(self):
         """The attacker signs in, stores data and makes credentials; returns the user and a key."""

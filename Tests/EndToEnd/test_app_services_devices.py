@@ -121,7 +121,7 @@ class Tabs(Services):
 
 
 class Copies(Services):
-    """Somebody copied an anonymous session before its user linked a credential."""
+    """An attacker copies an anonymous session before its user links a credential."""
 
     def linked(self, email):
         user = self.anonymous()

@@ -94,7 +94,7 @@ class Import(Services):
             "1600000000")
 
     def test_a_document_is_never_a_user(self):
-        """Users write documents: one may look like somebody else's line of users."""
+        """Users write documents. One may imitate another user's row of an export of users."""
         victim, attacker, nobody = (f"64c1{number:020x}" for number in range(3))
         self.load(self.file("two", [
             {"_id": user, "identities": [{"id": email, "provider_type": "local-userpass",
@@ -147,7 +147,7 @@ class Import(Services):
         self.assertEqual(second["errors"][0]["code"], "email_taken")
 
     def test_who_proves_an_imported_address(self):
-        """Anybody may have registered an address at an app that asked for no confirmation."""
+        """An app without email confirmation lets an attacker register any address."""
         for number, (options, providers) in enumerate([
                 ([], "password"), (["--confirmed-emails"], "jwt:https://accounts.google.com,password")]):
             user, email = f"64c4{number:020x}", f"proved-{number}@example.test"

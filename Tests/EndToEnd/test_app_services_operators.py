@@ -10,7 +10,7 @@ from extended_json import int32, int64
 DOCUMENT = {"a": 6, "b": 5, "list": [1, 2, 3], "rows": [{"n": 1}, {"n": 2}], "text": "Ada",
             "flags": 5}
 
-# What holds of the document, and what does not.
+# For each operator, a query that matches the document and one that does not.
 QUERIES = {
     "$and": ({"$and": [{"a": 6}, {"b": 5}]}, {"$and": [{"a": 6}, {"b": 6}]}),
     "$or": ({"$or": [{"a": 1}, {"b": 5}]}, {"$or": [{"a": 1}, {"b": 1}]}),
@@ -86,7 +86,7 @@ class EachOperator(Services):
                     "findOneAndUpdate", filter=fails, update={"$set": {"a": 0}}))
 
     def test_positions(self):
-        """What `$` in a path stands for is what the query found."""
+        """`$` in a path stands for the array position that the query matched."""
         for query in [{"rows.n": 2}, {"rows": {"$elemMatch": {"n": {"$gt": 1}}}},
                       {"$or": [{"rows.n": 2}]}]:
             for name, key in [("updateOne", "query"), ("updateMany", "query"),

@@ -129,7 +129,7 @@ class Requests(Recording):
                       f" where user_id = '{grant['user_id']}'")
         session = f"{PREFIX}/auth/session"
         self.assertAnswer(self.ask("POST", session, token=grant["refresh_token"]), 401, GONE)
-        # Logging out of it is no mistake, which realm-web would show its user.
+        # Logging out of an expired session succeeds: realm-web would show an error to the user.
         self.assertAnswer(self.ask("DELETE", session, token=grant["refresh_token"]), 204, None)
         self.assertAnswer(self.ask("DELETE", session, token=grant["refresh_token"]), 401, GONE)
 

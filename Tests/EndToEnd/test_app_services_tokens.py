@@ -185,7 +185,7 @@ class MissingClaims(Services):
         second = self.log_in(
             self.token("second", aud=self.app.name, iss="https://second.example.com"))
         self.assertNotEqual(first.id, second.id)
-        # Two that may leave out the same claim would be told apart by nothing.
+        # Two issuers that may leave out the same claim would be indistinguishable.
         for options in [("--allow-missing-iss",), ("--allow-missing-iss", "--allow-missing-aud")]:
             self.assertIn("would be of either", self.issuer("third", *options, status=12))
         self.issuer("third", "--allow-missing-aud")

@@ -79,7 +79,7 @@ class Lookalikes(Services):
     def test_what_other_doors_wrote(self):
         for value in LOOKALIKES:
             self.put({"d": [{"e": value}], "f": 1})
-            # It keeps nobody from logging in, and is in no token.
+            # It blocks no login and is in no token.
             self.assertEqual(self.user.refresh_custom_data(), {})
             self.assertNotIn("user_data", claims(self.user.access))
             for name, arguments in [
@@ -87,7 +87,7 @@ class Lookalikes(Services):
                     ("findOneAndUpdate", {"update": {"$set": {"g": 1}}}),
                     ("findOneAndDelete", {})]:
                 self.refused(400, "at /d/0/e", "MongoDBError", self.user.call, name, **arguments)
-        # What is beside it can be read, and it can be taken away.
+        # The fields beside it can be read, and an update can remove it.
         self.assertEqual(self.user.call("findOne", project={"f": 1, "_id": 0}), {"f": int32(1)})
         self.assertEqual(self.user.call("aggregate", pipeline=[{"$project": {"f": 1, "_id": 0}}]),
                          [{"f": int32(1)}])

@@ -136,7 +136,7 @@ class Issuers(Services):
         self.assertEqual(first.profile["data"], {"name": "Ada"})
         again = self.app.log_in("custom-token", token=self.token("meta", issuer, name="Grace"))
         self.assertEqual((again.id, again.profile["data"]), (first.id, {"name": "Ada"}))
-        # Who wants another name writes it.
+        # A user changes the name by writing the profile.
         self.expect(self.site.request("PATCH", "/v1/me", {"name": "Grace"},
                                       {**MERGE, "Dossier-App": self.name}, again.access), 200)
         again.refresh_profile()

@@ -1,4 +1,4 @@
-"""What a copy of tokens, of a device secret or of an API key is still good for."""
+"""Tests when copies of tokens, device secrets and API keys stop working."""
 
 import unittest
 

@@ -161,7 +161,7 @@ class Crashes(unittest.TestCase):
             self.assertEqual(number, count, method)
 
     def test_what_finds_no_worker_is_sent_to_another(self):
-        # A socket without a file is one that nobody can connect to.
+        # Without its file, no client can connect to the socket.
         self.site.socket(0).unlink()
         for index in range(8):
             for method in ["GET", "DELETE"]:
@@ -230,7 +230,7 @@ class Silence(unittest.TestCase):
                 connection = site.connection()
                 self.assertEqual(site.get("/v1/me", token=token, connection=connection).status, 200)
                 connection.close()
-            # What may have been done is not done again.
+            # nginx does not repeat a write that the worker may have done.
             statuses = []
             for index in range(6):
                 connection = site.connection()
@@ -274,7 +274,7 @@ class Releases(unittest.TestCase):
         wait_until(lambda: any("Dictionary" in line for line in site.messages()), what="words")
         said = next(line for line in site.messages() if "Dictionary" in line)
         self.assertIn("ended: signal 4 (Illegal instruction): Swift/Dictionary.swift:830;", said)
-        # Also of those that died before anybody looked whether they were ready.
+        # Also for workers that died before the supervisor checked their readiness.
         wait_until(lambda: str(site.messages()).count("Dictionary") > 4, what="more of them")
         self.assertNotIn("ada@example", str(site.log_lines()))
 

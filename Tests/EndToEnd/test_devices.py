@@ -107,7 +107,7 @@ class Devices(Case):
         self.expect(self.remove(secret, c), 200)
         self.assertEqual(self.states(secret), {a: "logged_out"})
         self.expect(self.me(three), 401, "session_ended")
-        # forgotten -> active: by logging in, as somebody new here.
+        # forgotten -> active: by logging in as a new user of the device.
         new = self.login_on(secret)["user_id"]
         self.assertEqual(self.states(secret), {a: "logged_out", new: "active"})
 
@@ -171,7 +171,7 @@ class Devices(Case):
         self.assertEqual(states(), {one["user_id"]: "inactive", two["user_id"]: "active"})
         refused = self.device(secret, "PUT", "/active", {"user_id": one["user_id"]}, **app)
         self.expect(refused, 403, "switching_forbidden")
-        # Nobody follows whoever leaves.
+        # No other user becomes active when the active user logs out.
         self.expect(self.device(secret, "POST", f"/users/{two['user_id']}/logout", **app), 200)
         self.assertEqual(states(), {one["user_id"]: "inactive", two["user_id"]: "logged_out"})
         # A device, a token and a refresh token are of one app.
@@ -204,7 +204,7 @@ class Devices(Case):
         self.assertEqual(len(there), 19)
         known = self.site.sql(f"select count(*) from device_users where device_id = '{device}'")
         self.assertEqual(known, "20")
-        # Who found no room was not made.
+        # A login beyond the limit created no user.
         users = self.site.sql(
             f"select count(*) from users join apps using (app_id) where apps.name = '{name}'")
         self.assertEqual(int(users), 1 + sum(answer.status == 200 for answer in answers))
@@ -236,8 +236,8 @@ class Devices(Case):
         for attribute in ["HttpOnly", "Secure", "SameSite=Strict", "Path=/"]:
             self.assertIn(attribute, set_cookie)
         cookie = self.cookie(answer)
-        # New tokens for the active user, whose session has been used by that: nothing that looks for
-        # what nobody uses takes it away.
+        # The cookie gets new tokens for the active user. The refresh counts as a use of the
+        # session, so maintenance does not delete the session as unused.
         where = f"where user_id = '{answer.json['user_id']}'"
         self.site.sql(f"update sessions set refreshed_at = now() - interval '31 days' {where}")
         token = self.expect(self.post("/v1/token/refresh", {}, headers={**cookie, **origin}), 200)
@@ -255,7 +255,7 @@ class Devices(Case):
         body = {"user_id": answer.json["user_id"]}
         back = self.site.request("PUT", "/v1/device/active", body, {**JSON, **cookie, **origin})
         self.assertNotIn("refresh_token", self.expect(back, 200).json)
-        # A page of another origin changes nothing, whatever the browser sends along.
+        # A page of another origin changes nothing, even if the browser sends the cookie.
         for headers in [cookie, {**cookie, "Origin": "https://evil.example.com"}]:
             for method, path, body in [
                 ("POST", "/v1/token/refresh", {}), ("PUT", "/v1/device/active", body),
@@ -311,7 +311,7 @@ class Devices(Case):
         for body, user in [({"user_id": one}, one), ({"user_id": two}, two), ({}, two)]:
             token = self.expect(refresh(body), 200).json
             self.assertEqual((token["user_id"], self.me(token).json["id"]), (user, user))
-        # Nobody was switched to by that.
+        # The refreshes did not change the active user.
         users = self.expect(self.site.get("/v1/device", headers=headers), 200).json["users"]
         self.assertEqual([(user["user_id"], user["state"]) for user in users],
                          [(two, "active"), (one, "inactive")])
@@ -323,7 +323,7 @@ class Devices(Case):
         self.addCleanup(self.site.set_app, switching="allow")
         self.expect(refresh({"user_id": one}), 401, "session_ended")
         self.expect(refresh({"user_id": two}), 200)
-        # Who shows nothing is to log in, as everybody who shows what is of no more use.
+        # A request without a credential gets the same error as one with an invalid token.
         self.expect(self.post("/v1/token/refresh", {}), 401, "refresh_token_invalid")
 
     def test_an_app_chooses_with_whose_pages_the_cookie_is_sent(self):
@@ -334,7 +334,7 @@ class Devices(Case):
             self.site.set_app(device_cookie_same_site=choice)
             answer = self.expect(self.post("/v1/login/anonymous", {}, headers=wish), 200)
             self.assertTrue(answer.headers["Set-Cookie"].endswith("; Secure; " + attributes))
-            # Whatever is chosen, the page's origin must be one that may.
+            # With each choice, the page's origin must be an allowed one.
             evil = {**self.cookie(answer), "Origin": "https://evil.example.com"}
             self.expect(self.post("/v1/token/refresh", {}, headers=evil), 403, "origin_forbidden")
 
@@ -496,7 +496,7 @@ class Devices(Case):
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], ask["Origin"])
         self.assertIn("PATCH", answer.headers["Access-Control-Allow-Methods"])
         allowed = answer.headers["Access-Control-Allow-Headers"].lower().split(", ")
-        # What clients, libraries and tools for tracing send.
+        # Header fields that clients, libraries and tracing tools send.
         for name in ["authorization", "content-type", "if-match", "dossier-app", "dossier-device",
                      "x-requested-with", "cache-control", "traceparent", "sentry-trace"]:
             self.assertIn(name, allowed)

@@ -1,4 +1,4 @@
-"""What the doctor says of nginx, its certificates and other hosts."""
+"""Tests what the doctor reports about nginx, its certificates and other hosts."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from machine import IS_ROOT, free_port, is_listening, wait_until
 
 class Doctor(Administration):
     def faults(self, *arguments, **settings):
-        """What is wrong, by what it is about."""
+        """Returns the faults by their subject."""
         run = self.site.dossier("doctor", *arguments, check=False, **settings)
         self.assertIn(run.returncode, (0, 24), run.stderr)
         found = {row["what"]: row["fault"] for row in json.loads(run.stdout)}

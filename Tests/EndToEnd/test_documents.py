@@ -181,7 +181,7 @@ class Documents(Case):
                         errors = self.expect(answer, 422, "invalid").json["errors"]
                         self.assertEqual([(e["pointer"], e["code"]) for e in errors],
                                          [(place, "key")])
-        # What is not there may be removed by any name, and custom data may have any.
+        # A patch may remove a missing member of any name. Custom data may have members of any name.
         patched = self.expect(write("PATCH", own, {"a.b": None, "a": {"$c": None}}, MERGE), 200)
         self.assertEqual((patched.version, patched.json["a"]), (2, {"b": [1]}))
         custom = {"a.b": 1, "$c": {"": 2}}

@@ -1,4 +1,4 @@
-"""The former address of a user: for 7 days a mailed link gives it back, whatever happens."""
+"""Tests the mailed link that restores a former address for 7 days after any change."""
 
 import unittest
 

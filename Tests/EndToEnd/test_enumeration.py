@@ -71,7 +71,7 @@ class Enumeration(Case):
 
 
 class Anywhere:
-    """What holds in each mode."""
+    """The tests that every sign-up mode must pass."""
 
     def test_signing_in_with_a_wrong_password(self):
         told = self.assert_alike(

@@ -36,7 +36,7 @@ fresh = post_token_refresh.sync(
     client=anybody, body=models.Refresh(refresh_token=again.refresh_token))
 user = AuthenticatedClient(base_url=url, token=fresh.access_token)
 
-# A refusal is a Problem, whatever its status.
+# An error of any status is a Problem.
 wrong = models.Credentials(email="generated@example.com", password="wrong")
 refused = post_login_password.sync(client=anybody, body=wrong)
 assert isinstance(refused, models.Problem) and refused.code == "wrong_credentials", refused
@@ -124,7 +124,7 @@ class Generated(Case):
         functions = [path for path in (folder / "dossier_client/api").rglob("*.py")
                      if path.name != "__init__.py"]
         self.assertEqual(len(functions), routes, said[-3000:])
-        # One file for each route and one for each type: there is none of each route and refusal.
+        # One file a route and one a type, but no type for each route's errors.
         self.assertLess(self.count(folder) - routes, 120)
 
 

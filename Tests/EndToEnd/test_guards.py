@@ -1,4 +1,4 @@
-"""What guards the ways in: limits, the list of sessions and the audit trail."""
+"""Tests the protection of sign-in: limits, the list of sessions and the audit log."""
 
 import unittest
 
@@ -54,7 +54,7 @@ class Guards(Case):
         listed = self.expect(self.site.get(f"/v1/users/{user}/sessions?limit=1", headers=key), 200)
         self.assertEqual([session["id"] for session in listed.json], ids[:1])
         self.assertIn('rel="next"', listed.headers["Link"])
-        # Who has many more than there may be gets in all the same, and sheds them by and by.
+        # A user with far too many sessions can log in. Each login ends up to 100 old sessions.
         self.expect(self.login("many@example.com"), 200)
         self.expect(self.me(grant), 200)
         self.assertEqual(self.site.sql(
@@ -191,7 +191,7 @@ class Guards(Case):
                 self.expect(self.post(path, body, headers=headers), 401, code)
             self.expect(self.site.get("/v1/users", headers=headers, token="ds_client_x"), 401,
                         "client_unknown")
-            # Who shows nothing is none who was refused something.
+            # A request without a key is not recorded as a refused key.
             self.expect(self.site.get("/v1/users", headers=headers), 401, "client_unknown")
 
         refused("192.0.2.1")
@@ -201,7 +201,7 @@ class Guards(Case):
             refused("192.0.2.1")
         self.assertEqual(self.recorded("refused", "login_failure"),
                          "api-key:192.0.2.1:1 client-key:192.0.2.1:1 jwt:192.0.2.1:2")
-        # A key that was disabled is told to whom it belongs.
+        # The use of a disabled key is recorded in the audit log of its owner.
         grant = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
         key = self.expect(self.post("/v1/me/api-keys", {"name": "cron"}, headers=app,
                                     token=grant["access_token"]), 201).json

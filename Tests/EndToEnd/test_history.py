@@ -83,7 +83,7 @@ class History(Administration):
         self.assertIn(b"2.0", self.site.get(f"{DATA}/versions/1", token=token).body)
         same = self.site.get(f"{DATA}/versions/3", token=token, headers={"If-None-Match": '"3"'})
         self.expect(same, 304)
-        # What was refused, or changes nothing, is no version.
+        # A refused write makes no version, nor does one that changes nothing.
         self.site.request("PUT", DATA, {}, {**JSON, "If-Match": '"1"'}, token)
         self.post(f"{DATA}/update", {"update": {"$set": {"a": 1}}}, token=token)
         self.expect(self.site.request("DELETE", DATA, token=token), 204)
@@ -169,7 +169,7 @@ class History(Administration):
             "select string_agg(concat_ws(' ', class, v.version, actor, body), ', ' "
             "order by class, v.version) from document_versions v join users using (user_id) "
             "where email = 'b@example.com'")
-        # What an import leaves as it is has no new version.
+        # A document that an import leaves unchanged has no new version.
         self.assertEqual(
             found,
             'custom_data 1 operator {"n": "b", "v": 1}, custom_data 2 operator {"n": "b", "v": 2}, '
@@ -235,7 +235,7 @@ class History(Administration):
         grant = self.site.login()
         token, user = grant["access_token"], grant["user_id"]
         self.write(token, {"newest": True})
-        # As many more as there may be told, and seven. Copies of a row of the user, but for its key.
+        # Copies of one row of the user with new keys: 7 rows more than an export holds.
         for table, count, other in [
                 ("sessions", 1_006, "'session_id', new_object_id(), 'ended_at', now()"),
                 ("audit", 10_007, "'event_id', new_object_id()")]:
@@ -254,7 +254,7 @@ class History(Administration):
         self.assertEqual(
             export["left_out"], {"sessions": 7, "audit": total - 10_000, "version_bodies": 4})
         self.assertEqual((len(export["sessions"]), len(export["audit"])), (1_000, 10_000))
-        # The newest are told, and of the other versions all but the body.
+        # The export has the newest sessions, and older versions without their bodies.
         ids = [session["id"] for session in export["sessions"]]
         newest = self.site.sql(f"select max(session_id) from sessions where user_id = '{user}'")
         self.assertEqual((ids, ids[-1]), (sorted(ids), newest))

@@ -60,7 +60,7 @@ class Memory:
 
     @staticmethod
     def length(body, document):
-        """What memory is measured by: what is stored is read too, whatever the length of the body."""
+        """Returns the length by which memory is judged: the larger of body and stored document."""
         return max(len(body), len(document))
 
 
@@ -122,7 +122,7 @@ class Hostile(Case):
                 self.assertEqual(len(answer.json["errors"]), 20)
 
     def test_no_name_makes_an_answer_long(self):
-        """Twenty faults within a name are told with a name each."""
+        """Twenty errors below a long name are reported, each with a shortened name."""
         name, many = "k" * 500_000, members(30)
         keys = f'{{"{name[:30_000]}":{{' + ",".join(f'"${n}":0' for n in range(30)) + "}}"
         for method, path, kind, body in (
@@ -170,8 +170,8 @@ class Hostile(Case):
                 method, path, body, kind = request
                 memory = Memory(self.site)
                 answer = self.ask(method, path, body, kind)
-                # 30 is the aim, which a worker meets that was measured alone; see
-                # Tests/Benchmarks/hostile.py. What others free meanwhile is counted here too.
+                # The aim is 30, which a worker meets if it is measured alone: see
+                # Tests/Benchmarks/hostile.py. Here the memory of parallel requests counts too.
                 self.assertLess(memory.grown(), 45 * Memory.length(body, document))
                 self.assertIn(answer.status, (200, 409, 413, 422), answer.body[:300])
                 if refusal:

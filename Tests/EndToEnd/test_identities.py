@@ -121,7 +121,7 @@ class Identities(Case):
         for algorithm in ["RS384", "RS512", "PS256", "ES256", "none"]:
             token = self.key.token(payload, alg=algorithm)
             self.expect(self.post("/v1/login/jwt", {"token": token}), 401, "external_token_invalid")
-        # Where the set does not say by which a key signs, nobody's token decides it for the others.
+        # If a key has no `alg`, one user's token does not decide the algorithm for others.
         key = Key(self.site.folder, "unsaid")
         jwk = {name: value for name, value in key.jwk.items() if name != "alg"}
         self.site.sql(
@@ -216,7 +216,7 @@ class Identities(Case):
         first = self.expect(self.login_jwt(token), 200).json["user_id"]
         remove("partner")
         self.expect(self.login_jwt(token), 401, "external_token_invalid")
-        # Another gets the name, and with it nobody's users.
+        # Another issuer gets the name, but not the users.
         add("partner", theirs)
         stranger = self.expect(self.login_jwt(other.token(claims("s-1", issuer=theirs))), 200).json
         self.assertNotEqual(stranger["user_id"], first)
@@ -287,7 +287,7 @@ class Identities(Case):
                 concurrent.futures.wait(logins)
                 if not is_held_up:
                     break
-                # What failed is remembered; the next round needs issuers that are asked.
+                # Failed fetches are cached, so the next round needs new URLs.
                 self.site.sql(f"update issuers set jwks_url = jwks_url || '?{attempt}' "
                               "where name like 'slow_'")
         server.stop()

@@ -503,7 +503,7 @@ class Import(Case):
         for name, text in odd.items():
             user = self.load('{"custom_data":' + text + "}")[0]["id"]
             texts[user] = self.stored(user)
-        # What no door takes any more, but was stored before: numbers of very many digits.
+        # Numbers of very many digits, which older versions stored and every route refuses now.
         poisoned = [
             "0e-1000", "1e-16000", "1e131000", "[1e400, -0e-16383, {\"b\": 5e-400}]",
             "1" * 400, "0." + "0" * 900 + "1",

@@ -43,11 +43,11 @@ class ImportAtOnce(Waiting):
         return first(), second()
 
     def writing(self):
-        """While this is held, whoever makes a user has looked who is there, and waits."""
+        """Returns a lock at which a transaction that creates a user waits, after its lookups."""
         return self.site.locked("users in share mode")
 
     def making(self, user):
-        """While this is held, whoever makes that user waits, and nobody else."""
+        """Returns a lock at which only transactions that create this user wait."""
         return Held(self.site, "insert into users (user_id, app_id, anonymous) "
                     f"select '{user}', app_id, true from apps where name = 'default'")
 

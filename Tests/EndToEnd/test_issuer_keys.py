@@ -79,7 +79,7 @@ class IssuersKeys(IssuerCase):
         self.assert_refused(self.short, "RS256", "short")
         self.assert_refused(self.curves["P-256"], "ES256", "P-384")
         self.assert_refused(self.curves["P-384"], "ES384", "wrong-curve")
-        # The public key as a secret: whoever knows it could sign.
+        # The public key as an HMAC secret: every client that knows the key could sign.
         for secret in (self.keys.keys[0]["n"], json.dumps(self.keys.keys[0])):
             self.assert_refused(secret, "HS256", "rsa")
 

@@ -80,7 +80,7 @@ class Rotation(Administration):
 
 
 class PublicKeys(Administration):
-    """What a back end does that verifies tokens by itself, with a library that it would use."""
+    """Tests a back end that verifies tokens by itself, with a common library."""
 
     def keys_of(self, app):
         return self.expect(self.site.get(f"/v1/apps/{app}/jwks.json"), 200)
@@ -100,7 +100,7 @@ class PublicKeys(Administration):
         self.assertEqual(set(key), {"kty", "crv", "x", "y", "kid", "alg", "use"})
         claims = self.verified(grant["access_token"])
         self.assertEqual(claims["sub"], grant["user_id"])
-        # What was changed in it is found.
+        # A changed claim makes the signature invalid.
         head, body, signature = grant["access_token"].split(".")
         other = json.loads(base64.urlsafe_b64decode(body + "=="))
         other["sub"] = "0" * 24
@@ -133,7 +133,7 @@ class PublicKeys(Administration):
         listed = self.expect(self.site.get("/v1/keys", token=key), 200).json
         self.assertEqual([k["public_key"] for k in listed],
                          self.keys_of("default").json["keys"])
-        # One that verifies no more is no key for anybody.
+        # A retired key is not published.
         self.site.sql("update signing_keys set retires_at = now() where retires_at is not null")
         self.assertEqual([k["kid"] for k in self.keys_of("default").json["keys"]], [new["id"]])
 

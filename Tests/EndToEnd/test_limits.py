@@ -1,4 +1,4 @@
-"""How often something may be attempted: by whom, from where, and what the answer tells of it."""
+"""Tests rate limits: by user, by network, and the fields of the answer that report them."""
 
 import itertools
 import re
@@ -83,10 +83,10 @@ class Limits(Case):
             self.assertEqual(told.keys(), {"login"})
             self.assertEqual((told["login"]["q"], told["login"]["w"], told["login"]["r"]), (10, 86_400, 0))
             self.assertIn(told["login"]["t"], range(9 * SHARE, 10 * SHARE + 1))
-        # What was refused, also at the same moment, has used nothing of the network's.
+        # Refused attempts, also parallel ones, consumed nothing of the network's limit.
         told = limits(self.attempt(app, "third@example.com"))["login-network"]
         self.assertEqual((told["q"], told["r"]), (100, 79))
-        # Nobody is locked out: attempts come back one by one.
+        # No user stays locked out: attempts become available one by one.
         self.forward(app, SHARE)
         statuses = [self.attempt(app, "unknown@example.com").status for _ in range(2)]
         self.assertEqual(statuses, [401, 429])
@@ -110,7 +110,7 @@ class Limits(Case):
         for _ in range(10):
             self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 401)
         self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 429)
-        # Elsewhere nothing has changed, not even what is told.
+        # At other addresses nothing has changed, and the fields do not show the attack.
         answer = self.attempt(app, "victim@example.com", "correct horse")
         self.assertEqual(limits(self.expect(answer, 200))["login"]["r"], 10)
         # Behind the attacker's address the victim's device passes.
@@ -130,7 +130,7 @@ class Limits(Case):
             refused = quota.use_up(
                 lambda i: self.attempt(app, "hunted@example.com", place=f"192.0.2.{i}", **headers))
             self.expect(refused, 429, "too_many_attempts")
-            # What others use up is told only to whom it refuses.
+            # The limit over all addresses appears only in the answers that it refuses.
             self.assertEqual(limits(refused).keys(), {"login-anywhere"})
             self.assertIn(int(refused.headers["Retry-After"]), range(1, 1_801))
         own = {"Dossier-Device": grant["device_secret"]}
@@ -154,7 +154,7 @@ class Limits(Case):
         self.expect(self.attempt(app, "a@example.com", place="2001:db8:0:2::1"), 401)
         refused = self.attempt(app, "b@example.com", place=places[0])
         self.assertEqual(limits(refused).keys(), {"login-network"})
-        # What was refused for one reason has used nothing of another allowance up.
+        # An attempt that one limit refuses consumes nothing of another limit.
         self.forward(app, 2 * SHARE)
         told = limits(self.attempt(app, "b@example.com", place=places[0]))
         self.assertEqual(told["login"]["r"], 9)

@@ -57,7 +57,7 @@ class MasterKeys(Administration):
             grant = {**grant, **self.expect(self.refresh(grant), 200).json}
             self.expect(self.me(grant), 200)
         self.assertEqual(self.site.sql("select count(*) from master_keys"), "2")
-        # What the new one seals the old one alone cannot open.
+        # The old key alone cannot decrypt what the new key encrypted.
         self.refused(78, "app", "list", DOSSIER_MASTER_KEY=self.key)
         told = self.site.dossier("key", "reencrypt")
         self.assertEqual(told["discarded"], [])

@@ -34,7 +34,7 @@ class Monitoring(Case):
             file.seek(0)
             checked = subprocess.run(["promtool", "check", "metrics"], stdin=file,
                                      capture_output=True, text=True)
-        # It has an opinion about names besides, and ends with 3 then.
+        # It also judges the names of metrics, and then exits with 3.
         self.assertIn(checked.returncode, (0, 3), checked.stdout + checked.stderr)
         self.assertNotIn("error while linting", checked.stderr)
 

@@ -34,7 +34,7 @@ class Documentation(unittest.TestCase):
         self.assertLess(sum(f"`{route}`" in readme for route in routes), 3)
 
     def test_what_the_pages_link_to_is_there(self):
-        # What is built, and what it is built of, is in folders whose names begin with a dot.
+        # Build output and sources of packages are in folders whose names begin with a dot.
         pages = [path for path in ROOT.rglob("*.md")
                  if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)]
         self.assertGreater(len(pages), 7)
@@ -50,7 +50,7 @@ class Documentation(unittest.TestCase):
 
     def test_the_settings_that_are_shipped_are_settings(self):
         shipped = (ROOT / "deploy/dossier.conf").read_text()
-        # What stands in comments too.
+        # Includes the settings in comments.
         shipped = re.sub(r"(?m)^# (\w+ = )", r"\1", shipped)
         with tempfile.TemporaryDirectory() as folder:
             for name in ["master-key", "mail-password"]:
@@ -158,7 +158,7 @@ class Settings(unittest.TestCase):
         refused = dossierd("worker", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY)
         self.assertEqual(refused.returncode, 1)
         self.assertIn("descriptor 0 is not a listening socket", refused.stdout)
-        # What is no matter of the socket is not said of it.
+        # A failure of the database does not mention the socket.
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind("")
             listener.listen()

@@ -87,7 +87,7 @@ class Outbox(Administration):
         self.assertIsNotNone(mail["next_attempt_at"])
         # As a person would say it.
         self.assertRegex(mail["last_error"], "^Failed to connect to ")
-        # Nobody who reads the database reads the code, or to whom it goes.
+        # A reader of the database learns neither the code nor the recipient.
         sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mails"))
         for secret in [b"ds_verify_", b"ada@example.com"]:
             self.assertNotIn(secret, sealed)
@@ -116,7 +116,7 @@ class Outbox(Administration):
         self.expect(self.post("/v1/email/verify/request", {"email": "grace@example.com"}), 202)
         self.waits("grace@example.com")
         self.expect(self.verify(first, grant), 204)
-        # The code of the mail that waits is used up with the other: nobody needs that mail.
+        # The use of the first code also ends the code in the queued mail, so that mail is dropped.
         self.site.dossier("mail", "retry", "--all")
         wait_until(lambda: all(mail["kind"] == "change" for mail in self.queue("grace@example.com")),
                    what="the end of the useless mail")

@@ -58,7 +58,7 @@ class Profile(Case):
                              operation["path"])
         me = self.expect(patch(zone=None), 200).json
         self.assertEqual((me["locale"], me["zone"]), ("es-419-u-nu-latn", None))
-        # What was stored before there was a rule is in nobody's way.
+        # An invalid value that an older version stored does not block other changes.
         self.site.sql("update users set locale = 'en_GB' where zone is null and locale is not null")
         self.assertEqual(self.expect(patch(name="Ada"), 200).json["locale"], "en_GB")
         renamed = self.site.request(
@@ -84,21 +84,21 @@ class Profile(Case):
         self.assertEqual(left, ["audit"])
         self.expect(self.register("gone@example.com"), 201)
 
-    # What is exported of each table that holds a user's rows.
+    # Each table with rows of a user, and the member of the export that has them.
     EXPORTED = {
         "api_keys": "api_keys", "audit": "audit", "beginnings": "identities",
         "device_users": "devices",
         "document_versions": "document_versions", "documents": "documents",
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
-        # What waits for the relay: the mail of a token, or of what the audit trail has.
+        # Queued mails: their content is in `mail_tokens` or in `audit`.
         "mails": "mails",
         "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "recovery_codes": "recovery_codes", "second_factors": "second_factors",
         "users": "profile"}
 
-    # Answers that may be asked for again for a day, and steps that wait ten minutes for a code: what
-    # they have is stored elsewhere, or a secret.
+    # Answers kept for a day for repeated requests, and sign-ins that wait ten minutes for a code.
+    # Their content is stored elsewhere, or is a secret.
     COPIES = {"authentication_flows", "kept_answers"}
 
     def test_a_user_exports_all_that_is_stored_of_it_and_no_secrets(self):

@@ -1,4 +1,4 @@
-"""Whether requests can be served, and what operators are told when they cannot."""
+"""Tests readiness, and the reasons that operators see if a worker is not ready."""
 
 import json
 import os
@@ -143,7 +143,7 @@ class Readiness(Case):
 
 
 class Reasons(Administration):
-    """What the line of a request says that the database did not let through."""
+    """Tests the reason in the log line of a request that the database refused."""
 
     def told(self, *words):
         """Readiness, the doctor and the metrics have the words, of which the last is the metric's."""
@@ -397,7 +397,7 @@ class AtTheStart(Case):
                     f"listen_port = {port}\nunix_socket_dir =\nauth_type = any\n"
                     f"auth_file = {pooler}/users\npool_mode = {mode}\n"
                     f"ignore_startup_parameters = {ignored}\n")
-                # Whom it connects as is in the connection string of its database.
+                # The connection string of the pooler's database names its role.
                 text = (pooler / "ini").read_text().replace(
                     f"host={folder}", f"host={folder} user=server")
                 (pooler / "ini").write_text(text)

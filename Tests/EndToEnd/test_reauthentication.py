@@ -1,4 +1,4 @@
-"""What decides by what a user logs in asks for a fresh proof."""
+"""Tests that every change of a login method requires recent authentication."""
 
 import re
 import subprocess

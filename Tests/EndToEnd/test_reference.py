@@ -237,7 +237,7 @@ class Examples(Case):
 
     def test_those_of_the_readme(self):
         readme = (ROOT / "README.md").read_text()
-        # What serves does not return: the rest is for another shell.
+        # `deploy/up` does not return, so the other commands are for a second shell.
         self.assertIn("```sh\ndeploy/up ", readme)
         block = re.search(r"```sh\nB=http://127.0.0.1:8080\n(.*?)```", readme, re.S)
         self.assertIn('"theme": "dark"', self.run_all(block.group(1)))

@@ -1,4 +1,4 @@
-"""The examples that the reference shows: what they tell is so, and each tells of its own route."""
+"""Tests that each example of the reference is true and belongs to its route."""
 
 import html
 import json

@@ -70,7 +70,7 @@ class Reload(unittest.TestCase):
     def test_a_mistake_in_the_settings_changes_nothing(self):
         self.settings.write_text("logg = requests\n")
         self.refused("there is no setting logg", "exit 78")
-        # As by a signal, which nobody waits for.
+        # By a signal, for which no client waits.
         before = self.site.workers()
         count = len(self.site.messages())
         self.site.supervisor.send_signal(signal.SIGHUP)
@@ -86,7 +86,7 @@ class Reload(unittest.TestCase):
         self.assertFalse(any("exit 78" in line for line in self.site.messages()[count + 3:]))
         self.settings.write_text("log = requests\n")
         self.succeeds()
-        # Nobody is left from the reloads before.
+        # No worker of earlier reloads is left.
         self.succeeds()
 
     def test_another_program_behind_the_link_is_the_one_that_starts(self):
@@ -112,14 +112,14 @@ class Reload(unittest.TestCase):
             self.assertEqual(keepers(), 1)
 
     def test_a_database_that_lets_no_new_worker_in(self):
-        # Who is connected stays so.
+        # Open connections stay open.
         self.site.sql("alter role server nologin")
         self.refused("not ready: database: ", "not permitted to log in")
         self.site.sql("alter role server login")
         self.succeeds()
 
     def start_with(self, database):
-        """Starts dossierd anew, with a database that a reload can change."""
+        """Restarts dossierd with a database that a reload can change."""
         self.site.supervisor.send_signal(signal.SIGTERM)
         self.site.supervisor.wait(120)
         self.site.environment.pop("DOSSIER_DATABASE", None)
@@ -223,7 +223,7 @@ class Reload(unittest.TestCase):
             self.site.command, env=self.site.environment, capture_output=True, text=True, timeout=120)
         self.assertEqual(second.returncode, 1)
         self.assertIn("is in use", second.stdout)
-        # What is connected holds the old one.
+        # An open connection keeps the old worker alive.
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(self.site.socket(0)))
             client.sendall(records())

@@ -34,7 +34,7 @@ class Repeats(Case):
         self.assertEqual(self.keys(), 1)
         self.expect(self.make("laptop", "another"), 201)
         self.assertEqual(self.keys(), 2)
-        # What lets one in is not there to be read.
+        # The stored answer does not contain the key in readable form.
         secret = first.json["key"]
         self.assertEqual(self.site.sql(
             f"select count(*) from kept_answers where position('{secret}' in "

@@ -1,4 +1,4 @@
-"""What happens when things go away, under load."""
+"""Tests failures of parts of the deployment under load."""
 
 import os
 import re

@@ -46,7 +46,7 @@ class Schemas(Administration):
         return self.site.dossier("schema", *words, "--app", self.app, **options)
 
     def user(self):
-        """Logs somebody in; its id and token."""
+        """Logs an anonymous user in; returns the id and the token."""
         grant = self.expect(self.ask("POST", "/v1/login/anonymous", {}, key="none"), 200).json
         return grant["user_id"], grant["access_token"]
 
@@ -102,7 +102,7 @@ class Schemas(Administration):
                                  ({"name": "Ada", "tags": ["b"]}, version + 1))
                 patched = write("PATCH", [{"op": "add", "path": "/tags/-", "value": "a"}], PATCH)
                 self.assertEqual(self.expect(patched, 200).version, version + 2)
-                # What else stands in the way of a write is told as ever.
+                # Other errors of a write are reported as without a schema.
                 stale = write("PUT", {"name": "Bob"}, {**JSON, "If-Match": '"99"'})
                 self.expect(stale, 412, "precondition_failed")
                 if kind != "custom-data":
@@ -114,7 +114,7 @@ class Schemas(Administration):
                              ("/tags", "unique_items"))
                 done = write("POST", {"update": {"$set": {"age": 3}}}, JSON, update)
                 self.assertEqual(self.expect(done, 200).json["modified_count"], 1)
-                # Deleting is no writing; making it anew by an update is.
+                # A deletion is not validated. An update that creates the document again is.
                 self.expect(self.ask("DELETE", path, key=key), 204)
                 body = {"update": {"$set": {"age": 3}}, "upsert": True}
                 self.refuses(write("POST", body, JSON, update), ("/name", "required"))
@@ -123,7 +123,7 @@ class Schemas(Administration):
                 self.assertTrue(self.expect(write("POST", body, JSON, update), 200).json["upserted"])
 
     def test_values_of_extended_json_are_validated_as_plain_ones(self):
-        """By REST, by operators and by App Services, whatever the type of the stored value."""
+        """By REST, by operators and by App Services, for stored values of every type."""
         oid, date = {"$oid": "64b0000000000000000000A1"}, {"$date": "2024-02-29T12:00:00Z"}
         cases = [
             ({"type": "integer", "minimum": 5, "maximum": 9}, [
@@ -181,7 +181,7 @@ class Schemas(Administration):
         _, token = self.user()
         self.expect(self.ask("PUT", "/v1/me/custom-data", {"a": 1}, JSON, token), 200)
         self.refuses(self.ask("PATCH", "/v1/me/metadata", {}, MERGE, token), ("", "false"))
-        # A new user has no documents: what is there from the start is none that was written.
+        # The empty documents of a new user were not written, so they are not validated.
         self.assertEqual(self.expect(self.ask("GET", "/v1/me/metadata", key=token), 200).json, {})
         other = self.site.login()["access_token"]
         self.expect(self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, other), 200)

@@ -244,7 +244,7 @@ class Search(Case):
     def test_pages_by_cursor_over_data_that_changes(self):
         people = [self.person(f"p{n}", {"theme": "paged"}) for n in range(5)]
         people.sort(key=lambda person: person["user_id"])
-        # Ids are in the order of seconds: whoever comes now is to come last.
+        # Ids sort by second. The next user must have a later second to come last.
         newest = int(people[-1]["user_id"][:8], 16)
         wait_until(lambda: time.time() >= newest + 1, what="the next second")
         first = self.search('metadata.theme = "paged"', limit=2)

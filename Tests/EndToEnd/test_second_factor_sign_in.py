@@ -113,7 +113,7 @@ class Ways(FactorCase, IssuerCase):
 
 
 class Codes(FactorCase):
-    """What a code is good for."""
+    """Tests the validity of codes."""
 
     def setUp(self):
         self.site.sql("delete from attempts")

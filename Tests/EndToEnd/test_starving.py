@@ -1,4 +1,4 @@
-"""While one user does its worst, nobody else is refused."""
+"""Tests that the attacks of one user cause no refusals for other users."""
 
 from asking import ADDRESS, JSON, MERGE
 from attacks import ATTACKS

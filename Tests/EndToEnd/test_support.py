@@ -1,4 +1,4 @@
-"""What an operator does for users who write to support, and apps that go."""
+"""Tests the commands for users who need help, and the deletion of apps."""
 
 import json
 import os
@@ -102,7 +102,7 @@ class Support(Administration):
             self.expect(answer, 401)
 
     def right(self, email, address):
-        """From a device that nobody knows."""
+        """Logs in from an unknown device; returns the status."""
         return self.login(email, headers={ADDRESS: address}).status
 
     def test_who_was_slowed_down_may_try_again(self):
@@ -116,7 +116,7 @@ class Support(Administration):
         self.assertGreater(self.dossier("rate-limit", "reset", "SLOW@example.com")["reset"], 0)
         self.assertEqual(self.right("slow@example.com", "198.51.100.7"), 200)
         self.assertEqual(self.right("other@example.com", "198.51.100.7"), 429)
-        # Those of nobody's address, and from wherever.
+        # The limits of an address without a user, over all networks.
         for number in range(6):
             answer = self.login("nobody@example.com", headers={ADDRESS: f"203.0.113.{number}"})
             if answer.status == 429:
@@ -185,7 +185,7 @@ class Support(Administration):
         user = self.site.login()["user_id"]
 
         def asked(answer):
-            """What is asked, and how it ends, of a person who types."""
+            """Types the answer at a terminal; returns the exit status."""
             person, terminal = pty.openpty()
             os.write(person, answer)
             run = subprocess.run(

@@ -76,7 +76,7 @@ class TakeOvers(IssuerCase):
         for answer in tries():
             self.expect(answer, 403)
             self.assertEqual(answer.json["error"], "log in again first")
-        # What only takes a way in away is asked for with an old login, too.
+        # An old login is enough to disable a login method.
         keys = self.site.sql(f"select name, disabled_at is null from api_keys "
                              f"where user_id = '{user}'")
         self.assertEqual(keys, "old|f")
@@ -200,7 +200,7 @@ class TakeOvers(IssuerCase):
                                token=services["access_token"])
             self.expect(answer, 409)
             self.assertIn("can be restored by mail until", answer.json["error"])
-        # What was to be linked is there for whose it is.
+        # The identity that was not linked still belongs to its own user.
         self.expect(self.services_login("doors@example.com", THEIRS), 200)
         body = {"token": token, "password": "my old house"}
         self.expect(self.post("/v1/email/restore", body), 200)

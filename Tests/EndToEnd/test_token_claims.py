@@ -1,4 +1,4 @@
-"""What native access tokens say of the account, and for whom they are."""
+"""Tests the claims of native access tokens about the account, and their audience."""
 
 import base64
 import json

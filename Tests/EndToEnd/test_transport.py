@@ -1,4 +1,4 @@
-"""What browsers are told beside the answers: fields of security, with TLS and without."""
+"""Tests the security header fields of answers, with TLS and without."""
 
 import base64
 import hashlib

@@ -58,7 +58,7 @@ class Updates(Case):
         self.assertEqual(self.stored().json, {"b": {}, "c": {}, "d": odd})
 
     def test_what_was_stored_before_there_were_limits_can_be_read_changed_and_removed(self):
-        """By every door, whatever else is in the document."""
+        """By every route, with any other content in the document."""
         for number in ("1e1000::numeric", "0.1e-5000::numeric", "round(0::numeric, 9000)"):
             with self.subTest(number):
                 self.put({})

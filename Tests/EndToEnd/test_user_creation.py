@@ -58,7 +58,7 @@ class Creation(Case):
         grant = self.expect(self.login("ada@example.com"), 200).json
         self.assertEqual(grant["user_id"], user)
         self.expect(self.login("ada@example.com", "correct horses"), 401, "wrong_credentials")
-        # The password is ours from the start: nothing of it is kept but an Argon2id hash.
+        # The password is stored only as an Argon2id hash.
         hash_ = self.site.sql(f"select hash from passwords where user_id = '{user}'")
         self.assertTrue(hash_.startswith("$argon2id$"), hash_)
 
@@ -80,7 +80,7 @@ class Creation(Case):
         own = self.expect(self.site.get("/v1/me/audit", token=token), 200).json
         self.assertEqual([entry["action"] for entry in own], ["login", "user_create"])
         self.assertEqual(self.expect(self.site.get("/v1/me/metadata", token=token), 200).json, {})
-        # Who administers the app finds it all among what is the app's.
+        # The audit log of the app has the events of the former user.
         self.assertEqual(self.site.sql(
             "select string_agg(action, ' ' order by event_id desc) from audit "
             f"where user_id = app_id and detail ->> 'former_user' = '{user}'"), " ".join(former))
@@ -161,7 +161,7 @@ class Creation(Case):
         self.expect(self.post("/v1/users", {"metadata": {}}, token=poor), 201)
 
     def test_an_address_is_stored_in_the_form_that_can_be_sent_mail(self):
-        # In full-width letters; where no form can be sent mail, it stays as it was told.
+        # Full-width letters become ASCII. An address without an ASCII form is stored as it was given.
         wide = "".join(chr(ord(letter) + 0xfee0) for letter in "wide") + "@example.com"
         for told, stored in [(wide, "wide@example.com"),
                              ("J\u00fcrgen@example.com", "J\u00fcrgen@example.com")]:

@@ -40,7 +40,7 @@ class WaysIn(IssuerCase):
         made = self.make_key(grant)
         mail = self.told(email, "An API key can be used from now on")
         self.assertIn("If you did not: ask for a new password with this address", mail)
-        # Nobody puts words of his own into the mail.
+        # The mail contains no text chosen by the caller.
         self.assertNotIn("cron", mail)
         path = f"/v1/me/api-keys/{made['id']}"
         for _ in range(2):
@@ -61,7 +61,7 @@ class WaysIn(IssuerCase):
         identities = self.expect(self.me(grant, "/identities"), 200).json
         for provider in ["jwt:https://issuer.example.com", "password"]:
             if provider == "password":
-                # The address goes with it, and is told all the same.
+                # The removal also removes the address, which still gets the notice.
                 token = self.key.token(claims("told again"))
                 self.expect(self.link(grant, provider="jwt", token=token), 200)
             found = next(i["id"] for i in identities if i["provider"] == provider)
@@ -203,7 +203,7 @@ class WaysIn(IssuerCase):
         grant = self.expect(self.login("thief@example.com", "battery staple"), 200).json
         self.assertEqual([i["provider"] for i in self.me(grant, "/identities").json], ["password"])
 
-    # Passwords that are none
+    # Common and personal passwords
 
     def fault(self, answer):
         errors = self.expect(answer, 422, "invalid").json["errors"]

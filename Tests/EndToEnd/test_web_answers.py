@@ -22,7 +22,7 @@ class Answers(WebCase):
               await code(dossier.request("PUT", "/v1/me/metadata", { body: [] })),
             ];
             """)
-        # What is too large is refused by nginx.
+        # nginx itself refuses the large picture.
         self.assertEqual(found, [
             "route_not_found", "route_not_found", "method_not_allowed", "method_not_allowed",
             "body_too_large", "app_not_found", "invalid"])

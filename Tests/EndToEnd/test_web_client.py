@@ -44,7 +44,7 @@ class Client(WebCase):
                 self.quiet()
 
     def test_a_page_of_another_site_has_the_cookie_where_the_app_says_so(self):
-        """`localhost` is another site than 127.0.0.1, whatever the ports are."""
+        """`localhost` and 127.0.0.1 are different sites on all ports."""
         abroad = self.pages.origin.replace("127.0.0.1", "localhost")
         self.site.set_app(allowed_origins=[self.pages.origin, abroad])
         self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin],
