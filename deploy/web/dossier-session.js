@@ -211,7 +211,7 @@ export class Session {
         this.#keep(grant, false);
         return /** @type {string} */ (grant.access_token);
       } catch (error) {
-        // The user has to sign in again, whatever the code.
+        // With every code, the user has to sign in again.
         if (/** @type {DossierError} */ (error).status === 401) this.drop(user);
         throw error;
       }

@@ -58,7 +58,7 @@ export class Dossier {
   signInWithKey(key: string): Promise<string>;
   /** Sends a mail with a code, for `signInWithCode` or `reauthenticate`. */
   requestCode(email: string): Promise<Flow>;
-  /** Signs in with the code of a mail. Makes the user first, if there is none. */
+  /** Signs in with the code of a mail. Creates the user first if necessary. */
   signInWithCode(flow: string, code: string): Promise<string>;
   /**
    * Starts the second factor that the app requires, if the error has the method "enroll". Show
