@@ -20,7 +20,7 @@ struct ClientCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The app that it may call.", valueName: "name"))
     var app: String?
 
-    @Option(name: .customLong("scope"), help: "What it may do; may be given several times.")
+    @Option(name: .customLong("scope"), help: "A scope of the client; may be given several times.")
     var scopes: [String] = []
 
     @Flag(name: .customLong("operator"), help: "Of no app: it may do everything in all of them.")

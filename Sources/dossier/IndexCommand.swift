@@ -20,7 +20,7 @@ struct IndexCommand: ParsableCommand {
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: "What values are there: text, number or boolean. Others are not found.")
+    @Option(help: "The type of the values: text, number or boolean. Others are not found.")
     var kind = "text"
 
     @Argument(help: "As filters spell it: metadata.theme, app_metadata.…, custom_data.… .")

@@ -19,7 +19,7 @@ struct IssuerCommand: ParsableCommand {
     @Option(help: "The iss of its tokens; their users are known by it.")
     var issuer: String
 
-    @Option(help: "What must be in the aud of its tokens.")
+    @Option(help: "The value that the aud of its tokens must contain.")
     var audience: String
 
     @Option(name: .customLong("jwks-url"), help: "Where its public keys are: https://…")
@@ -55,7 +55,7 @@ struct IssuerCommand: ParsableCommand {
     )
     var claims: [String] = []
 
-    @Argument(help: "What it is called here: 1 to 63 of a-z, 0-9 and -.")
+    @Argument(help: "The name of the issuer here: 1 to 63 of a-z, 0-9 and -.")
     var name: String
 
     func validate() throws {

@@ -6,7 +6,7 @@ import JSON
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
-    abstract: "What documents must be when they are written, as JSON Schemas (draft 2020-12).",
+    abstract: "Manages the JSON Schemas (draft 2020-12) that written documents must match.",
     subcommands: [Set.self, Show.self, List.self, Remove.self, Check.self]
   )
 

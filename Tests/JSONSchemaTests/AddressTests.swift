@@ -2,7 +2,7 @@ import JSON
 import JSONSchema
 import Testing
 
-/// References by addresses, by names, and by whoever came first.
+/// Tests references by URI, by anchor and by dynamic anchor.
 @Suite struct AddressTests {
   /// A schema, values that fit and values that do not.
   private static let judged: [(String, [String], [String])] = [
@@ -11,7 +11,7 @@ import Testing
       ##"{"$id":"https://a.example/x/s","properties":{"a":{"$ref":"s#/$defs/n"}},"$defs":{"n":{"type":"null"}}}"##,
       [#"{"a":null}"#], [#"{"a":1}"#]
     ),
-    // Relative to the part that it is in, whose pointers begin there.
+    // Relative to the enclosing subschema with an `$id`; pointers begin there, too.
     (
       ##"""
       {"$id":"https://a.example/s","$ref":"t/u",
@@ -27,7 +27,7 @@ import Testing
       ##"{"$ref":"urn:uuid:0b0b#n","$defs":{"x":{"$id":"urn:uuid:0b0b","$anchor":"n","type":"null"}}}"##,
       ["null"], ["1"]
     ),
-    // One name in two parts.
+    // One anchor in two resources.
     (
       ##"{"$anchor":"n","properties":{"a":{"$id":"a","$anchor":"n","type":"null"},"b":{"$ref":"a#n"}}}"##,
       [#"{"b":null}"#], [#"{"b":1}"#]
@@ -36,14 +36,14 @@ import Testing
       #"{"$id":"https://a.example/#","$schema":"https://json-schema.org/draft/2020-12/schema"}"#,
       ["1"], []
     ),
-    // What only looks like an address within a value is none.
+    // An `$id` inside the value of `const` is not an identifier.
     (#"{"const":{"$id":"a"},"$defs":{"b":{"$id":"a"}}}"#, [#"{"$id":"a"}"#], ["1"]),
     // Without a dynamic anchor at its start, it is a reference like any other.
     (
       ##"{"$id":"https://a.example/r","$dynamicAnchor":"n","items":{"$dynamicRef":"#/$defs/n"},"$defs":{"n":{"type":"null"}}}"##,
       ["[null]"], ["[1]"]
     ),
-    // A tree that is made strict by who comes first.
+    // The outermost dynamic anchor makes the tree strict.
     (
       ##"""
       {"$id":"https://a.example/strict","$dynamicAnchor":"node","$ref":"tree",

@@ -2,7 +2,8 @@ import JSON
 import JSONSchema
 import Testing
 
-/// What no keyword beside it has looked at is for `unevaluatedItems` and `unevaluatedProperties`.
+/// Tests `unevaluatedItems` and `unevaluatedProperties`, which apply to values that no adjacent
+/// keyword has evaluated.
 @Suite struct LeftoverTests {
   /// A schema, values that fit and values that do not.
   private static let judged: [(String, [String], [String])] = [
@@ -57,7 +58,7 @@ import Testing
       ##"{"$ref":"#/$defs/x","unevaluatedProperties":false,"$defs":{"x":{"properties":{"a":true}}}}"##,
       [#"{"a":1}"#], [#"{"b":1}"#]
     ),
-    // What is beside it in another schema is not seen.
+    // Members that an adjacent subschema evaluates count as unevaluated.
     (
       #"{"allOf":[{"properties":{"a":true}},{"unevaluatedProperties":false}]}"#, ["{}"],
       [#"{"a":1}"#]

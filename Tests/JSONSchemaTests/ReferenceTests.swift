@@ -4,7 +4,7 @@ import JSONSchema
 import TestSupport
 import Testing
 
-/// What python3-jsonschema says of the same schemas and values.
+/// Compares results with those of python3-jsonschema for the same schemas and values.
 @Suite struct ReferenceTests {
   @Test(arguments: [1, 2, 3, UInt64.random(in: 4 ... .max)])
   func `random schemas and values are judged as by another implementation`(

@@ -1,4 +1,4 @@
-"""Tells of each line of a file, {"schema", "instances"}, what python3-jsonschema says."""
+"""Validates each line of a file, {"schema", "instances"}, with python3-jsonschema."""
 
 import decimal
 import json
@@ -8,7 +8,7 @@ import jsonschema
 
 
 def number(text):
-    """Exactly: a float would make of 0.07 no multiple of 0.01."""
+    """Returns the exact number: as a float, 0.07 is not a multiple of 0.01."""
     value = decimal.Decimal(text)
     return int(value) if value == value.to_integral_value() else value
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operators
 
-/// What hostile input may cost: an error, not the time or the memory of the worker.
+/// Tests that hostile input costs an error, not the time or the memory of the worker.
 @Suite struct BoundsTests {
   private func refusal(_ body: () throws -> Void) -> OperatorError.Code? {
     do { try body() } catch let error as OperatorError { return error.code } catch {}

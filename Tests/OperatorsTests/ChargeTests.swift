@@ -3,9 +3,9 @@ import Testing
 
 @testable import Operators
 
-/// What is charged to the budget of a call, beyond the values that are looked at.
+/// Tests the charges to a request's budget beyond the values that a query examines.
 @Suite struct ChargeTests {
-  /// Whether the query takes more than so many steps.
+  /// Returns whether the query takes more than `steps` steps.
   private func takes(
     moreThan steps: Int,
     _ query: String,

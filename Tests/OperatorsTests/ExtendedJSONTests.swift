@@ -3,7 +3,7 @@ import Operators
 import Testing
 
 @Suite struct ExtendedJSONTests {
-  /// What is read, canonical, relaxed, stored.
+  /// Each row: the input, and its canonical, relaxed and stored forms.
   @Test(arguments: [
     ("5", #"{"$numberInt":"5"}"#, "5", "5"),
     ("-2147483648", #"{"$numberInt":"-2147483648"}"#, "-2147483648", "-2147483648"),
@@ -154,7 +154,7 @@ import Testing
     _ = try BSON(nested(72))
     let error = #expect(throws: OperatorError.self) { try BSON(nested(73)) }
     #expect(error?.code == .overflow)
-    // A wrapper that is none where it is stored counts for nothing.
+    // A type wrapper does not count as a level if the stored form has no wrapper.
     for update: JSON in [
       ["a": nested(63, ["$numberInt": "1"])], ["$set": ["a": nested(63, ["$numberInt": "1"])]],
     ] {

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Operators
 
-/// What MongoDB's own behaviour was held against, and what is documented of the language.
+/// Tests the behaviour of the language that MongoDB shows or documents.
 @Suite struct LanguageTests {
   private func code(_ body: () throws -> Void) -> Int? {
     do { try body() } catch let error as OperatorError { return error.code.rawValue } catch {}
     return nil
   }
 
-  /// Filters, updates and applies, as the domain does.
+  /// Applies the update to the document at the filter's match, as the domain does.
   private func change(_ text: String, _ filter: String, _ update: String) throws -> String {
     let match = try #require(try Query(json(filter)).match(document(text)))
     let update = try Update(json(update))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Operators
 
-/// What must hold of all documents, on many that are made up.
+/// Tests rules that hold for all documents, on many random documents.
 @Suite struct PropertyTests {
-  /// A generator that begins anew for each seed, so that a failure can be repeated.
+  /// A generator that repeats its numbers for the same seed, so that a failure can be repeated.
   private struct Dice: RandomNumberGenerator {
     var state: UInt64
 

@@ -175,7 +175,7 @@ import Testing
     for document in others { #expect(try !matches(query, document), "\(document)") }
   }
 
-  /// What `a` is, and whether null is found at `a`, at `a.b` and among the elements of `a`.
+  /// Each row: `a`, and whether null matches at `a`, at `a.b` and among the elements of `a`.
   @Test(
     arguments: [
       (nil, true, true, false), ("null", true, true, false),

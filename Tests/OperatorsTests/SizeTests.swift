@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operators
 
-/// What a document and an update cost in memory.
+/// Tests the memory that a document and an update take.
 @Suite struct SizeTests {
   @Test func `a value takes at most 24 bytes, and a field 40`() {
     #expect(MemoryLayout<BSON>.stride <= 24)

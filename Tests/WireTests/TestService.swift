@@ -122,7 +122,7 @@ import WireKit
     Service(wires: wires, dependencies)
   }
 
-  /// Makes the audit log refuse all events of apps whose mails come from `nobody`.
+  /// SQL of a trigger that refuses the audit events of apps with `nobody` as `mail_from_name`.
   private static let refusal = """
     create function refuse_entry() returns trigger language plpgsql as $$
     begin
