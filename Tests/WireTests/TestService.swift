@@ -122,7 +122,7 @@ import WireKit
     Service(wires: wires, dependencies)
   }
 
-  /// SQL of a trigger that refuses the audit events of apps with `nobody` as `mail_from_name`.
+  /// SQL of a trigger that refuses the audit events of apps with a certain `mail_from_name`.
   private static let refusal = """
     create function refuse_entry() returns trigger language plpgsql as $$
     begin

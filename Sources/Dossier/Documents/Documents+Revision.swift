@@ -37,7 +37,7 @@ extension Documents {
   ///     any.
   ///   - change: returns the change and an outcome. It receives nil if there is no document, and
   ///     runs off the event loop.
-  /// - Returns: the document after the change, nil if there is none, and the outcome.
+  /// - Returns: the document after the change, or nil if it does not exist, and the outcome.
   /// - Throws: as `write`, and errors of `change`.
   package static func revise<Outcome: Sendable>(
     _ document: DocumentKind,
