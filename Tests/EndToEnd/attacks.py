@@ -39,7 +39,7 @@ ATTACKS = [
 
 
 class Attacker:
-    """Attacks while it is entered, by a process of its own."""
+    """A context in which a separate process attacks."""
 
     def __init__(self, attack, site, address):
         self.attack, self.port, self.address = attack, site.port, {ADDRESS: address}

@@ -153,7 +153,7 @@ class Template(Cluster):
                 [self.migrator, "up", "--quiet", "--grant-to", "server",
                  "--migrations", self.migrations, "--database", self.conninfo("owner")],
                 check=True, stdout=subprocess.DEVNULL)
-            # Tests come from one address, unless they say from where.
+            # Requests of tests have one address unless they name another.
             self.set_app(failures_per_ip=1_000_000, anonymous_users_per_ip=1_000_000)
         finally:
             self.stop_postgres()

@@ -29,7 +29,7 @@ class Deployment(Cluster, Asking):
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
                  activated=False, nginx=(), tls=False, schema=None):
-        """`nginx` are pairs: what stands in the shipped configuration, and what stands there here.
+        """`nginx` has pairs: a text of the shipped configuration and its replacement here.
 
         `schema` names the `dossier-migrate` and the migrations of another version.
         """
@@ -111,7 +111,7 @@ class Deployment(Cluster, Asking):
 
     def dossier(self, *arguments, check=True, output="json", timeout=120, given="",
                 **environment):
-        """Runs the command line; what it printed, read as JSON unless it failed or said nothing."""
+        """Runs the command line. Returns its output, as JSON unless it failed or printed nothing."""
         arguments = [str(argument) for argument in arguments]
         end = arguments.index("--") if "--" in arguments else len(arguments)
         if output == "json":
@@ -185,7 +185,7 @@ class Deployment(Cluster, Asking):
             f"{'user www-data;' if IS_ROOT else ''}\n"
             "events { worker_connections 1024; }\n"
             f"http {{ access_log off; {paths}\n"
-            # Tests come from where they say.
+            # The header field of a request sets its address.
             f"set_real_ip_from 127.0.0.1; real_ip_header {ADDRESS};\n"
             f"include {self.folder}/upstream.conf; include {self.folder}/dossier.conf; }}\n")
         self.nginx = subprocess.Popen(

@@ -31,7 +31,7 @@ def flattened(suite):
 def classes(names):
     """Returns the classes with tests as `module.Class`, in the order in which they start.
 
-    Those that are `LONG`, and those with the most tests, start first: none then runs alone at the end.
+    `LONG` classes and classes with the most tests start first, so that none runs alone at the end.
     """
     loader = unittest.TestLoader()
     if names:
@@ -49,7 +49,7 @@ def classes(names):
 
 
 def run_class(name):
-    """In a process of its own, which is this one: prints what it does, then the two numbers."""
+    """Runs a class in this process. Prints its output, then the numbers of passed and failed tests."""
     suite = unittest.TestLoader().loadTestsFromName(name)
     result = unittest.TextTestRunner(stream=sys.stderr, verbosity=2).run(suite)
     # A test with faults in several parts failed once; a class that could not start failed as one.

@@ -35,7 +35,7 @@ class Abandoned(Case):
         with self.site.locked("documents"):
             with socket.create_connection(("127.0.0.1", self.site.port)) as client:
                 client.sendall(head + body)
-                # It reads the document, for which it has to wait.
+                # The update waits until it can read the document.
                 wait_until(lambda: self.site.sql(
                     "select count(*) from pg_stat_activity where wait_event_type = 'Lock'") == "1",
                     what="the update to wait for the table")
@@ -44,6 +44,6 @@ class Abandoned(Case):
         self.assertEqual(updates(), [503])
         document = self.site.get("/v1/me/custom-data", token=token)
         self.assertEqual((document.json, document.version), ({"n": 1}, 1))
-        # One that stays is served.
+        # A client that waits gets its answer.
         self.expect(
             self.site.request("POST", "/v1/me/custom-data/update", body, JSON, token), 200)

@@ -1,4 +1,4 @@
-"""Two requests of every pair that changes who has an address, sent at once."""
+"""Sends, at once, both requests of every pair that changes the owner of an address."""
 
 import itertools
 import unittest
@@ -46,7 +46,7 @@ class World:
         self.token = self.grant["access_token"]
 
     def prepared(self, name):
-        """The request of a name; what it needs is there when this returns."""
+        """Prepares a request by its name and returns it."""
         return getattr(self, name)()
 
     def register(self):
@@ -186,7 +186,7 @@ class AccountRaces(Case):
                     self.assert_consistent()
 
     def taking(self, name, place, email):
-        """A request that takes a free address, by a user of its own."""
+        """Returns a request by which another user takes a free address."""
         if name == "register":
             return lambda: self.register(email, THEIRS)
         if name == "link":

@@ -1,4 +1,4 @@
-"""dossierd on sockets that it is given, as by systemd, and what it tells systemd."""
+"""Tests dossierd on inherited sockets, as from systemd, and its messages to systemd."""
 
 import base64
 import os

@@ -56,7 +56,7 @@ class Routes(Administration):
                           if app["name"] in ("default", "web")], ["default", "web"])
         actors = {fact["actor"] for fact in self.trail("--app", "web")}
         self.assertEqual(actors, {f"client:{self.operator['id']}"})
-        # The operator need not name an app that there is.
+        # A route for all apps ignores an unknown app; a route for one app refuses it.
         self.expect(self.ask("GET", "/v1/apps", app="nope"), 200)
         self.expect(self.ask("GET", "/v1/keys", app="nope"), 404, "app_not_found")
 

@@ -70,7 +70,7 @@ class API(Case):
             f"where user_id = '{first['user_id']}'")
         third = self.expect(self.refresh(second), 200).json
         self.assertNotEqual(third["refresh_token"], second["refresh_token"])
-        # Its predecessor has a grace of its own.
+        # The previous token has a grace period of its own.
         again = self.expect(self.refresh(second), 200).json
         self.assertEqual(again["refresh_token"], third["refresh_token"])
         self.assertEqual(self.end_reasons(first), "")

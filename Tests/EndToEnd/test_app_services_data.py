@@ -485,7 +485,7 @@ class Collection(Services):
                 self.patiently("updateOne", query={},
                                update={"$inc": {"n": 1, f"own{number}": 1}})
 
-        # More than meet at random: each comes to its turn.
+        # More concurrent updates than usual: each one succeeds in the end.
         in_parallel(48, updates)
         self.assertEqual(self.stored(), {
             "n": int32(16 + 48 * 8), **{f"own{number}": int32(8) for number in range(48)}})

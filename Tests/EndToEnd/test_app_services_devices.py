@@ -49,7 +49,7 @@ class Devices(Services):
             self.assertNotEqual(given, name)
         for name in [device, {"$oid": device}, {"$oid": device.upper()}]:
             self.assertEqual(login(name), device)
-        # It has room for so many; who comes then has one of its own.
+        # A device holds a limited number of users; the next login gets a device of its own.
         given = device
         for _ in range(30):
             given = login({"$oid": device})

@@ -1,4 +1,4 @@
-"""The import of what App Services and mongoexport wrote, and the settings it goes by."""
+"""Tests the import of files of App Services and mongoexport, and its settings."""
 
 import json
 import unittest
@@ -137,7 +137,7 @@ class Import(Services):
             self.site.sql(f"select count(*) from users where user_id = '{nobody}'"), "0")
 
     def test_addresses_that_differ_in_case(self):
-        """App Services told them apart; here an address belongs to one user."""
+        """App Services distinguished them; here an address belongs to one user."""
         users = [f"64c7{number:020x}" for number in range(2)]
         path = self.file("cases", [{"_id": user, "identities": [
             {"id": user, "provider_type": "local-userpass", "provider_data": {"email": email}}]}

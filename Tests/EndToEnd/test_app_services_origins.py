@@ -59,7 +59,7 @@ class Origins(Recording):
         answer = self.ask("GET", f"{PREFIX}/app/shop-alone/location", headers=ORIGIN)
         self.assertEqual(answer.status, 200)
         self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
-        # Nor does a success that is of no app.
+        # Nor does a successful answer that belongs to no app.
         answer = self.ask("GET", "/openapi.json", headers={**ORIGIN, "Dossier-App": "shop-alone"})
         self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
 

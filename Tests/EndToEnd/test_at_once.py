@@ -49,13 +49,13 @@ class AtOnce(Waiting):
             self.assertEqual(sorted(answer.status for answer in answers), statuses)
             self.assertEqual(self.users(email), 1)
             self.expect(self.login(email, MINE), 200)
-        # Nothing is left of those that were refused.
+        # The refused registrations leave no users.
         self.assertEqual(self.site.sql(
             "select count(*) from users where email is null and not anonymous"), "0")
 
     def test_registrations_that_all_found_the_address_free(self):
         email = self.own_email()
-        # All have looked for the user, and are about to write.
+        # All have looked up the user, and will write next.
         passwords = [MINE, MINE, THEIRS]
         answers = self.both(self.site.locked("users in share mode"),
                             *[lambda p=password: self.register(email, p)
@@ -73,7 +73,7 @@ class AtOnce(Waiting):
         self.assertEqual([answer.status for answer in answers], [202] * 4)
         self.assertEqual(self.users(email), 0)
         self.mailed_code(email, 4)
-        # The mails do not say which code is of which flow.
+        # The mails do not say to which flow a code belongs.
         flows, codes = [answer.json["flow"] for answer in answers], self.codes(email)
         answers = in_parallel(16, lambda n: self.enter(flows[n % 4], codes[n // 4], headers=app))
         self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 15)
@@ -194,7 +194,7 @@ class AtOnce(Waiting):
         self.assertEqual(sorted(answer.status for answer in answers), [201, 409])
         refused = next(answer for answer in answers if answer.status == 409)
         self.assertEqual(refused.json["error_code"], "APIKeyAlreadyExists")
-        # /v1 tells its keys apart by their ids.
+        # /v1 distinguishes keys by their ids.
         user = self.site.login()
         for _ in range(2):
             self.expect(self.post("/v1/me/api-keys", {"name": "same"},

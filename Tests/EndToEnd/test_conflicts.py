@@ -1,4 +1,4 @@
-"""Transactions that are in one another's way, and a server that says nothing."""
+"""Tests conflicts of transactions, and a database server that does not answer."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ class Conflicts(Case):
         token = self.site.login()["access_token"]
 
         def ask(number):
-            # All of one address, which has a row that counts its users.
+            # All requests have one address, whose row counts its users.
             if number % 2:
                 return self.post("/v1/login/anonymous", {})
             return self.site.request(
@@ -68,7 +68,7 @@ class Silence(Case):
             lambda: self.site.get("/v1/me/export", token=token),
             lambda: self.post("/v1/login/anonymous", {}),
         ]
-        # First those that find out, then those that hear of it.
+        # The first requests detect the failure; later ones are refused at once.
         for _ in range(3):
             for answer in in_parallel(16, lambda number: asked[number % len(asked)]()):
                 self.expect(answer, 503)

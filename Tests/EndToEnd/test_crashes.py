@@ -1,4 +1,4 @@
-"""When a worker dies: what is shown of it, who takes its place, and who else is harmed."""
+"""Tests the death of workers: its report, the replacement, and the effect on other requests."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ class Crashes(unittest.TestCase):
         self.addCleanup(self.site.stop)
 
     def kill(self, number):
-        """Ends a worker by a signal and waits for the next one; what the log says of it."""
+        """Ends a worker by a signal and waits for the next one. Returns the log line about it."""
         before = self.site.workers()
         os.kill(before[0], number)
         wait_until(lambda: len(set(self.site.workers()) - set(before)) == 1, what="another worker")
@@ -61,7 +61,7 @@ class Crashes(unittest.TestCase):
 
     def test_the_first_replacement_starts_at_once_and_later_ones_later(self):
         self.assertRegex(self.kill(signal.SIGKILL), r"starting another$")
-        # Until one seat has lost two; those that live for long are not counted against it.
+        # Until one slot has lost two workers. Workers that lived for long do not count.
         wait_until(
             lambda: re.search(r"starting another in \d+ ms$", self.kill(signal.SIGKILL)),
             what="a seat that waits")
@@ -172,7 +172,7 @@ class Crashes(unittest.TestCase):
 
 
 class Silence(unittest.TestCase):
-    """Workers that say nothing, as of a host whose power is gone."""
+    """Tests workers that do not answer, as those of a host without power."""
 
     def deploy(self, **options):
         # No test waits as long as a person would.
@@ -267,7 +267,7 @@ class Releases(unittest.TestCase):
         program = self.folder / "dossierd"
         program.symlink_to(BUILD / "dossierd")
         site = self.deploy(program=program)
-        # The next worker says the last words that Swift's runtime would.
+        # The next worker prints the crash message that Swift's runtime would print.
         program.unlink()
         program.symlink_to(self.script("fatal", FATAL))
         os.kill(site.workers()[0], signal.SIGKILL)

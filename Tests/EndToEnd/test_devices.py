@@ -1,4 +1,4 @@
-"""Several users on one device: every transition, and every one that is refused."""
+"""Tests several users on one device: every allowed and every refused transition."""
 
 import functools
 import time
@@ -10,8 +10,10 @@ from machine import wait_until
 
 
 def in_a_moment(story):
-    """A test of what a secret still does for 30 seconds: told again when that time has passed before
-    its end, as on a machine that is busy."""
+    """Repeats a test of the 30 seconds in which an old secret still works.
+
+    On a busy machine the time can pass before the end of the test.
+    """
     @functools.wraps(story)
     def test(self):
         for _ in range(10):
@@ -28,7 +30,7 @@ def in_a_moment(story):
 
 class Devices(Case):
     def setUp(self):
-        # By the first secret of a device, the one that counts.
+        # Maps the first secret of a device to its current one.
         self.renewed = {}
 
     def newest(self, secret):
@@ -193,7 +195,7 @@ class Devices(Case):
     def test_at_most_twenty_users_come_at_once(self):
         name = f"crowd-{time.monotonic_ns()}"
         self.site.add_app(name)
-        # Of devices without a secret, on which many logins may be under way.
+        # Devices of App Services have no secret and allow parallel logins.
         path = f"/api/client/v2.0/app/{name}/auth/providers/anon-user/login"
         device = self.expect(self.post(path, {}), 200).json["device_id"]
         body = {"options": {"device": {"deviceId": {"$oid": device}}}}
@@ -272,7 +274,7 @@ class Devices(Case):
         kept, devices = {}, []
 
         def ask(path, headers, cookies=None):
-            """As a browser, which sends all the cookies of a host and keeps those that it is sent."""
+            """Sends a request as a browser does, with all cookies of the host; keeps the cookies it gets."""
             sent = "; ".join(f"{name}={value}" for name, value in (cookies or kept).items())
             cookie = {"Cookie": sent} if sent else {}
             answer = self.expect(self.post(path, {}, headers={**headers, **origin, **cookie}), 200)
@@ -318,7 +320,7 @@ class Devices(Case):
         stranger = self.site.login()["user_id"]
         self.expect(refresh({"user_id": stranger}), 401, "session_ended")
         self.expect(refresh({"user_id": "x"}), 422, "invalid")
-        # Where users log in to change, a name is no way around that.
+        # If switching requires a login, a `user_id` does not avoid it.
         self.site.set_app(switching="reauthenticate")
         self.addCleanup(self.site.set_app, switching="allow")
         self.expect(refresh({"user_id": one}), 401, "session_ended")
@@ -374,7 +376,7 @@ class Devices(Case):
     # The secret, which each login replaces
 
     def pass_the_moment(self, device):
-        """Lets the time pass in which the secret before the last goes on."""
+        """Lets the time pass in which the previous secret still works."""
         self.site.sql("update devices set replaced_at = replaced_at - interval '31 seconds' "
                       f"where device_id = '{device}'")
 
@@ -386,7 +388,7 @@ class Devices(Case):
         newest = self.newest(copied)
         self.assertNotEqual(newest, copied)
         self.assertEqual(victim["device_id"], device)
-        # For a moment it goes on for who was there before: requests that were under way.
+        # For a moment it still works for the earlier users, whose requests may be under way.
         users = self.expect(self.shown(copied), 200).json["users"]
         self.assertEqual([user["user_id"] for user in users], [before["user_id"]])
         mine, theirs = {"user_id": before["user_id"]}, {"user_id": victim["user_id"]}
@@ -459,7 +461,7 @@ class Devices(Case):
             self.assertNotEqual(victim.json["device_id"], thief["device_id"])
         for user in self.expect(self.shown(thief["device_secret"]), 200).json["users"]:
             if user["user_id"] == victim.json["user_id"]:
-                # From before: its session there is the one of before, which who copied had.
+                # The earlier session of the victim, which the thief had copied.
                 self.assertNotEqual(user["state"], "active")
         own = self.login("shared-browser@example.com")
         self.expect(self.shown(own.json["device_secret"]), 200)

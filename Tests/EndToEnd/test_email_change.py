@@ -1,4 +1,4 @@
-"""Another address for a user: it is pending until the code that was mailed there is entered."""
+"""Tests the change of an address, which is pending until the user enters the mailed code."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Whether a response says that an address has an account: only registration in `immediate` does."""
+"""Tests that only registration in the mode `immediate` reveals that an address has an account."""
 
 import collections
 import re

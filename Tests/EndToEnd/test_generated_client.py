@@ -90,7 +90,7 @@ class Generated(Case):
     LONG = True
 
     def generate(self, query=""):
-        """A folder with the client as the package `dossier_client`; what the generator said."""
+        """Generates the package `dossier_client`; returns its folder and the generator's output."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         folder = pathlib.Path(folder.name)

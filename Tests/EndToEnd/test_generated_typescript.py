@@ -127,7 +127,7 @@ class TypeScript(Case):
         self.folder = pathlib.Path(folder.name)
 
     def generate(self, query=""):
-        """Makes the client; what the generator said."""
+        """Generates the client; returns the generator's output."""
         (self.folder / "openapi.json").write_bytes(self.site.get("/openapi.json" + query).body)
         run = subprocess.run(
             [TOOLS_FOLDER / "bin/openapi-generator-cli", "generate", "-g", "typescript-fetch",

@@ -190,7 +190,7 @@ class History(Administration):
                 self.site.get(f"{path}/versions/1", token=key).json, {"plan": "pro"})
         self.assertEqual(self.versions(other, own).json, [])
         self.expect(self.site.get(f"{own}/versions/1", token=other), 404, "not_found")
-        # No document of one class is shown as another's.
+        # The versions of one document are not shown as those of another.
         self.assertEqual(self.versions(token).json, [])
         for path in ["metadata", "custom-data"]:
             for rest in ["versions", "versions/1"]:
@@ -205,7 +205,7 @@ class History(Administration):
         for path in [own, f"{own}/versions", f"{own}/versions/1"]:
             self.expect(self.site.get(path, token=token), 403, "insufficient_scope")
         self.assertEqual(self.numbers(program, theirs), [2, 1])
-        # Nor does an export of the user's own tell what is in there, now or before.
+        # The user's own export has neither this document nor its old versions.
         every = self.site.client("--operator")["key"]
         for path, key, seen in [("/v1/me/export", token, False),
                                 (f"/v1/users/{user}/export", every, True)]:

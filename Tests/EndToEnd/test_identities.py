@@ -220,7 +220,7 @@ class Identities(Case):
         add("partner", theirs)
         stranger = self.expect(self.login_jwt(other.token(claims("s-1", issuer=theirs))), 200).json
         self.assertNotEqual(stranger["user_id"], first)
-        # The first comes back by another name, with all of them.
+        # The first issuer gets another name and keeps its users.
         add("renamed", ours)
         self.assertEqual(self.expect(self.login_jwt(token), 200).json["user_id"], first)
         server.stop()
@@ -266,7 +266,7 @@ class Identities(Case):
         server.stop()
 
     def test_issuers_that_are_slow_hold_up_no_mail(self):
-        """The fetches give up after 5 s: on a machine that is slower than that, another round shows."""
+        """The fetches time out after 5 s, so a slow machine needs more than one round."""
         server = KeyServer()
         for index in range(8):
             self.add_issuer(f"slow{index}", f"https://slow{index}.example.com", server.url)

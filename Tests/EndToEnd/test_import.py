@@ -206,7 +206,7 @@ class Import(Case):
         self.assertEqual(self.sql(
             "select string_agg(key || version, ' ' order by key) from properties "
             f"where user_id = '{row['id']}'"), "n2 y1")
-        # Another address, and then one that is taken.
+        # A free address, then one of another user.
         moved = {"id": row["id"], "email": "lovelace@example.com", "email_verified": True,
                  "blocked": False}
         self.assertEqual(self.load([moved], "--update-existing")[0]["status"], "updated")
@@ -216,7 +216,7 @@ class Import(Case):
                            {"id": other["id"], "identities": row["identities"]}],
                           "--update-existing", status=17)
         self.assertEqual([r["errors"][0]["code"] for r in taken], ["email_taken", "identity_taken"])
-        # An address told without a word whether it is verified stays as it was.
+        # A row without `email_verified` does not change the state of an equal address.
         self.load([{"id": row["id"], "email": "lovelace@example.com"}], "--update-existing")
         self.assertEqual(self.sql(f"select email_verified from users where user_id = '{row['id']}'"), "t")
 
@@ -417,7 +417,7 @@ class Import(Case):
         self.path.write_text(lines([{"name": "other"}, {"name": "two"}, {"name": "three"}]))
         command = ["user", "import", str(self.path), "--app", self.app, "--resume"]
         self.dossier(*command, status=19)
-        # One that has grown is gone on with, also from standard input under its own name.
+        # A longer file is resumed. Standard input has a name of its own.
         self.path.write_text(lines([{"name": "one"}, {"name": "two"}, {"name": "three"}]))
         self.dossier(*command)
         self.assertEqual(len(self.exported()), 3)

@@ -115,7 +115,7 @@ class ImportAtOnce(Waiting):
         found = self.both(self.writing(), lambda: self.load([row]),
                           lambda: self.enter(asked["flow"], code))
         rows, answer = found
-        # The reader of the mail is the user, no matter who has made it.
+        # The recipient of the mail becomes the user, whether the row or the code made the user.
         grant = self.expect(answer, 200).json
         self.assertEqual(self.users(email), [grant["user_id"]])
         kept = {"kept": 1} if rows[0]["status"] == "created" else {}
@@ -125,7 +125,7 @@ class ImportAtOnce(Waiting):
         email = self.own_email()
         grant = self.expect(self.register(email, MINE), 201).json
         token = self.site.mailed(email, "ds_verify")
-        # The batch has a row that waits when it has looked who has which address.
+        # The batch waits at this row, after its lookup of the addresses.
         other = f"{grant['user_id'][:-8]}{'f' * 8}"
         rows = [{"id": other, "name": "Other"},
                 {"id": grant["user_id"], "email": email, "name": "Mine"}]

@@ -11,7 +11,7 @@ from deployment import Deployment
 
 
 def limits(answer):
-    """What the fields say, by policy: quota, window, what is left and until when."""
+    """Returns the quota, window, rest and reset time of each policy in the header fields."""
     def members(field):
         found = {}
         for member in answer.headers[field].split(", "):
@@ -26,16 +26,16 @@ def limits(answer):
     return {name: {**policies[name], **states[name]} for name in policies}
 
 
-# So long that none of ten attempts comes back while a slow machine is at it; and what each takes.
+# A window so long that no attempt becomes available during a test, and the seconds of one attempt.
 DAY = {"failure_minutes": 1_440}
 SHARE = 8_640
 
 
 class Quota:
-    """What passes of an allowance: all of it, and what comes back meanwhile on a slow machine."""
+    """The attempts that a limit allows, with those that become available on a slow machine."""
 
     def __init__(self, case, whole, share):
-        """`share` is the seconds in which one attempt comes back."""
+        """`share` is the number of seconds until one attempt becomes available."""
         self.case, self.whole, self.share = case, whole, share
         self.start, self.passed, self.succeeded = time.monotonic(), 0, 0
 
@@ -46,7 +46,7 @@ class Quota:
         self.case.assertLessEqual(self.passed, self.whole + back)
 
     def use_up(self, attempt):
-        """Attempts, each with its number, until one is refused; that one."""
+        """Makes attempts, each with its number, until one is refused. Returns that answer."""
         for number in itertools.count():
             answer = attempt(number)
             self.count([answer])
@@ -218,7 +218,7 @@ class Limits(Case):
         stranger = {"Dossier-Device": self.anonymous(app, "192.0.2.9").json["device_secret"]}
         self.assertEqual(statuses("203.0.113.1", 1, **stranger), [429])
 
-    # What answers tell
+    # Header fields
 
     def test_every_guarded_route_tells_its_limits(self):
         grant = self.verified("guarded@example.com")

@@ -123,7 +123,7 @@ class Lockout(Case):
             [202] * 8 + [429] * 2)
         anonymous = self.statuses(lambda _, place: self.ask("/v1/login/anonymous", {}, place))
         self.assertEqual(anonymous[:8], [200] * 8)
-        # One comes back in 450 seconds.
+        # One attempt becomes available every 450 seconds.
         self.assertIn(429, anonymous[8:] + self.statuses(
             lambda _, place: self.ask("/v1/login/anonymous", {}, place), 30))
         self.site.dossier("rate-limit", "reset", "--app", "sites", "--network", "2001:db8:7::1")
@@ -211,7 +211,7 @@ class Lockout(Case):
             wait_until(lambda: self.site.sql(queue) == "0", what="the end of the queue")
             return len(self.site.mails(self.email))
 
-        # Two of the verification, and of the reset those that no newer one has overtaken.
+        # Two mails for the verification, and those for a reset that no newer one replaced.
         before = sent()
         self.assertIn(before, range(2 + 1, 2 + 6 + 1))
         # Each route that sends mail counts.
@@ -219,7 +219,7 @@ class Lockout(Case):
         # The owner's device passes, and its mail comes last.
         self.expect(self.ask(*reset, device=grant["device_secret"]), 202)
         self.assertEqual(sent(), before + 1)
-        # So does its session, and no other's, nor one that has ended.
+        # So does the owner's session, but not a session of another user or an ended one.
         token = grant["access_token"]
         told = limits(self.expect(self.ask(*reset, token=token), 202))
         self.assertEqual(told.keys(), {"mail-session"})

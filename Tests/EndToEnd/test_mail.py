@@ -74,7 +74,7 @@ class Mail(Case):
         self.expect(self.post(*enter, headers=app), 401, "code_invalid")
         self.assertEqual(self.expect(self.login(email, headers=app), 200).json["user_id"],
                          grant["user_id"])
-        # Taken or not, a registration is answered alike; only the mail tells.
+        # The answer is the same for a free and a taken address. Only the mail differs.
         again = self.expect(self.register(email, "another one", headers=app), 202)
         self.assertEqual(set(again.json), {"flow", "expires_in"})
         wait_until(lambda: any("tried to use this address" in mail for mail in self.site.mails(email)),

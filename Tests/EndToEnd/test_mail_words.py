@@ -73,7 +73,7 @@ class MailWords(Administration):
 
 
 class Links(Administration):
-    """A link verifies the address of a user who shows a session or the password, and ends nothing."""
+    """Tests that a link of a user with a session or the password verifies and revokes nothing."""
 
     def story(self, email):
         """A user with a session, an API key and a link."""

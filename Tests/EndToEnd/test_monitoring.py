@@ -1,4 +1,4 @@
-"""The metrics, and what is made of them for Prometheus and Grafana."""
+"""Tests the metrics, the alerts of Prometheus and the dashboard of Grafana."""
 
 import json
 import os

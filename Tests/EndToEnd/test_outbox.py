@@ -85,7 +85,7 @@ class Outbox(Administration):
         mail = self.waits("ada@example.com")
         self.assertEqual((mail["app"], mail["kind"]), ("default", "verify"))
         self.assertIsNotNone(mail["next_attempt_at"])
-        # As a person would say it.
+        # In plain words.
         self.assertRegex(mail["last_error"], "^Failed to connect to ")
         # A reader of the database learns neither the code nor the recipient.
         sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mails"))

@@ -1,4 +1,4 @@
-"""A request that is under way when a password is reset does not outlive the reset."""
+"""Tests that a password reset also stops the effects of requests under way."""
 
 import unittest
 
@@ -28,7 +28,7 @@ class Overtaken(Waiting):
             self.wait_for(2)
         self.expect(reset(), 200)
         self.expect(answer(), 401, "wrong_credentials")
-        # One session is live, that of the reset.
+        # Only the session of the reset is live.
         self.assertEqual(self.live(grant), "1")
 
     def test_a_login_by_the_old_password(self):

@@ -11,7 +11,7 @@ from deployment import Deployment
 
 
 def png(width, height, rows=None, noise=False):
-    """A grey picture, or one that cannot be made smaller; whole unless `rows` of it are left out."""
+    """Returns a grey picture, or noise that does not compress. `rows` truncates it."""
     def chunk(kind, data):
         body = kind + data
         return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
@@ -104,7 +104,7 @@ class Pictures(Case):
         tokens = [self.site.login()["access_token"] for _ in range(32)]
         answers = in_parallel(32, lambda i: (
             self.upload(file, token=tokens[i]).status, self.site.get("/v1/me", token=tokens[i]).status))
-        # All come from one network: past its share, or that of all, one is to come again.
+        # All requests have one network. Requests beyond its share must be repeated later.
         statuses = {status for status, _ in answers}
         self.assertTrue(200 in statuses and statuses <= {200, 429, 503}, answers)
         self.assertEqual({status for _, status in answers}, {200})

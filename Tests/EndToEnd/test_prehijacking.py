@@ -61,7 +61,7 @@ class PreHijacking(IssuerCase):
         return self.expect(answer, 201).json["key"]
 
     def assert_ended(self, grant):
-        """No token of a session is of use, nor is the user's place on its device."""
+        """Asserts that all tokens of a session are refused, and that its device lost the user."""
         self.expect(self.me(grant), 401, "session_ended")
         self.expect(self.refresh(grant), 401, "refresh_token_invalid")
         device = {"Dossier-Device": grant["device_secret"]}
@@ -173,7 +173,7 @@ class PreHijacking(IssuerCase):
         own = f"own-{self.email}"
         self.expect(self.link(attacker, provider="password", email=own, password=THEIRS), 200)
         self.expect(self.verify(self.site.mailed(own, "ds_verify"), attacker), 204)
-        # An account has one address: a verified one does not stand for another.
+        # An account has one address: a verified one does not verify another.
         self.assertEqual(self.me(attacker).json["email"], own)
         victim = self.expect(self.register(self.email, MINE), 201).json
         self.assert_apart(victim, attacker)

@@ -49,7 +49,7 @@ class Readiness(Case):
         return int(re.search(rf"^{re.escape(name)} (\d+)$", text, re.M)[1])
 
     def failed_anonymous_login(self, *words):
-        """A request that writes is refused, and its line says why."""
+        """Waits until a write is refused and its log line has the reason."""
         def failed():
             # The first to fail may do so with the connection that it had.
             self.post("/v1/login/anonymous", {})
@@ -66,7 +66,7 @@ class Readiness(Case):
         self.assertGreater(self.metric('dossier_database_failures_total{reason="connection"}'), 0)
         wait_until(lambda: len(self.said("the database is away", "No such file")) == 2,
                    what="a line of each worker")
-        # Each tries again and again, and tells it once.
+        # Each worker tries repeatedly, but logs it once.
         for _ in range(20):
             self.post("/v1/login/anonymous", {})
         self.assertEqual(len(self.said("the database is away", "No such file")), 2)
@@ -237,7 +237,7 @@ class Reasons(Administration):
 
 
 class CopiedDeployment(Deployment):
-    """A deployment on a PostgreSQL whose files a test can take away."""
+    """A deployment on a PostgreSQL whose files a test can remove."""
 
     def __init__(self, folder):
         self.tools = folder / "usr/lib/postgresql/15/bin"
@@ -286,7 +286,7 @@ class Upgraded(Reasons):
         answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, self.token)
         self.assertIn(answer.status, (200, 201))
 
-    # Those of the class above are of no upgrade.
+    # These tests of the base class have nothing to do with upgrades.
     test_a_wrong_password = None
     test_a_lock_that_is_not_given_up = None
     test_a_full_disk_is_told_reads_go_on_and_nothing_has_to_be_restarted = None
@@ -323,7 +323,7 @@ class Doctor(Administration):
                 "doctor", check=False, DOSSIER_MAIL=f"smtp://127.0.0.1:{relay.port}", **settings)
             return {row["what"]: row["fault"] for row in json.loads(run.stdout) if row["fault"]}
 
-        # It is not told by a stack of words of the program, but by what the relay or libcurl says.
+        # The fault has the words of the relay or libcurl, not a chain of our own errors.
         fault, = [text for what, text in faults().items() if what == "mail"]
         self.assertRegex(fault, r"^[A-Z][\w ,.:()-]+$")
         self.assertEqual(set(faults(DOSSIER_MAIL_TLS="optional")), {"app default"})
@@ -351,7 +351,7 @@ class Doctor(Administration):
         self.assertEqual(run.returncode, 24, run.stderr)
         fault, = [row["fault"] for row in json.loads(run.stdout) if row["what"] == "app default"]
         self.assertIn("dossier " + " ".join(cure), fault)
-        # Each worker says it once.
+        # Each worker logs it once.
         self.assertLessEqual(len(complaints()), 2)
         self.site.dossier(*cure)
         self.assertTrue(all(row["fault"] is None for row in self.site.dossier("doctor")))

@@ -18,7 +18,7 @@ class Reauthentication(IssuerCase):
                       f"where user_id = '{grant['user_id']}'")
 
     def prove(self, grant, **body):
-        """Shows who calls; a proof that is one renews the tokens."""
+        """Reauthenticates the user. A success replaces the tokens in `grant`."""
         answer = self.post("/v1/reauthenticate", body, token=grant["access_token"])
         if answer.status == 200:
             self.renewed(answer, grant)
@@ -32,7 +32,7 @@ class Reauthentication(IssuerCase):
 
     @staticmethod
     def routes():
-        """Every route of a user: method, path, what it says of its access."""
+        """Returns the method, path and access of every route of a user."""
         listing = subprocess.run(
             [BUILD / "dossierd", "routes"], check=True, capture_output=True, text=True).stdout
         for line in listing.splitlines():
@@ -59,7 +59,7 @@ class Reauthentication(IssuerCase):
         self.expect(self.link(grant, **link), 200)
         # Keys made before the first link are gone: another person may have made them.
         self.expect(self.post("/v1/login/api-key", {"key": mine}), 401, "wrong_credentials")
-        # From then on there is a password to prove with.
+        # From now on, the user can reauthenticate by password.
         self.grow_old(grant)
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 

@@ -29,7 +29,7 @@ class ByMail(Case):
         return {"flow": asked["flow"], "code": self.mailed_code(email, count + 1)}
 
     def prove(self, grant, **body):
-        """Shows a code; one that is right renews the tokens."""
+        """Reauthenticates by a code. A success replaces the tokens in `grant`."""
         answer = self.post("/v1/reauthenticate", {"provider": "email", **body},
                            token=grant["access_token"])
         return self.renewed(answer, grant) if answer.status == 200 else answer

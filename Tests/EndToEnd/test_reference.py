@@ -1,4 +1,4 @@
-"""What the API says of itself: that it is whole, true and runs."""
+"""Tests that the reference of the API is complete and true, and that its examples run."""
 
 import contextlib
 import gzip
@@ -176,7 +176,7 @@ class Shown(Case):
                 # Codes, and the routes that answer them.
                 ("email_taken", {"email_taken", "POST /v1/me/email", "POST /v1/register"}),
                 ("json.duplicate_key", {"json.duplicate_key"}),
-                # Members, operators, and what only a text says.
+                # Members, operators, and words that occur only in a text.
                 ("device_secret", {"Tokens"}), ("$addToSet", {"$addToSet"}),
                 ("bcrypt", {"NewUser"}), ("SHA-crypt", {"NewUser"})]:
             browser.type("nav input", words)
@@ -266,7 +266,7 @@ class Fuzzing(Case):
             self.expect(self.site.request("PUT", path, body, headers, grant["access_token"]),
                         200)
         self.post("/v1/apps", {"name": "spare"}, token=key)
-        # Where generators of clients fail on it, the shape of a JSON Patch is beside the way.
+        # Generators of clients fail on the schema of a JSON Patch, so the document has it as `x-schema`.
         document = self.site.folder / "openapi.json"
         document.write_text(
             self.site.get("/openapi.json").body.decode().replace('"x-schema"', '"schema"'))

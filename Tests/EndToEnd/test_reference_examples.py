@@ -15,7 +15,7 @@ from reference import strict
 
 PASSWORD = "correct horse battery"
 ID = re.compile("[0-9a-f]{24}")
-# Shapes that show the same thing under several names.
+# Schemas that describe the same data under several names.
 SAME = {"JSONDocument": "Metadata", "PropertiesOrVersions": "Properties",
         "PropertiesPatch": "Properties", "SigningKey.public_key": "PublicKey",
         "IssuerDescription.claims": "Issuer.claims"}
@@ -54,7 +54,7 @@ class Examples(Case):
             r'<section id="([a-z]\w+)">(.*?)</section>', page, re.S)}
 
     def examples(self):
-        """Where an example stands, its schema and the example."""
+        """Yields the place, the schema and the value of each example."""
         for name, operation in self.operations.items():
             shown = self.shown[name]
             content = self.json_of(self.site.reference.resolved(operation.get("requestBody", {})))

@@ -41,7 +41,7 @@ class Reload(unittest.TestCase):
             capture_output=True, text=True, timeout=60)
 
     def refused(self, *words):
-        """A reload that changes nothing and says why."""
+        """Asserts that a reload is refused, with its reason, and changes nothing."""
         before = self.site.workers()
         reload = self.reload()
         self.assertEqual(reload.returncode, 1)
@@ -77,7 +77,7 @@ class Reload(unittest.TestCase):
         wait_until(
             lambda: any("go on" in line for line in self.site.messages()[count:]), what="the word")
         self.assert_only(before)
-        # One that takes a dead one's place goes by what is in force.
+        # The replacement of a dead worker uses the settings in force.
         os.kill(before[0], signal.SIGKILL)
         wait_until(lambda: len(self.site.workers()) == 2 and before[0] not in self.site.workers(),
                    what="another worker")

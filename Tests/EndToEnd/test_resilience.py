@@ -69,7 +69,7 @@ class Resilience(unittest.TestCase):
         self.assertEqual(self.site.get("/healthz").status, 200)
         self.site.start_postgres()
         wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
-        # Every connection of every worker comes back; then nothing is refused any more.
+        # Every worker reconnects; then no request is refused.
         last = lambda: {status for status, _ in load.answers[-200:]}
         wait_until(lambda: last() == {200}, what="answers to all")
         load.go_on(200)
@@ -104,7 +104,7 @@ class Resilience(unittest.TestCase):
         # The healthy one is the same process, and the other is a new one.
         self.assertIn(other, self.site.workers())
         new = next(pid for pid in self.site.workers() if pid != other)
-        # It serves: its log says so, line by line.
+        # The log shows that the new worker serves.
         wait_until(lambda: any(line["pid"] == new for line in self.site.logged()), what="its answers")
         failed = [status for status, _ in answers if status != 200]
         # At most what the killed one had in its hands: one request for each client.
@@ -128,7 +128,7 @@ class Resilience(unittest.TestCase):
             text = self.site.get("/metrics").body.decode()
             return int(re.search(r"^dossier_connections (\d+)$", text, re.M)[1])
 
-        # Each has a connection of its own, or an answer.
+        # Each client has a connection or an answer.
         wait_until(lambda: connections() + len(statuses) >= 16, what="all registrations")
         self.site.supervisor.send_signal(signal.SIGTERM)
         for thread in threads:
@@ -204,7 +204,7 @@ class Connections(unittest.TestCase):
         return client
 
     def assert_closed(self, client):
-        """That what we sent was left unread shows as a reset."""
+        """Asserts a closed connection. Unread data makes the close a reset."""
         try:
             self.assertEqual(client.recv(100), b"")
         except ConnectionResetError:

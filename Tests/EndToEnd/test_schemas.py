@@ -1,4 +1,4 @@
-"""JSON Schemas of documents: set and told, and kept to on every way a document is written."""
+"""Tests the JSON Schemas of documents: their settings, and their effect on every write."""
 
 import json
 import random
@@ -386,7 +386,7 @@ class Schemas(Administration):
         for number in bad:
             self.site.sql("update documents set body = '{\"name\": 1, \"a\\u001bb\": 1}' "
                           f"where user_id = '{number:024x}'")
-        # Of numbers of more digits than any door takes today, too.
+        # Also numbers of more digits than any route accepts today.
         self.site.sql("update documents set body = '{\"name\": 1e-16000, \"a\\u001bb\": 0e-1000}' "
                       f"where user_id = '{bad[-1]:024x}'")
         self.site.sql(f"update documents set deleted_at = now() where user_id = '{6:024x}'")

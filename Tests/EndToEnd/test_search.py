@@ -106,7 +106,7 @@ class Search(Case):
             ("custom_data.level >= 7", "ada bob fay"),
             ("custom_data.level > -1.5 and custom_data.level < 0", "cyd"),
             ("custom_data.level in (9.5, -1)", "bob cyd"),
-            # A value of another kind is there, and equals none of the index's.
+            # A value of another kind exists, but equals no value of the index.
             ("custom_data.level exists", "ada bob cyd eve fay"),
             ('email exists and custom_data.level = "7"', "eve"),
         ]:
@@ -249,7 +249,7 @@ class Search(Case):
         wait_until(lambda: time.time() >= newest + 1, what="the next second")
         first = self.search('metadata.theme = "paged"', limit=2)
         self.assertEqual([user["id"] for user in first.json], [p["user_id"] for p in people[:2]])
-        # One that was shown goes, one that was not stops fitting, and one comes.
+        # Between the pages, a listed user is deleted, an unlisted one stops matching, and a new one comes.
         self.site.request("DELETE", "/v1/me", token=people[0]["access_token"])
         self.site.request("PATCH", "/v1/me/metadata", {"theme": "x"}, MERGE, people[3]["access_token"])
         people.append(self.person("p5", {"theme": "paged"}))

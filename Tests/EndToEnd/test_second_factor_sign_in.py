@@ -11,7 +11,7 @@ from test_limits import limits
 
 
 class Ways(FactorCase, IssuerCase):
-    """That no way to sign in passes by the factor."""
+    """Tests that no sign-in method avoids the second factor."""
 
     def complete(self, answer, authenticator, user, provider, amr):
         """Enters a code in the flow of a sign-in; checks the session that it makes."""
@@ -197,7 +197,7 @@ class Codes(FactorCase):
         # The password is right, and is no failure.
         flow = self.flow()
         self.expect(self.prove(flow, self.recovery_codes[0]), 429, "too_many_attempts")
-        # A device that is known has attempts of its own.
+        # A known device has a limit of its own.
         device = {"Dossier-Device": self.grant["device_secret"]}
         self.expect(self.prove(self.flow(headers=device), self.recovery_codes[0], headers=device),
                     200)

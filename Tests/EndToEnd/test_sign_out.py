@@ -29,7 +29,7 @@ class SignOut(Case):
         return self.site.request(method, f"/v1/device{path}", body, fields)
 
     def states(self, secret, grants, **headers):
-        """The state of each user on the device; None of one that it does not know."""
+        """Returns the state of each user on the device, or None for an unknown user."""
         users = self.expect(self.device(secret, **headers), 200).json["users"]
         found = {user["user_id"]: user["state"] for user in users}
         return [found.get(grant["user_id"]) for grant in grants]
@@ -60,7 +60,7 @@ class SignOut(Case):
         self.assertIn(answer.status, (200, 204), answer.body)
 
     def each(self, story, *nexts):
-        """Tells a story of each way to leave and of each choice."""
+        """Runs a test for each way to sign out and for each choice of the next user."""
         for way in self.ways():
             for next in nexts:
                 with self.subTest(f"{way[0]} {way[1]({'user_id': 'x'})}", next=next):

@@ -119,11 +119,11 @@ class VerifyFirst(SignUp):
 
         known, unknown = register("Known@example.com"), register("other@example.com")
         self.assertEqual(known[:3], unknown[:3])
-        # The mail alone says it, and it has no code.
+        # Only the mail to the owner reveals it, and that mail has no code.
         wait_until(lambda: self.taken_mails("known@example.com"), what="the mail to the owner")
         self.assertEqual(len(self.codes("known@example.com")), 1)
         self.assertEqual(self.site.mails("Known@example.com"), [])
-        # Nor do wrong codes say it: each flow has five tries.
+        # Wrong codes do not reveal it either: each flow allows five attempts.
         self.mailed_code("other@example.com")
         answers = [[self.enter(flow[3]["flow"], "0000 000x") for _ in range(7)]
                    for flow in [known, unknown]]
@@ -198,7 +198,7 @@ class VerifyFirst(SignUp):
         self.expect(self.enter(flow, code), 200)
 
     def test_an_unverified_user_signs_in_after_verification_alone(self):
-        # Users of the back end are unverified unless it says otherwise.
+        # Users that a back end creates are unverified by default.
         key = self.site.client("--app", "default", "--scope", "create:users")["key"]
         body = {"email": "made@example.com", "password": MINE}
         self.expect(self.post("/v1/users", body, token=key), 201)

@@ -25,7 +25,7 @@ class TakeOvers(IssuerCase):
         return self.key.token(claims(subject))
 
     def age(self, user):
-        """Lets an hour pass since the user has logged in."""
+        """Backdates the user's logins by an hour."""
         self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
                       f"where user_id = '{user}'")
 

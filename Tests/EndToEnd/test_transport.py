@@ -39,7 +39,7 @@ class Transport(unittest.TestCase):
         self.assertIsNone(self.site.get("/reference").headers["Strict-Transport-Security"])
 
     def test_where_fields_are_added_these_are_too(self):
-        # nginx forgets those of the server in a location that has some of its own.
+        # A location with fields of its own does not inherit those of the server.
         conf = "".join(
             (ROOT / "deploy/nginx" / name).read_text()
             for name in ["dossier.conf", "dossier.error_pages"])
@@ -103,13 +103,13 @@ class Transport(unittest.TestCase):
              folder / "dossier.pem"], check=True, capture_output=True)
         port = free_port()
         conf = (self.site.folder / "dossier.conf").read_text()
-        # As its head says: these lines below `listen`.
+        # The lines from the head of the file, added below `listen`.
         example = re.search(r"^#   listen 443 (?:.*\n#   )*.*", conf, re.M)[0]
         lines = re.sub(r"^#   ", "  ", example, flags=re.M)
         lines = lines.replace("listen 443", f"listen 127.0.0.1:{port}")
         lines = lines.replace("[::]:443", f"127.0.0.1:{free_port()}")
         lines = lines.replace("/etc/ssl", str(folder))
-        # The nginx that there is has the other port.
+        # The running nginx uses the original port.
         lines = f"  listen 127.0.0.1:{free_port()};\n{lines}"
         conf, count = re.subn(r"^  listen .*;$", lines, conf, flags=re.M)
         self.assertEqual(count, 1)

@@ -125,7 +125,7 @@ class UserCommands(Administration):
             return self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 200).json
 
         def link(grant, issuer):
-            # As when the user had shown a token of the issuer.
+            # As if the user had linked a token of the issuer.
             self.site.sql(
                 "insert into identities (user_id, identity_id, app_id, provider, subject) select "
                 f"user_id, new_object_id(), app_id, 'jwt:{issuer}', user_id from users "

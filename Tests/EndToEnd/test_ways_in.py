@@ -28,7 +28,7 @@ class WaysIn(IssuerCase):
     # Mails to the owner
 
     def told(self, email, words, count=1):
-        """Waits until that many mails with the words have come to the address."""
+        """Waits for `count` mails with these words to the address; returns one of them."""
         wait_until(lambda: sum(words in mail for mail in self.site.mails(email)) >= count,
                    what=f"{count} mails that say {words!r}")
         return next(mail for mail in self.site.mails(email) if words in mail)
@@ -163,7 +163,7 @@ class WaysIn(IssuerCase):
                 made = self.make_key(grant)
                 opened = [self.expect(self.post("/v1/login/api-key", {"key": made["key"]}), 200)
                           .json for _ in range(2)]
-                # A proof by a key makes the session one of that key.
+                # Reauthentication by a key binds the session to that key.
                 proved = self.expect(self.login("opened@example.com"), 200).json
                 self.renewed(self.post(
                     "/v1/reauthenticate", {"provider": "api-key", "key": made["key"]},

@@ -12,7 +12,7 @@ from web import PASSWORD, WEB, PageCase
 
 
 class Types(unittest.TestCase):
-    """The types that the client says it has are those that it has."""
+    """Tests that the declared types of the client match its code."""
 
     @staticmethod
     def tsc(*arguments):
@@ -85,7 +85,7 @@ class Stories(PageCase):
         self.assertNotIn("(guest)", self.browser.find("#me").text)
         self.click("#document button[value=read]")
         self.assertEqual(self.browser.find("#stored").text, '{"level":7} in version 1')
-        # The profile and its picture, which is that of the server: the page shows it.
+        # The page shows the profile and the picture of the server.
         self.submit("profile", "", name="Ada")
         with tempfile.NamedTemporaryFile(suffix=".png") as file:
             from PIL import Image

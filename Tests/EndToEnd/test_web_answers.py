@@ -1,4 +1,4 @@
-"""What a page of another origin can read, as its browser lets it: refusals of any kind, and pictures."""
+"""Tests that a page of another origin can read errors of every kind, and pictures."""
 
 import unittest
 

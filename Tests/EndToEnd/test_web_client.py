@@ -1,4 +1,4 @@
-"""The client for web pages, beyond what the sample page shows."""
+"""Tests the client for web pages beyond the sample page."""
 
 import unittest
 
@@ -11,7 +11,7 @@ class Client(WebCase):
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         self.run_script("await dossier.signInAnonymously();")
         before = self.refreshes()
-        # Each client is as a page of its own: they have the locks and the storage in common.
+        # Each client acts as one page; all share locks and storage.
         ids = self.run_script("""
             const now = Date.now();
             Date.now = () => now + 3600 * 1000;
@@ -34,7 +34,7 @@ class Client(WebCase):
                     const ada = dossier.user;
                     return [ada, await dossier.signInAnonymously()];
                     """, device=device)
-                # A new tab begins with who is there.
+                # A new tab starts with the current user.
                 self.assertEqual(bob[0], ada)
                 self.browser.driver.switch_to.window(first)
                 self.pass_time()
