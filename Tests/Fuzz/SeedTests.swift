@@ -21,7 +21,7 @@ import Testing
       for _ in 0..<Self.mutations {
         let isTree = target.isJSON && mutator.dice.chance(2)
         made = (isTree ? mutator.tree(made) : mutator.text(made)) ?? made
-        // One that has grown too long is the end of its line.
+        // An input that is too long ends the chain of mutations; begin again.
         if made.count > target.longest { made = input }
         target.check(made)
       }

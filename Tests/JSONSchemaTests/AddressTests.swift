@@ -52,7 +52,7 @@ import Testing
         "properties":{"children":{"items":{"$dynamicRef":"#node"}}}}}}
       """##, ["{}", #"{"children":[{"children":[]}]}"#], [#"{"x":1}"#, #"{"children":[{"x":1}]}"#]
     ),
-    // Left again, a part says nothing any more.
+    // A resource that validation has left has no effect any more.
     (
       ##"""
       {"$id":"https://a.example/leave","allOf":[{"$id":"first",

@@ -2,7 +2,7 @@ import JSON
 import JSONSchema
 import Testing
 
-/// That no schema and no value make for much work: each of these would otherwise take minutes.
+/// Tests that validation is bounded: each of these cases would otherwise take minutes.
 @Suite struct BoundsTests {
   private func codes(_ text: String, _ value: JSON) throws -> [String] {
     try schema(text).faults(in: value).map(\.code)
@@ -41,7 +41,7 @@ import Testing
   @Test func `whether elements are unique is no matter of pairs`() throws {
     let many = JSON.array((0..<100_000).map { .number(JSONNumber($0)) })
     #expect(try codes(#"{"uniqueItems":true}"#, many) == [])
-    // Each level is looked at by all above it.
+    // Every level evaluates all levels below it.
     let deep = (0..<60).reduce(JSON.string(String(repeating: "a", count: 1_000_000))) { inner, _ in
       [inner]
     }

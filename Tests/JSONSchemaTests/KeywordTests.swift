@@ -21,7 +21,7 @@ import Testing
     (#"{"const":{"a":1,"b":[2]}}"#, [#"{"b":[2.0],"a":1e0}"#], [#"{"a":1}"#, "1"]),
     (#"{"const":0}"#, ["0", "-0", "0.0", "0e9"], ["false", "1", "\"0\""]),
     (#"{"const":false}"#, ["false"], ["0", "null"]),
-    // Two spellings of one letter are two strings.
+    // Two encodings of one letter are two strings.
     (#"{"const":"\u00e9"}"#, [#""é""#], [#""e\u0301""#]),
     (#"{"const":{"\u00e9":1}}"#, [#"{"é":1}"#], [#"{"e\u0301":1}"#]),
     (#"{"const":9007199254740993}"#, ["9007199254740993.0"], ["9007199254740992"]),
@@ -104,7 +104,7 @@ import Testing
     (#"{"if":{"minimum":10},"then":{"multipleOf":10}}"#, ["20", "7.5"], ["21"]),
     (#"{"if":{"minimum":10},"else":{"type":"integer"}}"#, ["20.5", "7"], ["7.5"]),
     (#"{"if":false}"#, ["1"], []),
-    // Without what they belong to, they have no effect.
+    // Without the keywords to which they belong, they have no effect.
     (#"{"then":false,"else":false}"#, ["1"], []),
     (#"{"minContains":9,"maxContains":0}"#, ["[]", "[1]"], []),
     (#"{"contentMediaType":"application/json","contentSchema":false}"#, [#""{}""#], []),

@@ -11,7 +11,7 @@ import Testing
       #"{"properties":{"a":true},"unevaluatedProperties":false}"#, ["{}", #"{"a":1}"#, "[1]"],
       [#"{"b":1}"#]
     ),
-    // Wherever it stands, it comes last.
+    // It applies last, at every position in the schema.
     (
       #"{"unevaluatedProperties":false,"patternProperties":{"^a":true}}"#, [#"{"ab":1}"#],
       [#"{"b":1}"#]
@@ -63,7 +63,7 @@ import Testing
       #"{"allOf":[{"properties":{"a":true}},{"unevaluatedProperties":false}]}"#, ["{}"],
       [#"{"a":1}"#]
     ),
-    // Of an object within, nothing is known outside, and the other way round.
+    // The evaluated members of an inner object do not count for the outer one, nor the reverse.
     (
       #"""
       {"properties":{"a":{"properties":{"b":true}}},"unevaluatedProperties":false}

@@ -43,7 +43,7 @@ import Testing
         if faults.isEmpty { fits += 1 }
       }
     }
-    // Both answers come often, or the test tells little.
+    // The test is useful only if both results are frequent.
     #expect(fits > count / 10 && fits < count * 9 / 10)
   }
 }
@@ -54,7 +54,7 @@ extension JSON {
   }
 }
 
-/// Schemas and values that have much in common, so that they fit as often as not.
+/// Makes schemas and values that are similar, so that about half of the values are valid.
 private struct CaseSource {
   private var state: UInt64
   /// Where a reference to it would lead back to itself.

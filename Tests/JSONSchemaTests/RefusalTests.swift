@@ -3,7 +3,7 @@ import JSONSchema
 import Testing
 
 @Suite struct RefusalTests {
-  /// A schema, the pointer to what is wrong in it, and the rule.
+  /// A schema, the pointer to its fault, and the violated rule.
   private static let refused: [(String, String, String)] = [
     ("1", "", "type"), ("null", "", "type"), ("[]", "", "type"),
     (#"{"typ":"string"}"#, "/typ", "unknown_keyword"),
@@ -31,7 +31,7 @@ import Testing
     (##"{"$dynamicRef":"#a"}"##, "/$dynamicRef", "reference"),
     (##"{"$dynamicRef":"#"}"##, "/$dynamicRef", "cycle"),
     (##"{"$anchor":"a","$dynamicAnchor":"a"}"##, "/$dynamicAnchor", "anchor"),
-    // An anchor is of its resource.
+    // An anchor belongs to its resource.
     (##"{"$ref":"#a","$defs":{"b":{"$id":"b","$anchor":"a"}}}"##, "/$ref", "reference"),
     (#"{"$ref":"https://json-schema.org/draft/2020-12/schema"}"#, "/$ref", "reference"),
     (#"{"type":"text"}"#, "/type", "type"), (#"{"type":[]}"#, "/type", "type"),

@@ -12,7 +12,7 @@ import Testing
       -- migrate: down
       """
     let place = try await Workspace(files)
-    // The one that works cannot end before the others have come and said that they wait.
+    // The active run cannot end before the other runs have reported that they wait.
     let holder = try TestProgram(
       TestCluster.tool("psql"),
       ["-XAtq", "-d", place.conninfo, "-c", "select pg_advisory_lock(4711), pg_sleep(100000)"]

@@ -10,7 +10,7 @@ import Testing
     return nil
   }
 
-  /// With a hundredth of the steps that a call has, which takes a hundredth of the time.
+  /// Uses a hundredth of a request's steps, which takes a hundredth of the time.
   private func matches(_ query: String, _ text: String) throws -> Bool {
     var budget = Budget(steps: Budget.defaultSteps / 100)
     return try Query(json(query)).matches(document(text), &budget)
@@ -45,7 +45,7 @@ import Testing
     #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(long)"}}"#)) } == .invalidRegex)
     let patterns = (0..<65).map { #"{"f\#($0)":{"$regex":"a"}}"# }.joined(separator: ",")
     #expect(refusal { _ = try Query(json(#"{"$and":[\#(patterns)]}"#)) } == .badValue)
-    // They count over all that is read of one request.
+    // The limit covers all patterns of one request.
     let allowance = PatternAllowance()
     for _ in 0..<16 {
       let pulled = #"{"$pull":{"a":{"$regex":"a"},"b":{"$regex":"a"}}}"#
@@ -75,7 +75,7 @@ import Testing
     _ = try JSON.parse(Array(deepest.text.utf8))
     #expect(refusal { _ = try applying(#"{"$set":{"\#(path(65))":1}}"#, to: "{}") } == .overflow)
     #expect(refusal { _ = try applying(#"{"$set":{"\#(path(64))":[]}}"#, to: "{}") } == .overflow)
-    // A value that is stored in a wrapper is deeper by it.
+    // A value that is stored with a type wrapper is one level deeper.
     let long = #"{"$numberLong":"1"}"#
     #expect(
       refusal { _ = try applying(#"{"$set":{"\#(path(64))":\#(long)}}"#, to: "{}") } == .overflow
@@ -140,7 +140,7 @@ import Testing
     #expect([#"{"a":[1,2]}"#, #"{"a":[2,1]}"#].contains(outcome.text))
   }
 
-  /// A hash that leaves out what tells values apart makes a set as slow as a list.
+  /// A hash that ignores a difference of values makes a set as slow as a list.
   @Test(arguments: [
     #"{"$timestamp":{"t":1,"i":N}}"#, #"{"$code":"","$scope":{"a":N}}"#,
     #"{"$regularExpression":{"pattern":"N","options":"i"}}"#, #"{"$numberDecimal":"1NE-6000"}"#,

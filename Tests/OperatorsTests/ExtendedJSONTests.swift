@@ -125,7 +125,7 @@ import Testing
     #"{"$date":"2100-02-29T00:00:00Z"}"#,
     #"{"$date":"2012-12-24T24:00:00Z"}"#, #"{"$date":"2012-12-24T12:00:00"}"#,
     #"{"$date":{"$numberLong":"1","x":1}}"#, #"{"$minKey":2}"#, #"{"$undefined":false}"#,
-    // The sign of Kelvin, which Swift takes for the letter.
+    // The Kelvin sign, which Swift treats as equal to the letter K.
     "{\"$min\u{212a}ey\":1}",
   ])
   func `what is no well-formed wrapper is data`(text: String) throws {
@@ -178,7 +178,7 @@ import Testing
     #expect(try value(text) == .date(milliseconds))
   }
 
-  /// 29 days are no month, so that every day of the month is met.
+  /// Steps of 29 days reach every day of the month.
   @Test func `days from 1970 to 2400 read back`() throws {
     for day in stride(from: Int64(0), to: 157_054, by: 29) {
       let date = BSON.date(day * 86_400_000)

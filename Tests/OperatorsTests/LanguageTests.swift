@@ -71,7 +71,7 @@ import Testing
     #expect(found == code)
   }
 
-  /// A query, documents that it fits and others.
+  /// A query, documents that it matches, and other documents.
   @Test(arguments: [
     (
       #"{"a":{"$mod":[4,1]}}"#,
@@ -122,7 +122,7 @@ import Testing
     #expect(self.code { _ = try Query(json(query)) } == code)
   }
 
-  /// A document, an update and what becomes of it.
+  /// A document, an update and the result.
   @Test(arguments: [
     (#"{"a":{}}"#, #"{"$set":{"a.$x":1}}"#, #"{"a":{"$x":1}}"#),
     (#"{"a":{"$x":1}}"#, #"{"$inc":{"a.$x":2}}"#, #"{"a":{"$x":3}}"#),

@@ -7,7 +7,7 @@ import Testing
     try Query(try json(query)).matches(try document(text))
   }
 
-  /// A query, documents that it is true of, and documents that it is not.
+  /// A query, documents that it matches, and documents that it does not match.
   @Test(arguments: [
     ("{}", ["{}", #"{"a":1}"#], []),
     // Equality

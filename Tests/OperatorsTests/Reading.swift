@@ -45,7 +45,7 @@ extension Update {
   }
 }
 
-/// Reads and applies an update; the result in the form for storage.
+/// Reads and applies an update, and returns the stored form of the result.
 func applying(
   _ update: String,
   to text: String,

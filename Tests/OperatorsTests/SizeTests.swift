@@ -11,7 +11,7 @@ import Testing
     #expect(MemoryLayout<EqualityKey>.stride <= 24)
   }
 
-  /// Only what lies on the way to a change is made into lists.
+  /// Only the containers on the path to a change become lists.
   @Test(arguments: [
     #"{"$set":{"x":1}}"#, #"{"$inc":{"b.n":1}}"#, #"{"$push":{"b.c":{"$each":[1,2],"$sort":-1}}}"#,
     #"{"$unset":{"b":1}}"#, #"{"$rename":{"b.n":"m"}}"#,

@@ -80,7 +80,7 @@ import Testing
     #expect(outcome.isModified == (document != result))
   }
 
-  /// A document, an update, its fault and where that is.
+  /// A document, an update, its error and the place of the error.
   @Test(arguments: [
     (#"{"a":5}"#, #"{"$set":{"a.b":1}}"#, 28, "/$set/a.b", "a.b"),
     (#"{"a":null}"#, #"{"$set":{"a.b":1}}"#, 28, "/$set/a.b", "a.b"),
@@ -198,7 +198,7 @@ import Testing
     #expect(try Update(json("{}"), shape: .replacement).shape == .replacement)
   }
 
-  /// The documents are as jsonb gives them back.
+  /// The documents have the form that jsonb returns.
   @Test(arguments: [
     (#"{"l":[{"id":1,"name":"x"}]}"#, #"{"$addToSet":{"l":{"name":"x","id":1}}}"#),
     (#"{"l":[{"id":1,"name":"x"}]}"#, #"{"$set":{"l":[{"name":"x","id":1}]}}"#),
