@@ -79,8 +79,9 @@ class Deploy(Case):
             wait_ready "$1" "$2"
             """, self.data, port, stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(started.returncode, 0, started.stderr)
-        asked = subprocess.run([self.data / "psql", "-Atc", "select name from apps"],
-                               capture_output=True, text=True)
+        asked = subprocess.run(
+            [ROOT / "deploy/psql", "--data", self.data, "-Atc", "select name from apps"],
+            capture_output=True, text=True)
         self.assertEqual((asked.stdout, asked.stderr), ("default\n", ""))
         for log in ["dossierd.log", "nginx-error.log", "postgres-log/log"]:
             self.assertEqual(described(self.data / log)[0], 0o640, log)

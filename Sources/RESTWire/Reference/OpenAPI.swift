@@ -75,7 +75,8 @@ enum OpenAPI {
     _ components: inout Components
   ) -> [JSON] {
     var all = operation.parameters.map { name in
-      components.parameter(name, "path", name, .parameter(name), isRequired: true)
+      // A parameter of the query may have the same name.
+      components.parameter("path_\(name)", "path", name, .parameter(name), isRequired: true)
     }
     for parameter in operation.query {
       // Lists of versions have numeric cursors, other lists have ids.
