@@ -137,7 +137,9 @@ import WireKit
 
   /// Returns whether a token has the form of a mailed token.
   private static func isMailed(_ token: String) -> Bool {
-    (token.hasPrefix("ds_verify_") || token.hasPrefix("ds_reset_"))
-      && token.utf8.count == 84
+    ["ds_verify_", "ds_reset_"].contains { prefix in
+      // 60 bytes in base64url follow.
+      token.hasPrefix(prefix) && token.utf8.count == prefix.utf8.count + 80
+    }
   }
 }

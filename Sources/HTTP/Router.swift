@@ -1,6 +1,7 @@
 /// Finds the number of the route for a method and a path.
 ///
-/// It is a tree of path segments. If both match, it prefers a literal to a capture.
+/// It is a tree of path segments. A path that a literal names belongs to the literal alone, as in
+/// OpenAPI: a capture beside it adds no methods.
 package struct Router {
   private let root = PathNode()
 
@@ -111,16 +112,16 @@ private final class PathNode {
       return literal(segment)?.find(method, path, from: end + 1, &values) ?? .nowhere
     }
     let match = literal(segment)?.find(method, path, from: end + 1, &values) ?? .nowhere
-    if case .found = match { return match }
+    guard case .nowhere = match else { return match }
     guard let value = PercentCoding.decode(Substring(decoding: segment, as: UTF8.self)) else {
-      return match.or(.badPath)
+      return .badPath
     }
-    guard !value.isEmpty else { return match }
+    guard !value.isEmpty else { return .nowhere }
     values.append(value)
     let other = capture.find(method, path, from: end + 1, &values)
     if case .found = other { return other }
     values.removeLast()
-    return match.or(other)
+    return other
   }
 
   private func literal(_ segment: UnsafeBufferPointer<UInt8>) -> PathNode? {
@@ -147,18 +148,5 @@ private final class PathNode {
 
   private func index(of method: Method) -> Int? {
     routes.firstIndex { $0.method == method }
-  }
-}
-
-extension Router.Match {
-  /// Returns the better of two matches: this one, of a literal, or the other, of a capture.
-  fileprivate func or(_ other: Router.Match) -> Router.Match {
-    switch (self, other) {
-    case (.found, _), (_, .nowhere): self
-    case (.otherMethods(let some), .otherMethods(let others)):
-      .otherMethods(Set(some + others).sorted { $0.rawValue < $1.rawValue })
-    case (_, .found), (.nowhere, _), (.badPath, _): other
-    case (.otherMethods, .badPath): self
-    }
   }
 }

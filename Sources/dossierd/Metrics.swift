@@ -38,8 +38,8 @@ import WireKit
     case workerStarts
     case databaseMicroseconds
     case hashes
-    case longTurns
-    case longestTurn
+    case eventLoopStalls
+    case eventLoopLag
     case mailsSent
     case mailsLost
   }
@@ -171,9 +171,9 @@ import WireKit
   }
 
   /// Counts a turn of the loop that delayed the worker's other requests.
-  func countLongTurn(microseconds: UInt64) {
-    add(1, to: .longTurns)
-    let place = places.counters + Counter.longestTurn.rawValue
+  func countStall(microseconds: UInt64) {
+    add(1, to: .eventLoopStalls)
+    let place = places.counters + Counter.eventLoopLag.rawValue
     slot[place] = max(slot[place], microseconds)
   }
 
@@ -230,8 +230,8 @@ import WireKit
     }
     for counter in Counter.allCases {
       let word = places.counters + counter.rawValue
-      text.family(counter.name, counter == .longestTurn ? "gauge" : "counter", counter.help)
-      let count = counter == .longestTurn ? board.greatest(word, layout: layout) : sum(word)
+      text.family(counter.name, counter == .eventLoopLag ? "gauge" : "counter", counter.help)
+      let count = counter == .eventLoopLag ? board.greatest(word, layout: layout) : sum(word)
       text.sample([], counter.isTime ? "\(Double(count) / 1e6)" : "\(count)")
     }
     return text.text

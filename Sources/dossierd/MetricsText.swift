@@ -58,21 +58,21 @@ extension Metrics.Counter {
     switch self {
     case .databaseMicroseconds: "dossier_database_seconds_total"
     case .hashes: "dossier_password_hashes_total"
-    case .longestTurn: "dossier_event_loop_lag_max_seconds"
+    case .eventLoopLag: "dossier_event_loop_lag_max_seconds"
     default: "dossier_" + "\(self)".snakeCased + "_total"
     }
   }
 
   /// Whether the metric is measured in microseconds and reported in seconds.
-  var isTime: Bool { self == .databaseMicroseconds || self == .longestTurn }
+  var isTime: Bool { self == .databaseMicroseconds || self == .eventLoopLag }
 
   var help: String {
     switch self {
     case .workerStarts: "Started workers."
     case .databaseMicroseconds: "Time that requests waited for PostgreSQL."
     case .hashes: "Hashed passwords."
-    case .longTurns: "Turns of an event loop of over 50 ms, in which other requests wait."
-    case .longestTurn: "The longest turn since the start."
+    case .eventLoopStalls: "Turns of an event loop of over 50 ms, in which other requests wait."
+    case .eventLoopLag: "The longest turn since the start."
     case .mailsSent: "Mails that the relay accepted."
     case .mailsLost: "Abandoned mails."
     }

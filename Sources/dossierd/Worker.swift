@@ -151,7 +151,7 @@ import WireKit
     let listener = try Listener(0, settings, serve)
     self.listener = listener
     EventLoop.reactor.superviseTurns(longerThan: Self.longTurn) { [metrics] time in
-      metrics.countLongTurn(microseconds: time.nanoseconds / 1_000)
+      metrics.countStall(microseconds: time.nanoseconds / 1_000)
       Log.write("warning", "one turn of the loop took \(time.nanoseconds / 1_000_000) ms")
     }
     // Set up after libfcgi, which installs its own handlers.

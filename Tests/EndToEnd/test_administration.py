@@ -15,7 +15,7 @@ class Commands(Administration):
     def test_an_app_is_made_shown_listed_and_set(self):
         made = self.site.dossier("app", "create", "shop")
         self.assertEqual((made["name"], made["version"], made["hosts"]), ("shop", 1, []))
-        self.refused(11, "app", "create", "shop", words="An app of that name exists already.")
+        self.refused(11, "app", "create", "shop", words="An app with that name already exists.")
         for name in ["", "Shop", "-shop", "a b", "x" * 64]:
             self.refused(12, "app", "create", "--", name)
         changed = self.site.dossier(
@@ -231,7 +231,7 @@ class Commands(Administration):
         refused(12, "--jwks-url", "ftp://x", words="/jwks_url")
         refused(12, "--jwks-url", "https://x", "--claim", "id=sub", words="/claims/id")
         refused(12, "--jwks-url", "https://x", name="Bad", words="/name")
-        refused(10, "--jwks-url", "https://x", "--app", "nope", words="no app of that name")
+        refused(10, "--jwks-url", "https://x", "--app", "nope", words="No app has that name")
 
     # Users
 

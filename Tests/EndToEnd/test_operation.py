@@ -191,7 +191,7 @@ class Settings(unittest.TestCase):
             "config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
             DOSSIER_PICTURE_PROGRAM="/nonexistent")
         self.assertEqual(refused.returncode, 78)
-        self.assertIn("picture_program /nonexistent is not a program", refused.stderr)
+        self.assertIn("picture_program /nonexistent is not an executable program", refused.stderr)
 
     def test_addresses_are_of_both_kinds_and_nginx_gets_some_it_can_reach(self):
         for listen, told in [

@@ -302,7 +302,7 @@ class Schemas(Administration):
                      words="does not exist")
         self.refused(10, "schema", "remove", "metadata", "--app", self.app)
         self.refused(10, "schema", "check", "metadata", "--app", self.app)
-        self.refused(10, "schema", "list", "--app", "nowhere", words="no app of that name")
+        self.refused(10, "schema", "list", "--app", "nowhere", words="No app has that name")
         self.refused(64, "schema", "set", "profile", file)
         self.refused(21, "schema", "set", "metadata", "/nowhere", words="/nowhere")
         for kind in ["profile", "app_metadata", "x"]:
