@@ -216,7 +216,7 @@ class TakeOver(Addresses):
         self.assertNotIn("account_takeover", self.actions(user.id))
 
 
-class Overtaken(Addresses, Waiting):
+class Overtaken(Waiting, Addresses):
     def test_a_link_by_a_password_that_a_reset_replaces_meanwhile(self):
         """The attacker registered the address, and links it while its reader resets the password."""
 

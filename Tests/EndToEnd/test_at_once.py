@@ -159,14 +159,14 @@ class AtOnce(Waiting):
         email = self.own_email()
         user, _ = self.registered(email)
         with self.site.locked("devices in share mode"):
-            # The user of the registration goes while it signs in.
             login = self.started(lambda: self.services_login(email))
             self.wait_for(1)
-            self.expect(self.link_registered(user, email), 200)
-        # No session of the user that is gone: the password is right on the next try.
-        self.assertEqual(self.expect(login(), 401).json["error_code"], "InvalidPassword")
-        again = self.expect(self.services_login(email), 200).json
-        self.assertEqual(again["user_id"], user["user_id"])
+            # The sign-in has locked the user of the registration, so the link waits for it.
+            link = self.started(lambda: self.link_registered(user, email))
+            self.wait_for(2)
+        signed_in = self.expect(login(), 200).json
+        self.assertEqual(link().status, 409)
+        self.assertNotEqual(signed_in["user_id"], user["user_id"])
 
     def test_of_equal_links_of_a_token_one_has_the_session(self):
         email = self.own_email()

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from machine import IS_ROOT, ROOT, SERVER_USER, free_port, functions
+from machine import FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, functions
 
 
 def described(path):
@@ -209,8 +209,8 @@ class LocalPages(Case):
         self.assertEqual(self.start(port), [self.LOCAL])
         # A second start keeps the setting, also after a reset to the default (no origins).
         for origins, left in [("https://app.example.com", ["https://app.example.com"]), ("null", [])]:
-            subprocess.run([self.data / "dossier", "app", "set",
-                            f"allowed_origins={origins}"], check=True, capture_output=True)
+            subprocess.run([self.data / "dossier", "app", "set", f"allowed_origins={origins}"],
+                           env=FOREIGN, check=True, capture_output=True)
             self.stop()
             self.assertEqual([line for line in self.start(port) if line], left)
 

@@ -184,7 +184,7 @@ class Hosts(Case):
 class Elsewhere(unittest.TestCase):
     def test_networks_that_are_named_may_ask_and_others_may_not(self):
         site = Deployment(
-            settings=[("DOSSIER_OPERATIONS_NETWORKS", "198.51.100.0/24, 2001:db8::/32")],
+            settings=[("DOSSIER_INTERNAL_NETWORKS", "198.51.100.0/24, 2001:db8::/32")],
             nginx=[("    allow ::1;\n    deny all;",
                     "    allow ::1;\n    allow 198.51.100.0/23;\n    allow 2001:db8::/32;\n"
                     "    deny all;")])

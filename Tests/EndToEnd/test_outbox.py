@@ -31,7 +31,7 @@ class Inbox:
 
     def tokens(self, address):
         text = "\n".join(text for to, text in self.messages if to == address)
-        return re.findall(r"\bd[cp][tr]_[\w-]+", text.replace("=\r\n", ""))
+        return re.findall(r"\bds_(?:verify|reset)_[\w-]+", text.replace("=\r\n", ""))
 
 
 class Outbox(Administration):

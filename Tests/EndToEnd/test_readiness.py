@@ -277,7 +277,8 @@ class Upgraded(Reasons):
         wait_until(refused, what="a refused write")
         wait_until(lambda: any("database: 58P01" in str(line) for line in self.site.logged()),
                    what="a line with the reason")
-        self.expect(self.site.get("/v1/me", token=self.token), 200)
+        # The connection for reads may be on its way.
+        wait_until(lambda: self.site.get("/v1/me", token=self.token).status == 200, what="a read")
         self.told("restart it (systemctl restart postgresql)", "58P01", "files")
         self.site.put_libraries()
         self.site.stop_postgres()
@@ -302,7 +303,7 @@ class Doctor(Administration):
         for what, words, settings in [
             ("settings", "picture_program /nonexistent", {"DOSSIER_PICTURE_PROGRAM": "/nonexistent"}),
             ("socket 2", "is dossierd running?", {"DOSSIER_WORKERS": "3"}),
-            ("connections", "max_connections", {"DOSSIER_EXCLUSIVE_CONNECTIONS": "64"}),
+            ("connections", "max_connections", {"DOSSIER_WRITE_CONNECTIONS": "64"}),
             ("database", "app: there is no app", {"DOSSIER_APP": "nobody"}),
             ("database", "No such file", {"DOSSIER_DATABASE": "host=/nowhere"}),
             ("mail", "the setting mail is empty", {"DOSSIER_MAIL": ""}),
