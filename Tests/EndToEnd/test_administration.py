@@ -38,7 +38,7 @@ class Commands(Administration):
         self.assertIn("shop", [app["name"] for app in self.site.dossier("app", "list")])
         table = self.site.dossier("app", "show", "--app", "shop", output="table")
         self.assertRegex(table, r"(?m)^settings\.switching +reauthenticate$")
-        self.refused(10, "app", "show", "--app", "nope", words="There is no app of that name.")
+        self.refused(10, "app", "show", "--app", "nope", words="No app has that name.")
         actions = [(fact["action"], fact["actor"]) for fact in self.trail("--app", "shop")]
         self.assertEqual(actions, [("app_change", "operator")] * 2 + [("app_create", "operator")])
 
