@@ -45,7 +45,6 @@ enum AttemptPurpose: String, CaseIterable {
 /// failures do not slow it down. For codes of a second factor, the user must have passed one there. A
 /// success gives its own attempt back.
 struct FailureLimiter {
-  private let purpose: AttemptPurpose
   private let allowances: Allowances
 
   /// - Parameters:
@@ -60,7 +59,6 @@ struct FailureLimiter {
     isFamiliar: Bool = false,
     _ context: RequestContext
   ) {
-    self.purpose = purpose
     if isFamiliar, let own = Allowance.onDevice(purpose, identifier, context) {
       allowances = Allowances([own], context)
       return

@@ -171,7 +171,7 @@ extension Shape {
       members: event(like: ["client_id": .string(Example.client)]) + [
         (key: "app", value: .slug.orNull), (key: "user_id", value: .id(Example.ada).orNull),
       ]
-    ).named("AuditEventOfApp", "A fact of the audit trail, with its app and user."),
+    ).named("AuditEventOfApp", "An event of the audit log, with its app and user."),
     atMost: Audit.pageSize
   )
 
