@@ -17,7 +17,7 @@ package struct Configuration: Sendable {
   package let socketMode: mode_t
   package let socketGroup: gid_t?
   package let listen: ListenAddress?
-  package let exclusiveConnections: Int
+  package let writeConnections: Int
   package let lockTimeout: Duration
   package let hashingThreads: Int
   package let hashingCost: HashingCost
@@ -25,7 +25,7 @@ package struct Configuration: Sendable {
   package let drain: Duration
   package let logsRequests: Bool
   package let logsStatements: Bool
-  package let operationsNetworks: [IPNetwork]
+  package let internalNetworks: [IPNetwork]
   package let mail: MailRelaySettings
   package let issuerSource: HTTPSourceSettings
   package let pictureProgram: String
@@ -91,7 +91,7 @@ package struct Configuration: Sendable {
           + "\(workers) ports from there on"
       )
     }
-    exclusiveConnections = number(.exclusiveConnections, 1...64)
+    writeConnections = number(.writeConnections, 1...64)
     lockTimeout = .seconds(number(.lockSeconds, 1...3_600))
     let threads = number(.hashingThreads, 0...64)
     hashingThreads = threads == 0 ? max(1, cores / 2) : threads
@@ -108,9 +108,9 @@ package struct Configuration: Sendable {
     if !logsRequests, log != "errors" {
       problems.append("log is \(log), not requests, errors or debug")
     }
-    let networks = text(.operationsNetworks).split { $0 == "," || $0.isWhitespace }
-    operationsNetworks = networks.compactMap { IPNetwork($0) }
-    if operationsNetworks.count < networks.count {
+    let networks = text(.internalNetworks).split { $0 == "," || $0.isWhitespace }
+    internalNetworks = networks.compactMap { IPNetwork($0) }
+    if internalNetworks.count < networks.count {
       problems.append("internal_networks contains a value that is not a CIDR network")
     }
     mail = MailRelaySettings(Self.destination(text, &problems))

@@ -17,7 +17,7 @@ package enum Setting: String, CaseIterable {
   case socketMode = "socket_mode"
   case socketGroup = "socket_group"
   case listen
-  case exclusiveConnections = "write_connections"
+  case writeConnections = "write_connections"
   case lockSeconds = "lock_seconds"
   case hashingThreads = "hashing_threads"
   case argon2Memory = "argon2_memory"
@@ -25,7 +25,7 @@ package enum Setting: String, CaseIterable {
   case connections
   case drainSeconds = "drain_seconds"
   case log
-  case operationsNetworks = "internal_networks"
+  case internalNetworks = "internal_networks"
   case mail
   case mailUser = "mail_user"
   case mailPassword = "mail_password"
@@ -48,7 +48,7 @@ package enum Setting: String, CaseIterable {
     case .socketMode: "0660"
     case .socketGroup: ""
     case .listen: ""
-    case .exclusiveConnections: "4"
+    case .writeConnections: "4"
     case .lockSeconds: "1"
     case .hashingThreads: "0"
     case .argon2Memory: String(HashingCost.least.memory)
@@ -56,7 +56,7 @@ package enum Setting: String, CaseIterable {
     case .connections: "512"
     case .drainSeconds: "30"
     case .log: "requests"
-    case .migrateDatabase, .operationsNetworks, .mail, .mailUser, .mailPassword, .pictureProgram,
+    case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword, .pictureProgram,
       .pictureFolder:
       ""
     case .mailTLS: "required"
@@ -75,13 +75,13 @@ package enum Setting: String, CaseIterable {
   /// Whether all hosts of a deployment need the same value.
   package var isShared: Bool {
     switch self {
-    case .masterKey, .issuer, .app, .appAge, .argon2Memory, .argon2Passes, .operationsNetworks,
+    case .masterKey, .issuer, .app, .appAge, .argon2Memory, .argon2Passes, .internalNetworks,
       .mail,
       .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder:
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen,
-      .exclusiveConnections, .lockSeconds, .hashingThreads, .connections, .drainSeconds, .log,
+      .writeConnections, .lockSeconds, .hashingThreads, .connections, .drainSeconds, .log,
       .pictureProgram:
       false
     }
@@ -102,7 +102,7 @@ package enum Setting: String, CaseIterable {
     case .socketMode: "permissions of the sockets, octal"
     case .socketGroup: "group of the sockets, so that nginx may connect; empty leaves it"
     case .listen: "address:port (or [address]:port) of the first worker, the next ones following"
-    case .exclusiveConnections: "connections of a worker for writes"
+    case .writeConnections: "connections of a worker for writes"
     case .lockSeconds: "how long a write may wait for a lock in the database"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"
@@ -116,7 +116,7 @@ package enum Setting: String, CaseIterable {
     case .issuerNetwork: "where issuers' keys are fetched: public, or any (also plain http)"
     case .pictureProgram: "path of dossier-pictures; empty is beside this program"
     case .pictureFolder: "folder that nginx shows pictures from; empty keeps them in the database"
-    case .operationsNetworks:
+    case .internalNetworks:
       "networks, as 10.0.0.0/8, that may ask for /metrics, /readyz and /healthz beside this machine; nginx has to let them too"
     case .log:
       "requests: a line for each; errors: only for what failed in the server; debug: a line for each request and each statement"

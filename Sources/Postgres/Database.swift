@@ -34,7 +34,7 @@ package import EventLoop
     exclusive = Lane(
       settings.connection(settings.writeTimeout, lockTimeout: settings.lockTimeout),
       timeout: settings.writeTimeout,
-      size: settings.exclusiveConnections,
+      size: settings.writeConnections,
       reserve: 1,
       waitingRoom: settings.exclusiveWaiting,
       patience: settings.exclusivePatience,

@@ -5,7 +5,7 @@ package struct DatabaseSettings: Sendable {
   package var conninfo: String
   package var applicationName: String
   /// The number of a worker's connections for writes and transactions.
-  package var exclusiveConnections = 4
+  package var writeConnections = 4
   /// The number of a worker's connections for searches.
   package var searchConnections = 1
   /// The number of callers that may wait for a connection of the lane; one more is refused.

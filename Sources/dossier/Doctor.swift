@@ -144,7 +144,7 @@ extension CommandContext {
     let ahead = abs(facts.time - (now.tv_sec * 1_000 + now.tv_nsec / 1_000_000))
     // Each worker has connections for reads, searches and large responses, and its write
     // connections. A reload doubles them.
-    let connections = configuration.workers * (configuration.exclusiveConnections + 4) * 2
+    let connections = configuration.workers * (configuration.writeConnections + 4) * 2
     return [
       Doctor.Finding("database"),
       Doctor.Finding("writes", await servingReadiness.writeFault()?.reason),

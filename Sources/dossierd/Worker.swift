@@ -86,7 +86,7 @@ import WireKit
   private init(_ configuration: Configuration, _ board: MetricsBoard, slot: Int) {
     self.configuration = configuration
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
-    settings.exclusiveConnections = configuration.exclusiveConnections
+    settings.writeConnections = configuration.writeConnections
     if configuration.logsStatements { settings.observer = Log.observeStatement }
     settings.lockTimeout = configuration.lockTimeout
     settings.writeTimeout = configuration.lockTimeout + .seconds(2)
@@ -125,7 +125,7 @@ import WireKit
     courier = relay.map { relay in
       OutboxWorker(dependencies, relay) { report.metrics?.count($0) }
     }
-    let networks = configuration.operationsNetworks
+    let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }
 

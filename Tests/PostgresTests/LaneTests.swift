@@ -45,7 +45,7 @@ import Testing
   @Test @EventLoop func `a call over the length of the queue is refused at once`() async throws {
     let name = try await TestCluster.shared.createDatabase()
     let database = database(name) {
-      $0.exclusiveConnections = 1
+      $0.writeConnections = 1
       $0.exclusiveWaiting = 2
     }
     defer { database.stop() }
@@ -77,7 +77,7 @@ import Testing
   @Test @EventLoop func `a call that waits too long is refused`() async throws {
     let name = try await TestCluster.shared.createDatabase()
     let database = database(name) {
-      $0.exclusiveConnections = 1
+      $0.writeConnections = 1
       $0.exclusivePatience = .milliseconds(1)
     }
     defer { database.stop() }

@@ -63,7 +63,7 @@ import Testing
   @Test @EventLoop func `a user has one connection, and waits while others are free`()
     async throws
   {
-    let database = try await database { $0.exclusiveConnections = 4 }
+    let database = try await database { $0.writeConnections = 4 }
     defer { database.stop() }
     let gate = Gate()
     let held = await hold(database, Owner("network", "user"), gate)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test @EventLoop func `a network leaves one connection to others`() async throws {
-    let database = try await database { $0.exclusiveConnections = 3 }
+    let database = try await database { $0.writeConnections = 3 }
     defer { database.stop() }
     let gate = Gate()
     let held = [
@@ -101,7 +101,7 @@ import Testing
     async throws
   {
     let database = try await database {
-      $0.exclusiveConnections = 2
+      $0.writeConnections = 2
       $0.exclusiveWaiting = 14
     }
     defer { database.stop() }

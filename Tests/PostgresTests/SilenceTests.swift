@@ -21,7 +21,7 @@ import Testing
     settings.readTimeout = .milliseconds(100)
     settings.grace = .milliseconds(100)
     settings.suspicion = .milliseconds(100)
-    settings.exclusiveConnections = 1
+    settings.writeConnections = 1
     let database = Database(settings)
     database.start()
     defer { database.stop() }
