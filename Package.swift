@@ -146,7 +146,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Dossier", "EventLoop", "Encoding", "Outbound", "PasswordHashes", "Postgres",
+        "AppServicesWire", "Dossier", "EventLoop", "Encoding", "Outbound", "PasswordHashes",
+        "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -154,8 +155,9 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "CLinux", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Outbound",
-        "PasswordHashes", "Postgres", "RESTWire", "ReferenceData", "WireKit",
+        "AppServicesWire", "CLinux", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON",
+        "Encoding", "Outbound", "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
+        "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -238,8 +240,9 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "AppServicesWire", "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Outbound",
-        "Postgres", "RESTWire", "TestSupport", "WireKit", "dossier-pictures", "dossierd",
+        "AppServicesWire", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON", "Encoding",
+        "Outbound", "Postgres", "RESTWire", "TestSupport", "WireKit", "dossier-pictures",
+        "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],

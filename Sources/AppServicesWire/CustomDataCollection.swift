@@ -15,7 +15,7 @@ import Operators
   init(of user: UserID, _ context: RequestContext) {
     self.user = user
     self.context = context
-    rules = CollectionRules(user: user, userField: context.app.settings.appServicesUserField)
+    rules = CollectionRules(user: user, userField: context.app.collectionSettings.userField)
   }
 
   /// Returns the document in the canonical form.

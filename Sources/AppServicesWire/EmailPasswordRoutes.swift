@@ -20,7 +20,7 @@ import WireKit
     route("confirm/call", "Refuse to run a confirmation function") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) throws(Failure) in
         let reason =
-          call.context.app.settings.signUp == .verifyFirst
+          call.context.app.accountSettings.signUp == .verifyFirst
           ? "confirmation functions are not offered" : "automatic confirmation is enabled"
         return ServiceError(
           .badRequest,
@@ -128,7 +128,7 @@ import WireKit
       switch (fault?.place, fault?.code) {
       case ("/email", _): "email invalid"
       case (_, "length"):
-        "password must be between \(app.settings.passwordMinLength) and "
+        "password must be between \(app.accountSettings.passwordMinLength) and "
           + "\(Credentials.longestPassword) characters"
       default: fault?.detail ?? "bad request"
       }

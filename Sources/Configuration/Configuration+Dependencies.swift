@@ -50,20 +50,22 @@ extension Configuration {
     return Dependencies(
       database: database,
       keys: keys,
-      tokens: AccessTokens(keys: keys, issuer: issuer),
-      passwords: PasswordHasher(pool: pools.passwords, cost: hashingCost),
-      apps: Apps(database: database, fallback: app, age: appAge, complain: report),
-      mailer: MailQueue(isConfigured: sendsMail, report: report),
-      external: ExternalTokens(
-        database: database,
-        source: HTTPSource(pool: pools.issuers, settings: issuerSource),
-        keys: keys
-      ),
-      pictures: PictureService(
-        decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
-        shelf: PictureStorage(folder: pictureFolder, pool: pools.files)
-      ),
-      calculator: pools.calculator
+      calculator: pools.calculator,
+      services: [
+        AccessTokens(keys: keys, issuer: issuer),
+        Apps(database: database, .all, fallback: app, age: appAge, complain: report),
+        MailQueue(isConfigured: sendsMail, report: report),
+        PasswordHasher(pool: pools.passwords, cost: hashingCost),
+        ExternalTokens(
+          database: database,
+          source: HTTPSource(pool: pools.issuers, settings: issuerSource),
+          keys: keys
+        ),
+        PictureService(
+          decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
+          shelf: PictureStorage(folder: pictureFolder, pool: pools.files)
+        ),
+      ]
     )
   }
 }

@@ -23,7 +23,7 @@ import WireKit
       summary: "Create an app"
     ) { (call, name) async throws(Failure) in
       let app = try await Apps.create(name, call.context)
-      var response = Self.response(.created, app)
+      var response = Self.response(.created, app, call.context)
       response.add(.location, "/v1/apps/\(app.name)")
       return response
     },
@@ -36,7 +36,7 @@ import WireKit
       summary: "Read an app with its hosts and the settings in force"
     ) { (call) async throws(Failure) in
       let app = try await Apps.record(of: call.text("app"), call.context)
-      return response(.ok, app)
+      return response(.ok, app, call.context)
     },
     Operation(
       .patch,
@@ -66,10 +66,15 @@ import WireKit
     if let settings { change.settings = settings }
     if let hosts { change.hosts = hosts }
     let app = try await Apps.change(call.text("app"), change, if: call.condition, call.context)
-    return response(.ok, app)
+    return response(.ok, app, call.context)
   }
 
-  private static func response(_ status: Status, _ app: AppRecord) -> Response {
-    Response(status, json: app.json.serialized(), tag: EntityTag(app.version))
+  private static func response(
+    _ status: Status,
+    _ app: AppRecord,
+    _ context: RequestContext
+  ) -> Response {
+    let json = app.json(context.apps.catalog.settings)
+    return Response(status, json: json.serialized(), tag: EntityTag(app.app.version))
   }
 }

@@ -22,7 +22,9 @@ extension Service {
     }
     guard shown != nil || device != nil else { return }
     let changes = request.method != .get && request.method != .head
-    if changes, request.field(.origin).flatMap({ call.app?.settings.allows(origin: $0) }) != true {
+    if changes,
+      request.field(.origin).flatMap({ call.app?.browserSettings.allows(origin: $0) }) != true
+    {
       throw .originForbidden
     }
     call.context.device = device
@@ -82,7 +84,7 @@ extension Call {
   package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
     let app = context.app
     let name = DeviceCookie.name(of: app.id)
-    let sameSite = Cookie.SameSite(app.settings.deviceCookieSameSite)
+    let sameSite = Cookie.SameSite(app.browserSettings.deviceCookieSameSite)
     response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.lifetime, sameSite))
     // The browser may still have a cookie from before the app changed its `SameSite` setting.
     guard Cookie.value(of: name, in: request.field(.cookie)) != nil else { return }

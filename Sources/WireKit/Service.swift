@@ -5,7 +5,7 @@ package import HTTP
 /// The processing of every request: router, access, body, handler, response.
 @EventLoop package final class Service {
   private let dependencies: Dependencies
-  var tokens: AccessTokens { dependencies.tokens }
+  var tokens: AccessTokens { dependencies[AccessTokens.self] }
   private let router = Router()
   private var endpoints: [Endpoint] = []
   private let wires: [ServedWire]
@@ -132,9 +132,13 @@ package import HTTP
   /// If no app was found, any origin that some app allows may read the error. Such a response
   /// contains no user's data.
   private func allows(_ origin: String, _ call: Call) async -> Bool {
-    if let app = call.app { return app.settings.allows(origin: origin) }
+    if let app = call.app { return app.browserSettings.allows(origin: origin) }
     guard call.refusal != nil else { return false }
-    return await call.context.apps.allows(origin: origin)
+    return await someAppAllows(origin, call)
+  }
+
+  private func someAppAllows(_ origin: String, _ call: Call) async -> Bool {
+    await call.context.apps.all().contains { $0.browserSettings.allows(origin: origin) }
   }
 
   /// Returns the methods of a path, and whether a page may send requests to it.
@@ -150,7 +154,7 @@ package import HTTP
     response.add(.allow, Self.text(of: methods + [.options]))
     response.add(line: "Vary: Origin\r\n")
     // The real request names the app, and the app's own origins are checked then.
-    if let origin, await call.context.apps.allows(origin: origin) {
+    if let origin, await someAppAllows(origin, call) {
       let methods = Self.text(of: Self.allMethods)
       served.crossOrigin.permit(origin, methods: methods, in: &response)
     }

@@ -1,3 +1,4 @@
+import Configuration
 import ArgumentParser
 import Dossier
 import HTTP
@@ -52,7 +53,7 @@ struct AppCommand: ParsableCommand {
           dossier app set session_days=30 allowed_origins=https://a.example
 
         Settings:
-        \(AppSetting.table)
+        \(SettingsCatalog.all.table)
         """
     )
     @OptionGroup var options: AppOptions
@@ -68,7 +69,7 @@ struct AppCommand: ParsableCommand {
       for text in settings {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw ValidationError("\(text) is not setting=value.") }
-        let setting = AppSetting.named(String(parts[0]))
+        let setting = SettingsCatalog.all.setting(named: String(parts[0]))
         // The API reports an unknown setting together with the other errors.
         patch[String(parts[0])] = setting?.rule.value(of: String(parts[1])) ?? .null
       }
@@ -133,10 +134,10 @@ extension CommandContext {
   func path(of app: String?) -> String { "/v1/apps/\(segment(app ?? defaultApp))" }
 }
 
-extension AppSetting {
-  fileprivate static var table: String {
-    let width = all.map(\.name.count).max() ?? 0
-    return all.map { setting in
+extension SettingsCatalog {
+  fileprivate var table: String {
+    let width = settings.map(\.name.count).max() ?? 0
+    return settings.map { setting in
       let padding = String(repeating: " ", count: width - setting.name.count)
       return "  \(setting.name)\(padding)  \(setting.meaning)"
     }.joined(separator: "\n")

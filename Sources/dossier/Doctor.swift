@@ -198,20 +198,20 @@ extension CommandContext {
   /// Finds apps with invalid stored settings, and apps whose sender address relays would refuse.
   private func apps(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
     guard let apps = try? await Apps.list(deployment) else { return [] }
-    let misfits = apps.filter { !$0.settings.misfits.isEmpty }.map { app in
+    let misfits = apps.filter { !$0.app.settings.misfits.isEmpty }.map { app in
       Doctor.Finding(
         "app \(app.name)",
-        "stored settings that cannot be, in whose place the safest count; choose them, or their "
+        "invalid stored settings, replaced by their safest values; set them, or reset them to their "
           + "defaults: dossier app set --app \(app.name) "
-          + app.settings.misfits.map { "\($0)=null" }.joined(separator: " ")
+          + app.app.settings.misfits.map { "\($0)=null" }.joined(separator: " ")
       )
     }
     guard case .relay = destination else { return misfits }
     return misfits
-      + apps.filter { $0.settings.mailFrom.hasSuffix("@localhost") }.map { app in
+      + apps.filter { $0.app.mailSettings.sender.hasSuffix("@localhost") }.map { app in
         Doctor.Finding(
           "app \(app.name)",
-          "its mail is from \(app.settings.mailFrom), which relays refuse: "
+          "its mail is from \(app.app.mailSettings.sender), which relays refuse: "
             + "dossier app set --app \(app.name) mail_from=no-reply@YOUR.DOMAIN"
         )
       }

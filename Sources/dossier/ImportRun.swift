@@ -1,3 +1,4 @@
+import AppServicesWire
 import Dossier
 import EventLoop
 import Glibc
@@ -16,11 +17,11 @@ struct ImportRequest: Sendable {
   let areEmailsConfirmed: Bool
 
   /// Returns a reader of foreign lines, or nil for Dossier's own format.
-  func foreignRow(for settings: AppSettings) -> AppServicesRow? {
+  func foreignRow(for app: App) -> AppServicesRow? {
     switch format {
     case .dossier: nil
     case .appServices: .user(issuer: issuer, areEmailsConfirmed: areEmailsConfirmed)
-    case .appServicesDocuments: .document(userField: settings.appServicesUserField)
+    case .appServicesDocuments: .document(userField: app.collectionSettings.userField)
     }
   }
 }
@@ -65,9 +66,9 @@ struct ImportRequest: Sendable {
     }
     reader = LineReader(descriptor)
     let record = try await context.record(of: request.app)
-    stringLimit = record.settings.propertyStringLength
-    mixesScripts = record.settings.allowsMixedScripts
-    foreign = request.foreignRow(for: record.settings)
+    stringLimit = record.app.documentSettings.propertyStringLength
+    mixesScripts = record.app.accountSettings.allowsMixedScripts
+    foreign = request.foreignRow(for: record.app)
     schemas = try await context.run { context async throws(Failure) in
       try await Schemas.current(of: record.id, context)
     }

@@ -117,7 +117,7 @@ import WireKit
     let dependencies = configuration.dependencies(on: database, pools, sendsMail: relay != nil) {
       Log.write("error", $0)
     }
-    passwords = dependencies.passwords
+    passwords = dependencies[PasswordHasher.self]
     let operations = OperationsWire(readiness: readiness) { report.metrics?.text ?? "" }
     let wires = clientWires(origin: configuration.issuer) + [operations]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))

@@ -1,6 +1,5 @@
 import Crypto
 import CryptoExtras
-import Dossier
 import EventLoop
 import FoundationEssentials
 import HTTP
@@ -10,6 +9,8 @@ import RESTWire
 import TestSupport
 import Testing
 import WireKit
+
+@testable import Dossier
 
 /// Tests tokens for OpenID Connect, which RS256 keys of a separate set sign.
 @Suite(.fewAtOnce) struct OpenIDTokenTests {
@@ -94,7 +95,7 @@ import WireKit
       #expect(claims["iss"]?.string == "https://toy.example/")
       #expect(claims["sub"] == access["sub"] && claims["sub"]?.string != "another")
       let times = try ["iat", "exp"].map { name in try #require(claims[name]?.number?.int) }
-      #expect(times[1] - times[0] == app.settings.accessTokenLifetime.components.seconds)
+      #expect(times[1] - times[0] == app.sessionSettings.accessTokenLifetime.components.seconds)
     }
     // A refreshed ID token has no nonce, and keeps the time of authentication: here a year ago.
     try await client.cast.world.age(try #require(access["sub"]?.string))

@@ -1,3 +1,4 @@
+import Configuration
 import Dossier
 import EventLoop
 import FoundationEssentials
@@ -74,7 +75,7 @@ import WireKit
       )
     )
     // A change of an app takes effect at the next request.
-    let apps = Apps(database: database, fallback: "default", age: .zero)
+    let apps = Apps(database: database, .all, fallback: "default", age: .zero)
     let mailer = MailQueue(isConfigured: true) { _ in }
     let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
     let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
@@ -85,18 +86,14 @@ import WireKit
       decoder: PictureDecoder(program: program, pool: calculator),
       shelf: PictureStorage(folder: nil, pool: pool)
     )
+    let tokens = AccessTokens(keys: keys, issuer: "https://test.example") {
+      time(nil) + TokenClock.ahead
+    }
     let dependencies = Dependencies(
       database: database,
       keys: keys,
-      tokens: AccessTokens(keys: keys, issuer: "https://test.example") {
-        time(nil) + TokenClock.ahead
-      },
-      passwords: passwords,
-      apps: apps,
-      mailer: mailer,
-      external: external,
-      pictures: pictures,
-      calculator: calculator
+      calculator: calculator,
+      services: [tokens, apps, mailer, passwords, external, pictures]
     )
     self.dependencies = dependencies
     OutboxWorker(dependencies, relay).start()
@@ -214,7 +211,7 @@ import WireKit
 
   /// Returns the context of a request to an app, for tests that call the domain without a route.
   func context(of app: String) async throws -> RequestContext {
-    RequestContext(dependencies, app: try await dependencies.apps.app(named: app, host: nil))
+    RequestContext(dependencies, app: try await dependencies[Apps.self].app(named: app, host: nil))
   }
 
   /// Makes the audit log refuse all further events of an app.

@@ -26,7 +26,7 @@ extension Emails {
     // The response may reveal that a user has the address, as that of a registration does.
     try await RequestLimiter.registration(of: address.key, context)
     let account = try await Accounts.find(address, context)
-    if account != nil, context.app.settings.signUp != .verifyFirst { throw .emailTaken }
+    if account != nil, context.app.accountSettings.signUp != .verifyFirst { throw .emailTaken }
     try await RequestLimiter.mail(to: address.key, for: nil, context)
     let flow = AuthenticationFlow.New(.changeEmail, email, address, user: user)
     try await context.transaction { transaction async throws(Failure) in
@@ -107,7 +107,7 @@ extension Emails {
   ) async throws(Failure) -> Sessions.TokenSet {
     let (token, hash) = try await choose(password, by: text, for: .restore, context)
     let user = token.user
-    let takesPassword = context.app.settings.isOpen(.password)
+    let takesPassword = context.app.accountSettings.isOpen(.password)
     _ = try await Devices.admit(user, context)
     try await context.transaction { transaction async throws(Failure) in
       let changedAt = try await token.use(in: transaction, context)

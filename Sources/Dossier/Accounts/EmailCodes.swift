@@ -21,7 +21,7 @@ package enum EmailCodes {
     try await RequestLimiter.mail(to: address.key, for: account, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
     let flow = AuthenticationFlow.New(.signIn, verified?.email ?? email, address)
-    let isClosed = account == nil && context.app.settings.signUp == .closed
+    let isClosed = account == nil && context.app.accountSettings.signUp == .closed
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       if isClosed {

@@ -106,6 +106,8 @@ struct RightPassword {
 extension Account {
   /// Throws `.emailUnverified` if the app accepts only users with a verified address.
   @EventLoop func requireUsable(_ context: RequestContext) throws(Failure) {
-    guard isVerified || context.app.settings.signUp != .verifyFirst else { throw .emailUnverified }
+    guard isVerified || context.app.accountSettings.signUp != .verifyFirst else {
+      throw .emailUnverified
+    }
   }
 }

@@ -22,7 +22,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Registration {
     let address = try await admitRegistration(credentials, context)
-    guard context.app.settings.signUp == .immediate else {
+    guard context.app.accountSettings.signUp == .immediate else {
       return .codeMailed(flow: try await mailCode(credentials, address, context))
     }
     let account = try await newAccount(credentials, address, context)
@@ -115,6 +115,6 @@ extension Users {
 extension RequestContext {
   /// Throws `.signUpClosed` if only the management API makes users.
   func requireOpenSignUp() throws(Failure) {
-    guard app.settings.signUp != .closed else { throw .signUpClosed }
+    guard app.accountSettings.signUp != .closed else { throw .signUpClosed }
   }
 }

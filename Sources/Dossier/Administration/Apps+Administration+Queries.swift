@@ -7,7 +7,7 @@ package enum AppsAdministrationQueries {
     "insert into apps (app_id, name) values ($1, $2)"
   )
 
-  static let list = Statement<AppRecord>(
+  static let list = Statement<AppRow>(
     "apps.list",
     """
     select id, name, settings, hosts, version, created_at, updated_at
@@ -15,7 +15,7 @@ package enum AppsAdministrationQueries {
     """
   )
 
-  static let find = Statement<AppRecord, String>(
+  static let find = Statement<AppRow, String>(
     "apps.find",
     """
     select id, name, settings, hosts, version, created_at, updated_at
@@ -24,7 +24,7 @@ package enum AppsAdministrationQueries {
   )
 
   /// Locks an app, so that concurrent changes of it run one after the other.
-  static let lock = Statement<App, String>(
+  static let lock = Statement<AppRow, String>(
     "apps.lock",
     """
     select id, name, settings, hosts, version, created_at, updated_at

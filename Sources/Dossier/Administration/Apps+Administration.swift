@@ -1,6 +1,6 @@
 import EventLoop
 package import JSON
-package import Postgres
+import Postgres
 
 /// A change of an app.
 package struct AppChange: Sendable {
@@ -13,20 +13,13 @@ package struct AppChange: Sendable {
 }
 
 /// An app as operators see it.
-package struct AppRecord: RowDecodable {
-  package let id: AppID
-  package let name: String
-  package let version: Int
-  package let hosts: [String]
-  package let settings: AppSettings
+package struct AppRecord {
+  package let app: App
   package let createdAt: Timestamp
   package let updatedAt: Timestamp
 
-  package init(from row: Row) throws(DatabaseError) {
-    let app = try App(from: row)
-    (id, name, version, hosts, settings) = (app.id, app.name, app.version, app.hosts, app.settings)
-    (createdAt, updatedAt) = (try row.time(5), try row.time(6))
-  }
+  package var id: AppID { app.id }
+  package var name: String { app.name }
 }
 
 extension Apps {
@@ -53,12 +46,14 @@ extension Apps {
         context
       )
       return try await transaction.run(AppsAdministrationQueries.find, name)
-    }.first.orUnforeseen("an app that was made")
+    }.first.orUnforeseen("an app that was made").record(context.apps.catalog.settings)
   }
 
   /// Returns all apps, sorted by name.
   package static func list(_ context: RequestContext) async throws(Failure) -> [AppRecord] {
-    try await context.read(AppsAdministrationQueries.list)
+    try await context.read(AppsAdministrationQueries.list).map {
+      $0.record(context.apps.catalog.settings)
+    }
   }
 
   /// - Throws: `.unknownApp`, `.unavailable`.
@@ -68,7 +63,7 @@ extension Apps {
   ) async throws(Failure) -> AppRecord {
     let rows = try await context.read(AppsAdministrationQueries.find, name)
     guard let app = rows.first else { throw .unknownApp }
-    return app
+    return app.record(context.apps.catalog.settings)
   }
 
   /// Changes settings and hosts, and increments the version even if no value differs.
@@ -82,7 +77,8 @@ extension Apps {
     if condition: VersionCondition,
     _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
-    let faults = AppSettings.faults(in: change.settings, at: "/settings") + change.hostFaults
+    let faults =
+      context.apps.catalog.settings.faults(in: change.settings, at: "/settings") + change.hostFaults
     guard faults.isEmpty else { throw .invalid(faults) }
     return try await context.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
@@ -104,7 +100,7 @@ extension Apps {
       )
       let after = try await transaction.run(AppsAdministrationQueries.find, name)
       return try after.first.orUnforeseen("an app that was changed")
-    }
+    }.record(context.apps.catalog.settings)
   }
 }
 

@@ -20,7 +20,7 @@ extension Users {
       (transaction, _) async throws(Failure) in
       try await SecurityNotice.deleted.notice(of: user, in: transaction, context)
         .queue(in: transaction)
-      if next == .none || !context.app.settings.allowsSwitching {
+      if next == .none || !context.app.sessionSettings.allowsSwitching {
         try await Devices.deactivate(user, in: transaction, context)
       }
       let removed = try await transaction.run(UsersAdministrationQueries.remove, user).first

@@ -3,8 +3,9 @@ import JSON
 package import Postgres
 
 /// The apps that this deployment serves, as the worker last read them.
-@EventLoop package final class Apps {
+@EventLoop package final class Apps: DomainService {
   private let database: Database
+  package let catalog: AppCatalog
   private let fallback: String
   private var byName: [ByteString: App] = [:]
   private var byHost: [ByteString: App] = [:]
@@ -27,16 +28,19 @@ package import Postgres
 
   /// - Parameters:
   ///   - database: is read on first use.
+  ///   - catalog: what features and wires add to each app.
   ///   - fallback: the name of the app of requests that select none.
   ///   - age: the cache lifetime of the apps; with zero, every request reads them.
   ///   - complain: receives a report of an app's invalid stored settings, once.
   package init(
     database: Database,
+    _ catalog: AppCatalog,
     fallback: String,
     age: Duration = .seconds(5),
     complain: @escaping (String) -> Void = { _ in }
   ) {
     self.database = database
+    self.catalog = catalog
     self.complain = complain
     self.fallback = fallback
     self.age = age.nanoseconds
@@ -91,10 +95,10 @@ package import Postgres
   /// Returns the app with an id, if it is loaded.
   package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
 
-  /// Returns whether some app allows pages of that origin.
-  package func allows(origin: String) async -> Bool {
+  /// Returns all apps; none if they cannot be read.
+  package func all() async -> [App] {
     try? await freshen(EventLoop.now())
-    return byName.values.contains { $0.settings.allows(origin: origin) }
+    return Array(byName.values)
   }
 
   /// Reloads the apps if the cache is too old for a request of that time.
@@ -123,10 +127,10 @@ package import Postgres
   }
 
   private func read() async throws(DatabaseError) {
-    let read = try await database.read(AppsQueries.all)
-    let known = Dictionary(byName.values.map { ($0.id, $0.schemas) }) { first, _ in first }
-    let schemas = try await Schemas.load(database, known)
-    let apps = read.map { $0.with(schemas[$0.id] ?? DocumentSchemas()) }
+    let rows = try await database.read(AppsQueries.all)
+    var parts: [AppID: [any AppPart]] = [:]
+    for type in catalog.parts { try await read(type, into: &parts) }
+    let apps = rows.map { $0.app(catalog.settings, parts[$0.id] ?? []) }
     complainOfMisfits(in: apps)
     byName = Dictionary(apps.map { (ByteString($0.name), $0) }) { first, _ in first }
     byHost = [:]
@@ -136,63 +140,66 @@ package import Postgres
     readAt = begunAt
   }
 
+  /// Reads the parts of one feature.
+  private func read<Part: AppPart>(
+    _ type: Part.Type,
+    into parts: inout [AppID: [any AppPart]]
+  ) async throws(DatabaseError) {
+    let known = byName.values.compactMap { app in app.part(type).map { (app.id, $0) } }
+    let read = try await Part.load(database, Dictionary(known) { first, _ in first })
+    for (app, part) in read { parts[app, default: []].append(part) }
+  }
+
   private func complainOfMisfits(in apps: [App]) {
     let found = apps.filter { !$0.settings.misfits.isEmpty }
     for app in found where misfits[app.id] != app.settings.misfits {
       let names = app.settings.misfits.joined(separator: ", ")
       complain(
-        "the app \(app.name) has stored settings that cannot be, in whose place the safest count: "
-          + names
+        "the app \(app.name) has invalid stored settings; their safest values apply: \(names)"
       )
     }
     misfits = Dictionary(found.map { ($0.id, $0.settings.misfits) }) { first, _ in first }
   }
 }
 
-/// One app with its own users.
-package final class App: RowDecodable, Sendable {
-  package let id: AppID
-  package let name: String
-  package let settings: AppSettings
-  package let hosts: [String]
-  package let version: Int
-  /// Set by `Apps`; empty in an app read elsewhere.
-  package let schemas: DocumentSchemas
+/// A stored app.
+struct AppRow: RowDecodable {
+  let id: AppID
+  let name: String
+  private let settings: [UInt8]
+  let hosts: [String]
+  let version: Int
+  private let createdAt: Timestamp
+  private let updatedAt: Timestamp
 
-  package init(from row: Row) throws(DatabaseError) {
+  init(from row: Row) throws(DatabaseError) {
     id = AppID(trusted: try row.text(0))
     name = try row.text(1)
-    settings = AppSettings(stored: try row.bytes(2))
+    settings = try row.bytes(2)
     hosts = try row.text(3).split(separator: " ").map(String.init)
     version = try row.int(4)
-    schemas = DocumentSchemas()
+    (createdAt, updatedAt) = (try row.time(5), try row.time(6))
   }
 
-  /// The deployment, in requests outside of apps.
-  package static let deployment = App()
-
-  private init() {
-    (id, name, hosts, version) = (.deployment, "", [], 0)
-    settings = AppSettings(stored: [])
-    schemas = DocumentSchemas()
+  func app(_ catalog: SettingsCatalog, _ parts: [any AppPart] = []) -> App {
+    App(
+      id,
+      name,
+      AppSettings(stored: settings, catalog),
+      hosts: hosts,
+      version: version,
+      parts: parts
+    )
   }
 
-  private init(_ app: App, _ schemas: DocumentSchemas) {
-    id = app.id
-    name = app.name
-    settings = app.settings
-    hosts = app.hosts
-    version = app.version
-    self.schemas = schemas
+  func record(_ catalog: SettingsCatalog) -> AppRecord {
+    AppRecord(app: app(catalog), createdAt: createdAt, updatedAt: updatedAt)
   }
-
-  /// Returns a copy with these schemas.
-  func with(_ schemas: DocumentSchemas) -> App { App(self, schemas) }
 }
 
 package enum AppsQueries {
   /// Returns all apps; they are few, and each worker caches them.
-  static let all = Statement<App>(
+  static let all = Statement<AppRow>(
     "apps.all",
     """
     select id, name, settings, hosts, version, created_at, updated_at
@@ -203,7 +210,6 @@ package enum AppsQueries {
   package static let statements: [any PreparedStatement] = [all]
 }
 
-extension AppID {
-  /// The deployment, in events and in requests outside of apps.
-  package static let deployment = AppID(trusted: String(repeating: "0", count: 24))
+extension RequestContext {
+  package var apps: Apps { dependencies[Apps.self] }
 }

@@ -71,7 +71,7 @@ struct DataChange: Bindable {
   /// Returns nil for a user's own change in an app that does not record these.
   @EventLoop init?(of what: String, _ context: RequestContext) {
     let principal = context.principal
-    if principal.session != nil, !context.app.settings.recordsOwnChanges { return nil }
+    if principal.session != nil, !context.app.eventSettings.recordsOwnChanges { return nil }
     json = [
       "what": .string(what), "actor": .string(principal.name),
       "session": principal.session.map { .string($0.text) } ?? .null,

@@ -33,7 +33,7 @@ package import Postgres
   ) async throws(Failure) -> Failure? {
     let isEnrolled =
       try await transaction.run(SecondFactorQueries.isEnrolled, credential.user).first == true
-    guard isEnrolled || context.app.settings.mfa == .required else { return nil }
+    guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
     let flow = FlowID()
     let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
     _ = try await transaction.run(

@@ -33,7 +33,7 @@ import Postgres
 
   /// Whether the user may have to pass a second factor first.
   var mayNeedSecondFactor: Bool {
-    secondFactor.isEmpty && credential.takesSecondFactor && context.app.settings.mfa != .off
+    secondFactor.isEmpty && credential.takesSecondFactor && context.app.sessionSettings.mfa != .off
   }
 
   /// Sends all statements of the session without waiting.
@@ -58,11 +58,11 @@ import Postgres
       credential.provider,
       live.scope,
       BinaryBytes(live.salt),
-      context.app.settings.sessionLifetime,
+      context.app.sessionSettings.sessionLifetime,
       context.address.text,
       context.agent,
       Devices.limit,
-      context.app.settings.sessionsPerUser,
+      context.app.sessionSettings.sessionsPerUser,
       credential.apiKey,
       credential.authenticatedAt,
       style.name,

@@ -60,7 +60,7 @@ package enum Devices {
       proof.id,
       context.app.id,
       proof.secret.hash(context.keys.master),
-      context.app.settings.allowsSwitching
+      context.app.sessionSettings.allowsSwitching
     )
     guard let users else { throw .deviceUnknown }
     return (proof.id, users)
@@ -76,7 +76,7 @@ package enum Devices {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
-    guard context.app.settings.allowsSwitching else { throw .switchingForbidden }
+    guard context.app.sessionSettings.allowsSwitching else { throw .switchingForbidden }
     let rows = try await context.write(
       DevicesQueries.activate,
       proof.id,
@@ -87,7 +87,7 @@ package enum Devices {
       context.agent,
       style.name,
       style.client,
-      context.app.settings.mfa == .required
+      context.app.sessionSettings.mfa == .required
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard row.isKnown else { throw .notFound }
@@ -116,13 +116,13 @@ package enum Devices {
       proof.id,
       context.app.id,
       proof.secret.hash(context.keys.master),
-      context.app.settings.sessionLifetime,
-      context.app.settings.allowsSwitching,
+      context.app.sessionSettings.sessionLifetime,
+      context.app.sessionSettings.allowsSwitching,
       user?.text,
-      context.app.settings.longestSession,
+      context.app.sessionSettings.longestSession,
       style.name,
       style.client,
-      context.app.settings.mfa == .required
+      context.app.sessionSettings.mfa == .required
     )
     guard let row = rows.first else { throw .deviceUnknown }
     guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }
@@ -168,7 +168,7 @@ package enum Devices {
       context.address.text,
       context.agent,
       next == .none,
-      context.app.settings.allowsSwitching
+      context.app.sessionSettings.allowsSwitching
     )
     guard let isKnown = rows.first else { throw .deviceUnknown }
     guard isKnown else { throw .notFound }

@@ -1,7 +1,7 @@
 import EventLoop
 
 /// The device of a request; most requests name none.
-@EventLoop final class RequestDevice {
+@EventLoop final class RequestDevice: RequestPart {
   fileprivate var proof: DeviceCredential?
   fileprivate var record: DeviceRecord??
   fileprivate var bare: UnauthenticatedDevice?
@@ -10,27 +10,27 @@ import EventLoop
 extension RequestContext {
   /// Nil if the client has no device yet.
   package var device: DeviceCredential? {
-    get { requestDevice?.proof }
+    get { part(RequestDevice.self)?.proof }
     set { ownRequestDevice.proof = newValue }
   }
 
   /// The record of that device; nil until it is read.
   var deviceRecord: DeviceRecord?? {
-    get { requestDevice?.record ?? nil }
+    get { part(RequestDevice.self)?.record ?? nil }
     set { ownRequestDevice.record = newValue }
   }
 
   /// The device of a client without device credentials.
   package var bareDevice: UnauthenticatedDevice? {
-    get { requestDevice?.bare }
+    get { part(RequestDevice.self)?.bare }
     set { ownRequestDevice.bare = newValue }
   }
 
   private var ownRequestDevice: RequestDevice {
-    if let requestDevice { return requestDevice }
-    let made = RequestDevice()
-    requestDevice = made
-    return made
+    if let device = part(RequestDevice.self) { return device }
+    let device = RequestDevice()
+    keep(device)
+    return device
   }
 }
 

@@ -19,7 +19,7 @@ extension DocumentKind {
 
   @EventLoop func isReadable(_ context: RequestContext) -> Bool {
     context.principal.user != nil
-      ? self != .appMetadata || context.app.settings.isAppMetadataReadable
+      ? self != .appMetadata || context.app.documentSettings.isAppMetadataReadable
       : context.principal.scopes.contains(readScope)
   }
 

@@ -33,16 +33,6 @@ struct WrittenDocumentRow: RowDecodable {
   }
 }
 
-/// Versions as an array of PostgreSQL.
-struct VersionList: Bindable, Sendable {
-  let versions: [Int]
-
-  func appendText(to bytes: inout [UInt8]) -> Bool {
-    let list = versions.map { String($0) }.joined(separator: ",")
-    return "{\(list)}".appendText(to: &bytes)
-  }
-}
-
 package enum DocumentsQueries {
   /// Returns one row if the session is live, without the body of a large document.
   ///

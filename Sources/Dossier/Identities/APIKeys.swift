@@ -31,7 +31,7 @@ package enum APIKeys {
     if let fault = OperatorName.labelFault(in: name, at: "/name") { throw .invalid([fault]) }
     let id = APIKeyID()
     let key = Credential(.apiKey, of: user, part: id)
-    let limit = context.app.settings.apiKeysPerUser
+    let limit = context.app.accountSettings.apiKeysPerUser
     let master = context.keys.master
     try await context.transaction { transaction async throws(Failure) in
       // Serializes key creation of one user, for the limit and the unique name.

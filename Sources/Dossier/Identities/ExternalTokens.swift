@@ -6,7 +6,7 @@ package import Postgres
 import WebTokens
 
 /// Verifies the tokens of an app's external issuers, which identify its users.
-@EventLoop package final class ExternalTokens {
+@EventLoop package final class ExternalTokens: DomainService {
   private let database: Database
   private let source: HTTPSource
   private let master: MasterKey
@@ -77,7 +77,10 @@ import WebTokens
       provider: provider,
       subject: read.subject,
       authenticatedAt: read.authenticatedAt(now),
-      profile: issuer.profile(from: read.members, context.app.settings)
+      profile: issuer.profile(
+        from: read.members,
+        mixesScripts: context.app.accountSettings.allowsMixedScripts
+      )
     )
   }
 
@@ -146,4 +149,8 @@ import WebTokens
     fetched[name] = new
     return new
   }
+}
+
+extension RequestContext {
+  package var external: ExternalTokens { dependencies[ExternalTokens.self] }
 }

@@ -40,13 +40,13 @@ struct Issuer: RowDecodable {
   ]
 
   /// Returns the profile members in the claims, without values that break a rule of the profile.
-  func profile(from claims: JSONObject, _ settings: AppSettings) -> JSONObject {
+  func profile(from claims: JSONObject, mixesScripts: Bool) -> JSONObject {
     var profile = JSONObject()
     for (member, usual) in Self.usualMapping {
       guard let text = claims[mapping[member]?.string ?? usual]?.string else { continue }
       let isFit =
         member == "email"
-        ? EmailAddress.fault(in: text, at: "", mixed: settings.allowsMixedScripts) == nil
+        ? EmailAddress.fault(in: text, at: "", mixed: mixesScripts) == nil
         : Profiles.fault(member, .string(text)) == nil
       if isFit { profile[member] = .string(text) }
     }

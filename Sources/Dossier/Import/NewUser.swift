@@ -18,8 +18,8 @@ package struct NewUser: Sendable {
     var members = description
     let (password, faults) = Self.takePassword(from: &members, app)
     self.password = password
-    let stringLimit = app.settings.propertyStringLength
-    let mixesScripts = app.settings.allowsMixedScripts
+    let stringLimit = app.documentSettings.propertyStringLength
+    let mixesScripts = app.accountSettings.allowsMixedScripts
     let schemas = app.schemas
     do throws(Failure) {
       row = try await context.calculate(on: .max) { [members] () throws(Failure) in

@@ -47,7 +47,7 @@ import Postgres
     else {
       return context.mailer.lose("a request for mail cannot be sealed")
     }
-    context.hasQueuedMail = true
+    context.wakeDelivery()
     _ = try await transaction.run(
       OutboxQueries.add,
       id,

@@ -22,9 +22,9 @@ struct AppMail: Sendable {
     _ app: App,
     _ values: [String: String] = [:]
   ) throws -> MailMessage {
-    let words = app.settings.words(of: kind, in: language)
+    let words = app.mailSettings.texts(of: kind, in: language)
     let template = try MailTemplate(subject: words.subject, text: words.text, names: kind.places)
-    let sender = MailAddress(app.settings.mailFrom, name: app.settings.mailFromName)
+    let sender = MailAddress(app.mailSettings.sender, name: app.mailSettings.senderName)
     let values = values.merging(["email": inWords(email), "app": app.name]) { $1 }
     return try template.message(from: sender, to: MailAddress(email), values: values)
   }

@@ -78,7 +78,7 @@ struct EmailToken {
 
   @EventLoop private var message: MailMessage? {
     let text = token.text(context.keys.master)
-    let page = context.app.settings.mailPage
+    let page = context.app.mailSettings.page
     let values = [
       "token": text, "link": page.isEmpty ? text : "\(page)#\(purpose.rawValue)=\(text)",
     ]

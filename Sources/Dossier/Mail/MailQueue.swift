@@ -6,7 +6,7 @@ import Postgres
 ///
 /// A mail about a change is queued in the transaction of that change, so both happen or neither. A
 /// `OutboxWorker` sends it, in this worker or in another.
-@EventLoop package final class MailQueue {
+@EventLoop package final class MailQueue: DomainService {
   package let isConfigured: Bool
   let report: @EventLoop (String) -> Void
   /// Called after a mail has been queued.
@@ -77,12 +77,8 @@ extension RequestContext {
     }
   }
 
-  /// Wakes the delivery after a write that queued mail.
-  func tellQueued() {
-    guard hasQueuedMail else { return }
-    hasQueuedMail = false
-    mailer.onQueued?()
-  }
+  /// Wakes the delivery after the current write.
+  func wakeDelivery() { afterWrite = mailer.onQueued }
 
   /// Returns a mail ready for the queue; nil if mail is not configured or cannot be sealed.
   private func sealed(_ message: MailMessage) -> (QueuedMail, BinaryBytes)? {
@@ -90,11 +86,15 @@ extension RequestContext {
     let mail = QueuedMail(message)
     do {
       let sealed = try mail.sealed(keys.master)
-      hasQueuedMail = true
+      wakeDelivery()
       return (mail, sealed)
     } catch {
       mailer.lose("\(error)")
       return nil
     }
   }
+}
+
+extension RequestContext {
+  package var mailer: MailQueue { dependencies[MailQueue.self] }
 }

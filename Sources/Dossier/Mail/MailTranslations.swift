@@ -9,9 +9,9 @@ struct MailTranslations: Sendable {
 
   private static let most = 100
 
-  init(_ value: JSON) {
+  init(_ translations: JSONObject) {
     var languages: [String: [String: String]] = [:]
-    for (language, words) in value.object ?? JSONObject() {
+    for (language, words) in translations {
       let texts = (words.object ?? JSONObject()).compactMap { name, text in
         text.string.map { (name, $0) }
       }
@@ -21,7 +21,7 @@ struct MailTranslations: Sendable {
   }
 
   /// Returns a text in a language, or in its parent: for `de-AT` also in `de`.
-  func words(_ name: String, in language: String?) -> String? {
+  func text(_ name: String, in language: String?) -> String? {
     guard !languages.isEmpty, var tag = language?.lowercased() else { return nil }
     while true {
       if let words = languages[tag]?[name] { return words }

@@ -13,7 +13,7 @@ import Postgres
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
   private var database: Database { dependencies.database }
-  private var mailer: MailQueue { dependencies.mailer }
+  private var mailer: MailQueue { dependencies[MailQueue.self] }
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
 

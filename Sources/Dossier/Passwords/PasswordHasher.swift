@@ -7,7 +7,7 @@ package import PasswordHashes
 /// Each hash takes tens of milliseconds and `memory` bytes. Networks and users take turns, so a
 /// flood of logins from one of them does not delay the others. The server refuses the excess logins
 /// rather than serve them late.
-@EventLoop package final class PasswordHasher {
+@EventLoop package final class PasswordHasher: DomainService {
   package let pool: FairPool
   /// The number of hashes so far; a request adds the same number for any address.
   package private(set) var hashes = 0
@@ -126,4 +126,8 @@ struct PasswordCheck: Sendable {
     let slowest = least.values.max() ?? 0
     if spent < slowest { await EventLoop.sleep(for: .nanoseconds(Int64(slowest - spent))) }
   }
+}
+
+extension RequestContext {
+  package var passwords: PasswordHasher { dependencies[PasswordHasher.self] }
 }

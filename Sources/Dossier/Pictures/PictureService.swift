@@ -1,7 +1,7 @@
 package import EventLoop
 
 /// The decoder and the storage of pictures.
-@EventLoop package struct PictureService: Sendable {
+@EventLoop package final class PictureService: DomainService {
   let decoder: PictureDecoder
   let shelf: PictureStorage
 
@@ -9,4 +9,8 @@ package import EventLoop
     self.decoder = decoder
     self.shelf = shelf
   }
+}
+
+extension RequestContext {
+  package var pictures: PictureService { dependencies[PictureService.self] }
 }

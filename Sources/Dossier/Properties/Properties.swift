@@ -42,7 +42,7 @@ package enum Properties {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> [Property] {
-    let faults = faults(in: change, context.app.settings.propertyStringLength)
+    let faults = faults(in: change, context.app.documentSettings.propertyStringLength)
     guard faults.isEmpty else { throw .invalid(faults) }
     guard change.count <= PropertySet.changeLimit else {
       throw .tooManyProperties(limit: PropertySet.limit)

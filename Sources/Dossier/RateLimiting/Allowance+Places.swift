@@ -21,8 +21,8 @@ extension Allowance {
       Allowance(
         purpose.onDevice,
         of: [identifier, device.id.text],
-        burst: context.app.settings.failuresPerIdentifier,
-        in: context.app.settings.failureWindow,
+        burst: context.app.limitSettings.failuresPerIdentifier,
+        in: context.app.limitSettings.failureWindow,
         context.keys.master
       )
     }
@@ -37,8 +37,8 @@ extension Allowance {
     Allowance(
       purpose.inSession,
       of: [identifier],
-      burst: context.app.settings.failuresPerIdentifier,
-      in: context.app.settings.failureWindow,
+      burst: context.app.limitSettings.failuresPerIdentifier,
+      in: context.app.limitSettings.failureWindow,
       context.keys.master
     )
   }
@@ -49,7 +49,7 @@ extension Allowance {
     _ identifier: String,
     _ context: RequestContext
   ) -> [Allowance] {
-    let settings = context.app.settings
+    let settings = context.app.limitSettings
     return ofPlaces(
       (purpose.rawValue, purpose.fromSite),
       of: [identifier],
@@ -71,7 +71,7 @@ extension Allowance {
       (purpose.slowly, purpose.slowlyFromSite),
       of: [identifier],
       burst: 1,
-      in: context.app.settings.failureWindow,
+      in: context.app.limitSettings.failureWindow,
       isReported: false,
       context
     )
@@ -82,7 +82,7 @@ extension Allowance {
     _ purpose: AttemptPurpose,
     _ context: RequestContext
   ) -> [Allowance] {
-    let settings = context.app.settings
+    let settings = context.app.limitSettings
     return ofPlaces(
       (purpose.ofNetwork, purpose.ofSite),
       of: [],
@@ -101,7 +101,7 @@ extension Allowance {
     anywhere(
       purpose.anywhere,
       identifier,
-      burst: context.app.settings.failuresPerIdentifierHourly,
+      burst: context.app.limitSettings.failuresPerIdentifierHourly,
       in: .seconds(3_600),
       context
     )

@@ -53,7 +53,7 @@ enum RequestLimiter {
     if try await Devices.knows(owner, context), let own = Allowance.onDevice(.mail, key, context) {
       return (Allowances([own], context), nil)
     }
-    let settings = context.app.settings
+    let settings = context.app.limitSettings
     let daily = Allowance.anywhere(
       AttemptPurpose.mail.daily,
       key,

@@ -1,42 +1,37 @@
 package import EventLoop
 package import Postgres
 
+/// A service that a module of the domain keeps for a process, such as the queue of mails.
+@EventLoop package protocol DomainService: AnyObject {}
+
 /// The database, the keys, the pools and the services that the functions of the domain use.
 ///
 /// A process has one.
 @EventLoop package final class Dependencies {
   package let database: Database
   package let keys: Keyring
-  package let tokens: AccessTokens
-  package let passwords: PasswordHasher
-  package let apps: Apps
-  package let mailer: MailQueue
-  package let external: ExternalTokens
-  package let pictures: PictureService
   /// Threads for `calculate`.
   let calculator: FairPool
   /// Serializes concurrent writers of one document.
-  let revisions = KeyedMutex()
+  package let revisions = KeyedMutex()
+  /// A linear search of this short list is faster than hashing.
+  private let services: [(type: ObjectIdentifier, service: any DomainService)]
 
   package init(
     database: Database,
     keys: Keyring,
-    tokens: AccessTokens,
-    passwords: PasswordHasher,
-    apps: Apps,
-    mailer: MailQueue,
-    external: ExternalTokens,
-    pictures: PictureService,
-    calculator: FairPool
+    calculator: FairPool,
+    services: [any DomainService]
   ) {
-    self.database = database
-    self.keys = keys
-    self.tokens = tokens
-    self.passwords = passwords
-    self.apps = apps
-    self.mailer = mailer
-    self.external = external
-    self.pictures = pictures
-    self.calculator = calculator
+    (self.database, self.keys, self.calculator) = (database, keys, calculator)
+    self.services = services.map { (ObjectIdentifier(type(of: $0)), $0) }
+  }
+
+  /// Returns the service of a type; the process must have been given it.
+  package subscript<Service: DomainService>(_ type: Service.Type) -> Service {
+    for (known, service) in services where known == ObjectIdentifier(type) {
+      return unsafeDowncast(service, to: type)
+    }
+    preconditionFailure("The process has no \(type).")
   }
 }

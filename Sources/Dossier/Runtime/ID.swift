@@ -31,14 +31,29 @@ package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
   var bytes: [UInt8] { [UInt8](hexadecimal: text.utf8) ?? [] }
 }
 
-package typealias AppID = ID<Apps>
-package typealias UserID = ID<Users>
-package typealias IdentityID = ID<Identities>
-package typealias DeviceID = ID<Devices>
-package typealias SessionID = ID<Sessions>
-package typealias APIKeyID = ID<APIKeys>
-package typealias ClientID = ID<Clients>
-package typealias IndexID = ID<SearchIndexes>
-package typealias SchemaID = ID<Schemas>
-package typealias EventID = ID<Audit>
-package typealias ImportID = ID<UserImport>
+/// The kinds of resources that have ids.
+package enum Kinds {
+  package enum App {}
+  package enum User {}
+  package enum Identity {}
+  package enum Device {}
+  package enum Session {}
+  package enum APIKey {}
+  package enum Client {}
+  package enum Index {}
+  package enum Schema {}
+  package enum Event {}
+  package enum Import {}
+}
+
+package typealias AppID = ID<Kinds.App>
+package typealias UserID = ID<Kinds.User>
+package typealias IdentityID = ID<Kinds.Identity>
+package typealias DeviceID = ID<Kinds.Device>
+package typealias SessionID = ID<Kinds.Session>
+package typealias APIKeyID = ID<Kinds.APIKey>
+package typealias ClientID = ID<Kinds.Client>
+package typealias IndexID = ID<Kinds.Index>
+package typealias SchemaID = ID<Kinds.Schema>
+package typealias EventID = ID<Kinds.Event>
+package typealias ImportID = ID<Kinds.Import>

@@ -105,7 +105,7 @@ extension RequestContext {
       try await database.answer(toWrite: call, for: owner)
     }
     hasWritten = true
-    tellQueued()
+    endWrite()
     return result
   }
 

@@ -8,6 +8,9 @@ package import Postgres
   var agent: String? { get }
 }
 
+/// What a module keeps while a request runs, such as the request's device.
+@EventLoop package protocol RequestPart: AnyObject {}
+
 /// The context of a request: its principal, app, client address and device.
 ///
 /// Each request has one object, which also runs its statements.
@@ -17,8 +20,7 @@ package import Postgres
   package var knownApp: App?
   /// Nil until the request is authenticated.
   private var knownPrincipal: Principal?
-  /// Nil until a device is set.
-  var requestDevice: RequestDevice?
+  private var parts: [any RequestPart] = []
 
   /// The time that this request has spent in the database.
   package var databaseNanoseconds: UInt64 = 0
@@ -28,8 +30,8 @@ package import Postgres
   private let fixedAgent: String?
   /// Whether this request has written to the database.
   package internal(set) var hasWritten = false
-  /// Whether the current write queues a mail.
-  var hasQueuedMail = false
+  /// Called after the current write, such as to wake the delivery of mails.
+  package var afterWrite: (@EventLoop () -> Void)?
   /// The time after which no more work of this request starts; nil before the first.
   var calculatesUntil: UInt64?
   private var noted: RateLimits?
@@ -63,12 +65,15 @@ package import Postgres
 
   package var database: Database { dependencies.database }
   package var keys: Keyring { dependencies.keys }
-  package var tokens: AccessTokens { dependencies.tokens }
-  package var passwords: PasswordHasher { dependencies.passwords }
-  package var apps: Apps { dependencies.apps }
-  package var mailer: MailQueue { dependencies.mailer }
-  package var external: ExternalTokens { dependencies.external }
-  package var pictures: PictureService { dependencies.pictures }
+
+  /// Returns what a module keeps for this request, if anything.
+  package func part<Part: RequestPart>(_ type: Part.Type = Part.self) -> Part? {
+    for part in parts { if let part = part as? Part { return part } }
+    return nil
+  }
+
+  /// Keeps a value for the rest of this request.
+  package func keep(_ part: any RequestPart) { parts.append(part) }
 
   /// The rate limits that this request has met.
   var limits: RateLimits {

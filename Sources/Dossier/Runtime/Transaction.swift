@@ -92,13 +92,20 @@ import Postgres
 typealias Completion = @EventLoop () async throws(Failure) -> Void
 
 extension RequestContext {
+  /// Calls `afterWrite` once.
+  func endWrite() {
+    let call = afterWrite
+    afterWrite = nil
+    call?()
+  }
+
   /// Runs statements of one user in a transaction; `body` may run again after a conflict.
   ///
   /// - Throws: errors of `body`, which roll the transaction back.
   func transaction<Value>(
     _ body: @EventLoop (Transaction) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    defer { tellQueued() }
+    defer { endWrite() }
     var refusal: Failure?
     let start = EventLoop.now()
     do throws(DatabaseError) {

@@ -1,7 +1,7 @@
 import JSON
 import JSONSchema
 import Operators
-import Postgres
+package import Postgres
 
 /// The compiled schemas of an app's documents.
 package struct DocumentSchemas: Sendable {
@@ -35,6 +35,34 @@ package struct DocumentSchemas: Sendable {
       throw .unforeseen("the schema of \(document.rawValue): \(error.pointer): \(error.detail)")
     }
   }
+}
+
+extension DocumentSchemas: AppPart {
+  package static func load(
+    _ database: Database,
+    _ known: [AppID: DocumentSchemas]
+  ) async throws(DatabaseError) -> [AppID: DocumentSchemas] {
+    let entries = try await database.read(SchemaQueries.all)
+    let classes = Dictionary(grouping: entries, by: \.app).mapValues {
+      Set($0.compactMap(\.document))
+    }
+    var schemas: [AppID: DocumentSchemas] = [:]
+    for (app, documents) in classes {
+      schemas[app] = known[app]?.filter(documents.contains) ?? DocumentSchemas()
+    }
+    for entry in entries {
+      guard let document = entry.document,
+        schemas[entry.app]?.has(entry.id, for: document) == false
+      else { continue }
+      let rows = try await database.read(SchemaQueries.text, entry.app, document)
+      if let row = rows.first { schemas[entry.app]?.set(row, for: document) }
+    }
+    return schemas
+  }
+}
+
+extension App {
+  var schemas: DocumentSchemas { part() ?? DocumentSchemas() }
 }
 
 extension JSONSchema {

@@ -108,31 +108,6 @@ import Postgres
     }
   }
 
-  // MARK: Loading
-
-  /// Loads the schemas of all apps, and reuses compiled schemas in `known`.
-  static func load(
-    _ database: Database,
-    _ known: [AppID: DocumentSchemas]
-  ) async throws(DatabaseError) -> [AppID: DocumentSchemas] {
-    let entries = try await database.read(SchemaQueries.all)
-    let classes = Dictionary(grouping: entries, by: \.app).mapValues {
-      Set($0.compactMap(\.document))
-    }
-    var schemas: [AppID: DocumentSchemas] = [:]
-    for (app, documents) in classes {
-      schemas[app] = known[app]?.filter(documents.contains) ?? DocumentSchemas()
-    }
-    for entry in entries {
-      guard let document = entry.document,
-        schemas[entry.app]?.has(entry.id, for: document) == false
-      else { continue }
-      let rows = try await database.read(SchemaQueries.text, entry.app, document)
-      if let row = rows.first { schemas[entry.app]?.set(row, for: document) }
-    }
-    return schemas
-  }
-
   /// Reads the current schemas of one app.
   ///
   /// - Throws: `.unavailable`.

@@ -17,7 +17,7 @@ extension SecondFactors {
 
   /// Throws `.factorsOff` if the app has no second factors.
   static func requireOffered(_ context: RequestContext) throws(Failure) {
-    guard context.app.settings.mfa != .off else { throw .factorsOff }
+    guard context.app.sessionSettings.mfa != .off else { throw .factorsOff }
   }
 
   /// Stores a new factor of a locked user, in place of one that was not confirmed.
@@ -39,7 +39,7 @@ extension SecondFactors {
       limit
     ).first
     guard let account else { throw .tooManyFactors(limit: limit) }
-    let issuer = context.app.settings.mfaIssuer
+    let issuer = context.app.accountSettings.mfaIssuer
     return Enrollment(
       id: id,
       secret: secret.base32,

@@ -145,7 +145,7 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let settings = context.app.settings
+    let settings = context.app.sessionSettings
     let found = try await transaction.run(
       SecondFactorQueries.isMet,
       user,
@@ -171,7 +171,7 @@ import Postgres
     let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
     guard let provider = found.first else { throw context.gone }
     guard !["anonymous", "api-key"].contains(provider) else {
-      throw .reauthenticationRequired(maxAge: context.app.settings.proofLifetime)
+      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
     }
   }
 }

@@ -4,7 +4,7 @@ import JSON
 import WebTokens
 
 /// Access tokens of all wires, and ID tokens: JWTs signed with the keys of an app.
-@EventLoop package final class AccessTokens {
+@EventLoop package final class AccessTokens: DomainService {
   private let keys: Keyring
   private let issuer: String
   private let clock: @EventLoop () -> Int
@@ -165,4 +165,8 @@ import WebTokens
     let wanted = audience ?? issuer
     return audiences.contains { $0.hasSameBytes(as: wanted) }
   }
+}
+
+extension RequestContext {
+  package var tokens: AccessTokens { dependencies[AccessTokens.self] }
 }

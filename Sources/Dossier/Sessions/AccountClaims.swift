@@ -21,7 +21,7 @@ extension AccountClaim {
   @EventLoop static func chosen(
     _ context: RequestContext
   ) async throws(Failure) -> [(String, JSON)] {
-    let chosen = context.app.settings.accessTokenClaims
+    let chosen = context.app.sessionSettings.accessTokenClaims
     guard !chosen.isEmpty, let user = context.principal.user,
       let account = try await context.first(AccountClaimQueries.read, user)
     else { return [] }

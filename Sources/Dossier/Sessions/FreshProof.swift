@@ -35,13 +35,13 @@ extension Sessions {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    let age = context.app.settings.proofLifetime
+    let age = context.app.sessionSettings.proofLifetime
     let rows = try await context.read(
       FreshProofQueries.isFresh,
       user,
       context.principal,
       age,
-      context.app.settings.mfa != .off
+      context.app.sessionSettings.mfa != .off
     )
     guard let isFresh = rows.first else { throw context.gone }
     guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
@@ -136,14 +136,14 @@ extension Sessions {
       reason,
       credential?.provider,
       BinaryBytes(Credential.salt()),
-      context.app.settings.sessionLifetime,
+      context.app.sessionSettings.sessionLifetime,
       context.address.text,
       context.agent,
       credential?.apiKey,
       credential?.authenticatedAt,
       style.name,
       style.client,
-      context.app.settings.mfa == .required && methods.isEmpty,
+      context.app.sessionSettings.mfa == .required && methods.isEmpty,
       secret?.hash(context.keys.master),
       methods
     )
@@ -173,7 +173,7 @@ extension Sessions {
     case .token(let token):
       try context.requireOpen(.jwt)
       let external = try await context.external.identity(of: token, context)
-      let age = context.app.settings.proofLifetime.wholeSeconds
+      let age = context.app.sessionSettings.proofLifetime.wholeSeconds
       guard external.authenticatedAt > time(nil) - age else {
         throw .invalidExternalToken(
           "its auth_time, or without one its iat, is more than \(age / 60) minutes ago"

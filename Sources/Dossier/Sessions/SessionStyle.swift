@@ -56,7 +56,7 @@ package enum TokenProfile: Sendable {
   @EventLoop func issue(
     _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
-    let lifetime = context.app.settings.accessTokenLifetime
+    let lifetime = context.app.sessionSettings.accessTokenLifetime
     switch self {
     case .native(let claims, _):
       let claims = try await claims(context)

@@ -45,11 +45,11 @@ import Postgres
       context.app.id,
       BinaryBytes(token.salt),
       token.number,
-      context.app.settings.sessionLifetime,
-      context.app.settings.longestSession,
+      context.app.sessionSettings.sessionLifetime,
+      context.app.sessionSettings.longestSession,
       style.name,
       style.client,
-      context.app.settings.mfa == .required
+      context.app.sessionSettings.mfa == .required
     )
     if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
     // Another rotation may have just committed.
@@ -100,7 +100,7 @@ import Postgres
           salt: live.salt
         ).text(context.keys.master),
       identityToken: tokens.identity,
-      lifetime: context.app.settings.accessTokenLifetime,
+      lifetime: context.app.sessionSettings.accessTokenLifetime,
       user: user,
       device: live.device,
       deviceSecret: live.deviceSecret?.text(context.keys.master)

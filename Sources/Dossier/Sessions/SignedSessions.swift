@@ -30,7 +30,7 @@ extension Sessions {
     return context.tokens.signedRefreshToken(
       of: context.principal,
       with: claims(context.principal),
-      lifetime: lifetime ?? context.app.settings.sessionLifetime,
+      lifetime: lifetime ?? context.app.sessionSettings.sessionLifetime,
       context
     )
   }
@@ -107,9 +107,9 @@ extension Sessions {
       SignedSessionQueries.renew,
       user,
       context.principal,
-      context.app.settings.sessionLifetime,
-      context.app.settings.longestSession,
-      context.app.settings.mfa == .required
+      context.app.sessionSettings.sessionLifetime,
+      context.app.sessionSettings.longestSession,
+      context.app.sessionSettings.mfa == .required
     )
     if renewed.isEmpty { throw context.gone }
   }

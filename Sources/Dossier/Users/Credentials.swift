@@ -19,7 +19,7 @@ package struct Credentials: Sendable {
   /// Returns the broken rules for the credentials of a new user.
   package func faults(in app: App) -> [Fault] {
     var faults: [Fault] = []
-    let isMixed = app.settings.allowsMixedScripts
+    let isMixed = app.accountSettings.allowsMixedScripts
     if let fault = EmailAddress.fault(in: email, at: "/email", mixed: isMixed) {
       faults.append(fault)
     }
@@ -50,7 +50,7 @@ package struct Credentials: Sendable {
     at pointer: String,
     _ app: App
   ) -> Fault? {
-    let shortest = app.settings.passwordMinLength
+    let shortest = app.accountSettings.passwordMinLength
     if password.unicodeScalars.count < shortest || password.utf8.count > longestPassword {
       let rule =
         "A password has at least \(shortest) characters and at most \(longestPassword) bytes."
@@ -63,7 +63,7 @@ package struct Credentials: Sendable {
     case .success: break
     }
     let local = email?.split(separator: "@").first.map(String.init)
-    let names = [email, local, app.name, app.settings.mailFromName].compactMap(\.self)
+    let names = [email, local, app.name, app.mailSettings.senderName].compactMap(\.self)
     guard names.contains(where: { $0.utf8.count >= shortestName && password.containsFolded($0) })
     else { return nil }
     let rule = "A password has neither the email address nor the name of the app in it."

@@ -46,7 +46,7 @@ extension EmailAddress {
   ///
   /// - Throws: `.invalid`, with the member `email`.
   @EventLoop static func check(_ text: String, _ context: RequestContext) throws(Failure) {
-    let isMixed = context.app.settings.allowsMixedScripts
+    let isMixed = context.app.accountSettings.allowsMixedScripts
     if let fault = fault(in: text, at: "/email", mixed: isMixed) { throw .invalid([fault]) }
   }
 

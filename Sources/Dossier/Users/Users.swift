@@ -75,6 +75,6 @@ package enum Users {
 extension RequestContext {
   /// - Throws: `.loginMethodDisabled` if the app does not allow this login method.
   func requireOpen(_ way: LoginMethod) throws(Failure) {
-    guard app.settings.isOpen(way) else { throw .loginMethodDisabled(way.rawValue) }
+    guard app.accountSettings.isOpen(way) else { throw .loginMethodDisabled(way.rawValue) }
   }
 }

@@ -95,13 +95,10 @@ enum Example {
   static let newAPIKey: JSON = [
     "id": .string(apiKey), "name": "laptop", "key": .string(keyOfUser),
   ]
-  /// Returns a new app with these settings.
-  static func newApp(_ settings: JSONObject) -> JSON {
-    [
-      "id": .string(app), "name": "adventure", "hosts": [], "settings": .object(settings),
-      "chosen": [], "version": 1, "created_at": .string(appMade), "updated_at": .string(appMade),
-    ]
-  }
+  static let newApp: JSON = [
+    "id": .string(app), "name": "adventure", "hosts": [], "settings": ["session_days": 60],
+    "chosen": [], "version": 1, "created_at": .string(appMade), "updated_at": .string(appMade),
+  ]
 
   static let newIndex: JSON = [
     "id": .string(index), "path": "metadata.theme", "kind": "text", "state": "building",

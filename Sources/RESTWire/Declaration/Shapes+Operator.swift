@@ -22,40 +22,35 @@ extension Shape {
     "updated_at": .time(Example.played),
   ]).named("App", "An app with the settings in force.")
 
-  static let newApp = app.shown(
-    as: Example.newApp(AppSettings(stored: Array("{}".utf8)).listed.values)
-  )
+  static let newApp = app.shown(as: Example.newApp)
 
   private static let hosts = Shape.list(of: .text).like(["users.example.com"])
 
-  /// The shape of all settings, derived from their declarations.
-  static let settings = Shape.object(
-    members: AppSetting.all.map { ($0.name, shape(of: $0)) }
-  ).named("Settings", "The settings of an app.")
-    .like(.object(AppSettings(stored: Array(#"{"session_days":30}"#.utf8)).listed.values))
+  /// The settings of an app; the reference of a program lists those that it knows.
+  static let settings = named(.map(of: .any))
+
+  /// Returns the shape of the settings that a program knows, derived from their declarations.
+  static func settings(_ catalog: SettingsCatalog) -> Shape {
+    named(.object(members: catalog.settings.map { ($0.name, value(of: $0).saying($0.meaning)) }))
+  }
+
+  private static func named(_ settings: Shape) -> Shape {
+    settings.named("Settings", "The settings of an app.").like(["session_days": 30])
+  }
 
   static let settingsPatch = Shape.map(of: .any)
     .named("SettingsPatch", "Settings to change; null resets one to its default.")
     .like(["session_days": 30])
 
-  private static func shape(of setting: AppSetting) -> Shape {
-    value(of: setting).saying(setting.meaning)
-  }
-
   private static func value(of setting: AppSetting) -> Shape {
-    switch setting.rule {
+    switch setting.rule.kind {
     case .flag: .flag
     case .number(let range): .integer(range)
     case .choice(let choices): .choice(choices)
-    case .senderName: .text(1...100)
-    case .issuerName: .text(0...100)
-    case .address, .collection, .page: .text
-    case .subject: .text(1...SettingRule.longestSubject)
-    case .body: .text(1...SettingRule.longestBody)
-    case .translations: .map(of: .map(of: .text))
-    case .field: .text(1...100)
     case .choices(let choices): .list(of: .choice(choices), atMost: choices.count)
-    case .origins: .list(of: .text, atMost: 100).like(["https://app.example.com"])
+    case .text(let length): .text(length)
+    case .texts(let limit): .list(of: .text, atMost: limit)
+    case .object: .map(of: .map(of: .text))
     }
   }
 

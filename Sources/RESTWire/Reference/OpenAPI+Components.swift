@@ -1,3 +1,4 @@
+import Dossier
 import HTTP
 import JSON
 import WireKit
@@ -122,7 +123,7 @@ extension OpenAPI {
   }
 
   /// Returns all named shapes, each once.
-  static func shapes(of chapters: [Chapter]) -> [Shape] {
+  static func shapes(of chapters: [Chapter], _ catalog: SettingsCatalog) -> [Shape] {
     let used = chapters.flatMap(\.operations).flatMap { operation in
       [operation.takes].compactMap(\.self) + operation.gives.compactMap(\.shape)
         + operation.query.map(\.shape) + operation.parameters.map(Shape.parameter)
@@ -131,12 +132,14 @@ extension OpenAPI {
     for shape in (used + [.jsonPatch, .problem]).flatMap(\.named) {
       if let name = shape.name { known[name] = shape }
     }
+    let settings = Shape.settings(catalog)
+    if let name = settings.name, known[name] != nil { known[name] = settings }
     return known.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  static func schemas(of chapters: [Chapter]) -> JSONObject {
+  static func schemas(of chapters: [Chapter], _ catalog: SettingsCatalog) -> JSONObject {
     var schemas = JSONObject()
-    for shape in shapes(of: chapters) {
+    for shape in shapes(of: chapters, catalog) {
       guard let name = shape.name else { continue }
       schemas[name] = .object(shape.schema)
     }

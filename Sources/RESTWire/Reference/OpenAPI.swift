@@ -10,7 +10,7 @@ import WireKit
 /// document lists those that follow from access, path and body.
 /// - Source: OpenAPI 3.1.1.
 enum OpenAPI {
-  static func document(of chapters: [Chapter]) -> JSON {
+  static func document(of chapters: [Chapter], _ catalog: SettingsCatalog) -> JSON {
     var components = Components()
     // The first pass counts the repeated parts, the second one describes the operations.
     _ = paths(of: chapters, &components)
@@ -28,7 +28,8 @@ enum OpenAPI {
       ),
       "paths": .object(paths),
       "components": [
-        "schemas": .object(schemas(of: chapters)), "responses": .object(components.responses),
+        "schemas": .object(schemas(of: chapters, catalog)),
+        "responses": .object(components.responses),
         "requestBodies": .object(components.bodies), "parameters": .object(components.parameters),
         "securitySchemes": securitySchemes,
       ],

@@ -1,3 +1,4 @@
+import Dossier
 import HTTP
 import JSON
 import Encoding
@@ -10,8 +11,12 @@ struct ReferencePage {
   private(set) var html = ""
   let values: ExampleValues
 
-  static func text(of chapters: [Chapter], isForUsers: Bool = false) -> String {
-    let shapes = OpenAPI.shapes(of: chapters)
+  static func text(
+    of chapters: [Chapter],
+    _ catalog: SettingsCatalog,
+    isForUsers: Bool = false
+  ) -> String {
+    let shapes = OpenAPI.shapes(of: chapters, catalog)
     var page = ReferencePage(values: ExampleValues(shapes))
     page.add(head("Dossier: reference"))
     page.addContents(of: chapters, shapes, isForUsers: isForUsers)

@@ -15,7 +15,7 @@ import WireKit
       gives: [.ok(.object.shown(as: Example.openAPI), "An OpenAPI 3.1 document.")],
       summary: "Read the OpenAPI document"
     ) { (call) throws(Failure) in
-      show("application/json", try isForUsers(call) ? usersDocument : document)
+      show("application/json", try texts(for: call).document)
     },
     Operation(
       .get,
@@ -25,7 +25,7 @@ import WireKit
       gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
       summary: "Read the reference"
     ) { (call) throws(Failure) in
-      show("text/html; charset=utf-8", try isForUsers(call) ? usersPage : page)
+      show("text/html; charset=utf-8", try texts(for: call).page)
     },
     Operation(
       .get,
@@ -40,13 +40,26 @@ import WireKit
     },
   ]
 
-  // A worker makes each page once, for the first request.
-  private static let document = OpenAPI.document(of: RESTWire.chapters).serialized()
-  private static let usersDocument = OpenAPI.document(of: RESTWire.chaptersOfUsers).serialized()
-  private static let page = Array(ReferencePage.text(of: RESTWire.chapters).utf8)
-  private static let usersPage = Array(
-    ReferencePage.text(of: RESTWire.chaptersOfUsers, isForUsers: true).utf8
-  )
+  private struct Texts {
+    let document: [UInt8]
+    let page: [UInt8]
+  }
+
+  /// The texts for all readers, and those for users only; a worker makes each once.
+  private static var texts: [Bool: Texts] = [:]
+
+  private static func texts(for call: Call) throws(Failure) -> Texts {
+    let isForUsers = try isForUsers(call)
+    if let texts = texts[isForUsers] { return texts }
+    let chapters = isForUsers ? RESTWire.chaptersOfUsers : RESTWire.chapters
+    let catalog = call.context.apps.catalog.settings
+    let made = Texts(
+      document: OpenAPI.document(of: chapters, catalog).serialized(),
+      page: Array(ReferencePage.text(of: chapters, catalog, isForUsers: isForUsers).utf8)
+    )
+    texts[isForUsers] = made
+    return made
+  }
 
   /// Returns whether the query requests the routes for users only.
   private static func isForUsers(_ call: Call) throws(Failure) -> Bool {

@@ -5,12 +5,12 @@ package import JSON
 
 extension AppRecord {
   /// The app with all settings, and the names of those that differ from their defaults.
-  package var json: JSON {
-    let listed = settings.listed
+  func json(_ catalog: SettingsCatalog) -> JSON {
+    let listed = catalog.listed(app.settings)
     return [
-      "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
+      "id": .string(id.text), "name": .string(name), "hosts": .array(app.hosts.map(JSON.string)),
       "settings": .object(listed.values), "chosen": .array(listed.chosen.map(JSON.string)),
-      "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
+      "version": .number(JSONNumber(app.version)), "created_at": .string(createdAt.text),
       "updated_at": .string(updatedAt.text),
     ]
   }
@@ -18,8 +18,8 @@ extension AppRecord {
   /// The app as an entry of a list.
   package var summary: JSON {
     [
-      "id": .string(id.text), "name": .string(name), "hosts": .array(hosts.map(JSON.string)),
-      "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
+      "id": .string(id.text), "name": .string(name), "hosts": .array(app.hosts.map(JSON.string)),
+      "version": .number(JSONNumber(app.version)), "created_at": .string(createdAt.text),
     ]
   }
 }

@@ -1,10 +1,10 @@
-import JSON
+package import JSON
 
 /// Reads the settings of an app one by one, and collects their declarations.
 ///
 /// A stored value of the wrong type is recorded as invalid and replaced by the safest value, in
 /// listings too. A value out of range is accepted: an earlier version may have allowed it.
-struct SettingsReader {
+package struct SettingsReader {
   /// The stored settings; nil if they cannot be read, which makes every setting invalid.
   let chosen: JSONObject?
   /// Whether to collect more than the values.
@@ -21,11 +21,11 @@ struct SettingsReader {
   }
 
   /// Reads a Boolean; `safe` is its more restrictive value.
-  mutating func flag(_ name: String, _ usual: Bool, safe: Bool, _ meaning: String) -> Bool {
-    take(name, .flag, usual, safe: safe, meaning, JSON.bool, \.bool)
+  package mutating func flag(_ name: String, _ usual: Bool, safe: Bool, _ meaning: String) -> Bool {
+    take(name, SettingRule(.flag), usual, safe: safe, meaning, JSON.bool, \.bool)
   }
 
-  mutating func number(
+  package mutating func number(
     _ name: String,
     _ range: ClosedRange<Int>,
     _ usual: Int,
@@ -33,7 +33,7 @@ struct SettingsReader {
   ) -> Int {
     take(
       name,
-      .number(range),
+      SettingRule(.number(range)),
       usual,
       safe: usual,
       meaning,
@@ -43,13 +43,13 @@ struct SettingsReader {
   }
 
   /// The units of durations.
-  enum TimeUnit: Int {
+  package enum TimeUnit: Int {
     case seconds = 1
     case minutes = 60
     case days = 86_400
   }
 
-  mutating func duration(
+  package mutating func duration(
     _ name: String,
     _ unit: TimeUnit,
     _ range: ClosedRange<Int>,
@@ -60,7 +60,7 @@ struct SettingsReader {
   }
 
   /// Declares a number that only SQL statements read.
-  mutating func ofDatabase(
+  package mutating func declare(
     _ name: String,
     _ range: ClosedRange<Int>,
     _ usual: Int,
@@ -70,7 +70,7 @@ struct SettingsReader {
   }
 
   /// Reads one of several words; `safe` is the most restrictive one.
-  mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
+  package mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ name: String,
     _ usual: Choice,
     safe: Choice,
@@ -78,7 +78,7 @@ struct SettingsReader {
   ) -> Choice {
     take(
       name,
-      .choice(Choice.allCases.map(\.rawValue)),
+      SettingRule(.choice(Choice.allCases.map(\.rawValue))),
       usual,
       safe: safe,
       meaning,
@@ -88,13 +88,13 @@ struct SettingsReader {
   }
 
   /// Reads a list of words; the empty list is the safest.
-  mutating func choices<Choice: CaseIterable & RawRepresentable<String> & Hashable>(
+  package mutating func choices<Choice: CaseIterable & RawRepresentable<String> & Hashable>(
     _ name: String,
     _ meaning: String
   ) -> Set<Choice> {
     take(
       name,
-      .choices(Choice.allCases.map(\.rawValue)),
+      SettingRule(.choices(Choice.allCases.map(\.rawValue))),
       [],
       safe: [],
       meaning,
@@ -109,7 +109,7 @@ struct SettingsReader {
     )
   }
 
-  mutating func text(
+  package mutating func text(
     _ name: String,
     _ rule: SettingRule,
     _ usual: String,
@@ -118,10 +118,11 @@ struct SettingsReader {
     take(name, rule, usual, safe: usual, meaning, JSON.string, \.string)
   }
 
-  mutating func origins(_ name: String, _ meaning: String) -> [String] {
+  /// Reads a list of strings; the empty list is the safest.
+  package mutating func texts(_ name: String, _ rule: SettingRule, _ meaning: String) -> [String] {
     take(
       name,
-      .origins,
+      rule,
       [],
       safe: [],
       meaning,
@@ -133,29 +134,13 @@ struct SettingsReader {
     )
   }
 
-  /// Reads the two settings of a mail.
-  mutating func mail(_ kind: MailKind) -> AppMail {
-    let places = kind.places.sorted().map { "{{\($0)}}" }.joined(separator: " ")
-    return AppMail(
-      subject: text(
-        "\(kind.rawValue)_subject",
-        .subject(of: kind),
-        kind.usualSubject,
-        "subject of \(kind.meaning)"
-      ),
-      text: text(
-        "\(kind.rawValue)_text",
-        .body(of: kind),
-        kind.usualText,
-        "its text; \(places) are filled in"
-      )
-    )
-  }
-
-  mutating func translations(_ name: String, _ meaning: String) -> MailTranslations {
-    MailTranslations(
-      take(name, .translations, [:], safe: [:], meaning, { $0 }, { $0.object == nil ? nil : $0 })
-    )
+  /// Reads an object; the empty object is the safest.
+  package mutating func object(
+    _ name: String,
+    _ rule: SettingRule,
+    _ meaning: String
+  ) -> JSONObject {
+    take(name, rule, JSONObject(), safe: JSONObject(), meaning, JSON.object, \.object)
   }
 
   private mutating func take<Value>(

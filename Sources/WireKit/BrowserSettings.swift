@@ -1,0 +1,40 @@
+package import Dossier
+
+/// The settings of requests from web pages.
+package struct BrowserSettings: SettingsSection {
+  private let origins: [String]
+  let deviceCookieSameSite: DeviceCookieSameSite
+
+  package init(_ read: inout SettingsReader) {
+    origins = read.texts(
+      "allowed_origins",
+      SettingRule(.texts(atMost: AllowedOrigin.most)) { value in
+        AllowedOrigin.fault(in: value).map { ("origin", $0) }
+      },
+      "origins of web pages that may call the API, such as https://app.example.com; for development, "
+        + "http://localhost:* and http://127.0.0.1:* allow every port of the browser's machine"
+    )
+    deviceCookieSameSite = read.choice(
+      "device_cookie_same_site",
+      DeviceCookieSameSite.strict,
+      safe: .strict,
+      "which pages send the device cookie: strict, pages of the same site; lax, also a link that "
+        + "leads here; none, pages of every site in allowed_origins"
+    )
+  }
+
+  package func allows(origin: String) -> Bool {
+    origins.contains { AllowedOrigin.matches($0, origin) }
+  }
+}
+
+extension App {
+  package var browserSettings: BrowserSettings { settings[BrowserSettings.self] }
+}
+
+/// The `SameSite` attribute of the device cookie.
+enum DeviceCookieSameSite: String, CaseIterable {
+  case strict
+  case lax
+  case none
+}
