@@ -196,7 +196,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Dossier", "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres", "RESTWire",
+        "Configuration", "Dossier", "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres",
+        "RESTWire",
         "ReferenceData", "TestSupport", "WebTokens",
       ],
       swiftSettings: house

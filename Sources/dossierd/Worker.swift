@@ -123,7 +123,7 @@ import WireKit
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
     report.metrics = metrics
     courier = relay.map { relay in
-      OutboxWorker(dependencies, relay) { report.metrics?.count($0) }
+      OutboxWorker(dependencies, relay, AccountMail.resolve) { report.metrics?.count($0) }
     }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }

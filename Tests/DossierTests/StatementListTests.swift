@@ -1,3 +1,4 @@
+import Configuration
 import Dossier
 import FoundationEssentials
 import Postgres

@@ -96,7 +96,7 @@ import WireKit
       services: [tokens, apps, mailer, passwords, external, pictures]
     )
     self.dependencies = dependencies
-    OutboxWorker(dependencies, relay).start()
+    OutboxWorker(dependencies, relay, AccountMail.resolve).start()
     operatorKey =
       try await Clients.create(
         "test",

@@ -62,7 +62,7 @@ enum Accounts {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) -> Account? {
-    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    _ = try await transaction.run(SessionsQueries.lockUser, user)
     return try await transaction.run(AccountQueries.find, context.app.id, address.key).first {
       $0.user == user
     }

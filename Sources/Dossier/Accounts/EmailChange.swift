@@ -54,7 +54,7 @@ extension Emails {
     let flow = try await AuthenticationFlow(code, flow, for: [.changeEmail], context)
     guard flow.user == user else { throw .invalidCode }
     try await context.transaction { transaction async throws(Failure) in
-      try await Identities.lock(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction, context)
       try await flow.use(in: transaction, context)
       let before = try await replace(
         by: flow.address,

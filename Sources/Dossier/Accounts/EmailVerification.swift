@@ -35,7 +35,7 @@ extension Emails {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     if let user = context.principal.user, user == token.user {
       try await context.transaction { transaction async throws(Failure) in
-        try await Identities.lock(user, in: transaction, context)
+        try await Sessions.lockUser(user, in: transaction, context)
         try await verify(token, in: transaction, context)
       }
       return nil

@@ -48,7 +48,7 @@ struct PresentedEmailToken {
     _ context: RequestContext
   ) async throws(Failure) -> Int {
     // Concurrent sign-ins and changes run before this, or find its result.
-    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    _ = try await transaction.run(SessionsQueries.lockUser, user)
     let taken = try await transaction.run(
       MailTokenQueries.take,
       user,

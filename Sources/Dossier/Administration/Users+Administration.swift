@@ -123,7 +123,7 @@ extension Users {
     _ body: @EventLoop (Transaction, AdministeredUser) async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
     try await context.transaction { transaction async throws(Failure) in
-      try await Identities.lock(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction, context)
       let rows = try await transaction.run(UsersAdministrationQueries.find, user, context.app.id)
       guard let found = rows.first else { throw context.gone }
       guard condition.allows(found.version) else {

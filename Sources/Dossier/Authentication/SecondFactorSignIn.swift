@@ -159,7 +159,7 @@ package import Postgres
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> [StoredFactor] {
-    _ = try await transaction.run(IdentitiesQueries.lock, user)
+    _ = try await transaction.run(SessionsQueries.lockUser, user)
     let factors = try await transaction.run(SecondFactorQueries.factors, user)
     // Another request has enrolled one since the first step: a new sign-in asks for its code.
     guard !factors.contains(where: \.isConfirmed) else { throw .invalidCode }

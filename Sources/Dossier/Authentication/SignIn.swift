@@ -62,7 +62,7 @@ import Postgres
     let secondStep = try await context.transaction {
       transaction async throws(Failure) -> Failure? in
       // Every sign-in locks the user, then the device, then the attempts.
-      if !credential.isOfNewUser { _ = transaction.send(IdentitiesQueries.lock, credential.user) }
+      if !credential.isOfNewUser { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
       let worked = try await work(transaction)
       let checked =
         credential.isOfNewUser ? nil : credential.sendCheck(in: transaction, context)

@@ -35,7 +35,7 @@ package enum APIKeys {
     let master = context.keys.master
     try await context.transaction { transaction async throws(Failure) in
       // Serializes key creation of one user, for the limit and the unique name.
-      try await Identities.lock(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction, context)
       if isSingle {
         let others = try await transaction.run(APIKeyQueries.named, user, name)
         guard others.isEmpty else { throw .identityExists }
@@ -90,7 +90,7 @@ package enum APIKeys {
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       // A concurrent login with the key finishes first, or finds the key disabled.
-      try await Identities.lock(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction, context)
       let found = try await transaction.run(
         APIKeyQueries.setDisabled,
         user,

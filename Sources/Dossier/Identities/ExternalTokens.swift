@@ -34,7 +34,7 @@ import WebTokens
     /// When the issuer last authenticated the user, as far as the token says, in seconds since
     /// 1970.
     let authenticatedAt: Int
-    /// Members of the profile.
+    /// Members of the profile as the token states them, unchecked.
     let profile: JSONObject
   }
 
@@ -77,10 +77,7 @@ import WebTokens
       provider: provider,
       subject: read.subject,
       authenticatedAt: read.authenticatedAt(now),
-      profile: issuer.profile(
-        from: read.members,
-        mixesScripts: context.app.accountSettings.allowsMixedScripts
-      )
+      profile: issuer.profile(from: read.members)
     )
   }
 

@@ -132,12 +132,6 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Locks a user: the first statement of every transaction that changes or uses credentials.
-  static let lock = Statement<String, UserID>(
-    "identities.lock",
-    "select user_id from users where user_id = $1 for no key update"
-  )
-
   /// Returns until when a user without an address can restore one; no row if it cannot.
   static let wayBack = Statement<Timestamp, UserID>(
     "identities.way_back",
@@ -212,6 +206,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, lock, wayBack, revokeGuest, others, unlink,
+    list, holder, linkPassword, linkSubject, wayBack, revokeGuest, others, unlink,
   ]
 }

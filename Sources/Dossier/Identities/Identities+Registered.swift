@@ -31,7 +31,7 @@ extension Identities {
       try await context.transaction { transaction async throws(Failure) in
         // In the order of ids, so that two concurrent links do not deadlock.
         for user in [user, account.user].sorted(by: { $0.text < $1.text }) {
-          _ = try await transaction.run(IdentitiesQueries.lock, user)
+          _ = try await transaction.run(SessionsQueries.lockUser, user)
         }
         guard
           try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty

@@ -93,7 +93,7 @@ import Postgres
   ) async throws(Failure) -> Sessions.TokenSet? {
     let live = try await context.transaction {
       transaction async throws(Failure) -> LiveSession? in
-      try await lock(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction, context)
       if let end = try await wayBack(to: user, in: transaction) {
         throw .emailRestorePending(until: end)
       }
@@ -218,7 +218,7 @@ import Postgres
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       // Two concurrent requests must not remove the last two identities.
-      try await lock(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction, context)
       let found = try await transaction.run(IdentitiesQueries.others, user, identity)
       guard let found = found.first else { throw .notFound }
       if found.others == 0 {
@@ -239,22 +239,5 @@ import Postgres
         )
       }
     }
-  }
-
-  /// Locks a user, so that no other transaction changes its credentials, and the device of the session.
-  ///
-  /// Every transaction locks the user, then the device, then sessions.
-  /// - Throws: `.unauthenticated` if the session of the request is not live once the lock is held.
-  ///   The transaction that held the lock before may have ended it, as a reset of the password
-  ///   does.
-  static func lock(
-    _ user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    _ = transaction.send(IdentitiesQueries.lock, user)
-    if let device = context.principal.device { _ = transaction.send(DevicesQueries.lock, device) }
-    let live = try await transaction.run(PrincipalQueries.live, user, context.principal)
-    guard !live.isEmpty else { throw context.gone }
   }
 }

@@ -39,16 +39,12 @@ struct Issuer: RowDecodable {
     "email": "email",
   ]
 
-  /// Returns the profile members in the claims, without values that break a rule of the profile.
-  func profile(from claims: JSONObject, mixesScripts: Bool) -> JSONObject {
+  /// Returns the members of the profile that the claims state.
+  func profile(from claims: JSONObject) -> JSONObject {
     var profile = JSONObject()
     for (member, usual) in Self.usualMapping {
       guard let text = claims[mapping[member]?.string ?? usual]?.string else { continue }
-      let isFit =
-        member == "email"
-        ? EmailAddress.fault(in: text, at: "", mixed: mixesScripts) == nil
-        : Profiles.fault(member, .string(text)) == nil
-      if isFit { profile[member] = .string(text) }
+      profile[member] = .string(text)
     }
     return profile
   }

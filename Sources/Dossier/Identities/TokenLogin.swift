@@ -45,7 +45,8 @@ package enum TokenLogin {
     try context.requireOpenSignUp()
     let user = UserID()
     var address: EmailAddress?
-    if let email = external.profile["email"]?.string {
+    let profile = valid(external.profile, context)
+    if let email = profile["email"]?.string {
       address = try await EmailAddress(email, context)
     }
     let credential = VerifiedCredential(
@@ -60,13 +61,30 @@ package enum TokenLogin {
         external.provider,
         external.subject,
         isAnonymous: false,
-        external.profile,
+        profile,
         address,
         in: transaction,
         context
       )
       return { () async throws(Failure) in try await made.rows(duplicate: .identityTaken) }
     }
+  }
+
+  /// Returns the members of a profile that break none of its rules.
+  @EventLoop private static func valid(
+    _ profile: JSONObject,
+    _ context: RequestContext
+  ) -> JSONObject {
+    let mixesScripts = context.app.accountSettings.allowsMixedScripts
+    var valid = JSONObject()
+    for (member, value) in profile {
+      let isValid =
+        member == "email"
+        ? EmailAddress.fault(in: value.string ?? "", at: "", mixed: mixesScripts) == nil
+        : Profiles.fault(member, value) == nil
+      if isValid { valid[member] = value }
+    }
+    return valid
   }
 
   /// Verifies a token and returns its identity; records a refused token in the audit log.

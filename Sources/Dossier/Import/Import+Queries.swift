@@ -94,7 +94,7 @@ package enum ImportQueries {
     """
   )
 
-  /// Locks several users, as `IdentitiesQueries.lock` locks one.
+  /// Locks several users, as `SessionsQueries.lockUser` locks one.
   static let lockUsers = Statement<NoRow, AppID, TextBytes>(
     "imports.lock_users",
     """

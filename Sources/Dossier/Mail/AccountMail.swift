@@ -1,10 +1,10 @@
-import EventLoop
+package import EventLoop
 import JSON
 import Outbound
 import Postgres
 
 /// Mails about accounts, queued in the transaction that decides to send them.
-@EventLoop enum AccountMail {
+@EventLoop package enum AccountMail {
   /// The mail that a request asks for; its user is looked up at delivery.
   enum Request: String {
     case verification = "verify"
@@ -59,7 +59,7 @@ import Postgres
   }
 
   /// Replaces a request by its mail; removes it if no user has the address.
-  static func resolve(_ due: DueRow, _ context: RequestContext) async throws(Failure) {
+  package static func resolve(_ due: DueRow, _ context: RequestContext) async throws(Failure) {
     guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
       let request = json["request"]?.string.flatMap(Request.init)

@@ -110,7 +110,7 @@ package struct ListedMail: Listed {
 }
 
 /// A due row of the queue.
-struct DueRow: RowDecodable {
+package struct DueRow: RowDecodable {
   let id: MailID
   let sealed: [UInt8]
   let attempts: Int
@@ -119,7 +119,7 @@ struct DueRow: RowDecodable {
   /// Whether its token is no longer valid.
   let isVoid: Bool
 
-  init(from row: Row) throws(DatabaseError) {
+  package init(from row: Row) throws(DatabaseError) {
     id = MailID(trusted: try row.text(0))
     sealed = try row.binary(1)
     attempts = try row.int(2)

@@ -10,12 +10,16 @@ import Postgres
 @EventLoop package final class OutboxWorker {
   private let relay: MailRelay
   private let dependencies: Dependencies
+  private let resolver: Resolver
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
   private var database: Database { dependencies.database }
   private var mailer: MailQueue { dependencies[MailQueue.self] }
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
+
+  /// Replaces a request for a mail by the mail.
+  package typealias Resolver = @EventLoop (DueRow, RequestContext) async throws(Failure) -> Void
 
   /// Delivery events for the metrics.
   package enum Event: Sendable {
@@ -32,14 +36,17 @@ import Postgres
   /// - Parameters:
   ///   - dependencies: the dependencies of the worker.
   ///   - relay: the mail relay.
+  ///   - resolver: replaces requests by their mails.
   ///   - tell: receives delivery events.
   package init(
     _ dependencies: Dependencies,
     _ relay: MailRelay,
+    _ resolver: @escaping Resolver,
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
     self.relay = relay
+    self.resolver = resolver
     self.tell = tell
   }
 
@@ -151,7 +158,7 @@ import Postgres
     let system = Principal(.system, in: due.app, scopes: .everything)
     let context = RequestContext(dependencies, principal: system)
     do throws(Failure) {
-      try await AccountMail.resolve(due, context)
+      try await resolver(due, context)
       return .replaced
     } catch {
       guard case .unforeseen(let reason) = error else {

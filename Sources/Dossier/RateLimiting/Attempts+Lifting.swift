@@ -5,7 +5,7 @@ package import Outbound
 package import Postgres
 
 /// Resets rate limits that callers have used up (429), for an operator.
-package enum Attempts {
+extension Attempts {
   /// Lets a user log in, show its password and ask for mail again, where that was refused.
   ///
   /// Attempts are counted under keyed hashes, which only known subjects lead to. So this resets the

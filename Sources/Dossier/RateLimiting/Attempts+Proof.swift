@@ -2,7 +2,8 @@ import EventLoop
 import Encoding
 package import Postgres
 
-extension Attempts {
+/// The attempts that rate limits count.
+package enum Attempts {
   /// Forgets the failed logins of an address, after a caller has used a token from its mail.
   ///
   /// The right password then logs in at once from the caller's network and device, despite all

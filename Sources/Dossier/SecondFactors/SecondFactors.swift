@@ -166,7 +166,7 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Identities.lock(user, in: transaction, context)
+    try await Sessions.lockUser(user, in: transaction, context)
     try await requirePassed(by: user, in: transaction, context)
     let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
     guard let provider = found.first else { throw context.gone }

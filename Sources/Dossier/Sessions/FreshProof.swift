@@ -78,7 +78,7 @@ extension Sessions {
     }
     let live = try await guarding.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
-        try await Identities.lock(user, in: transaction, context)
+        try await Sessions.lockUser(user, in: transaction, context)
         try await flow?.use(in: transaction, context)
         let live = try await renew(
           user,

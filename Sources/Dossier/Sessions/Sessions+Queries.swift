@@ -43,6 +43,12 @@ struct SupersededSession: RowDecodable {
 }
 
 package enum SessionsQueries {
+  /// Locks a user: the first statement of every transaction that changes or uses credentials.
+  static let lockUser = Statement<String, UserID>(
+    "sessions.lock_user",
+    "select user_id from users where user_id = $1 for no key update"
+  )
+
   /// Writes the device with its new secret, and so locks it.
   ///
   /// Undoes the transaction if the device has another secret than the one that was sent. Concurrent
@@ -262,6 +268,7 @@ package enum SessionsQueries {
   )
 
   package static let all: [any PreparedStatement] = [
+    lockUser,
     enter, open, renew, authenticated, provider, rotate, superseded, end, page,
   ]
 }

@@ -227,7 +227,7 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await Identities.lock(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction, context)
       let ended = try await transaction.run(
         SessionsQueries.end,
         user,
@@ -241,5 +241,22 @@ import Postgres
       )
       if session != nil, ended.isEmpty { throw .notFound }
     }
+  }
+
+  /// Locks a user, so that no other transaction changes its credentials, and the device of the session.
+  ///
+  /// Every transaction locks the user, then the device, then sessions.
+  /// - Throws: `.unauthenticated` if the session of the request is not live once the lock is held.
+  ///   The transaction that held the lock before may have ended it, as a reset of the password
+  ///   does.
+  static func lockUser(
+    _ user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = transaction.send(SessionsQueries.lockUser, user)
+    if let device = context.principal.device { _ = transaction.send(DevicesQueries.lock, device) }
+    let live = try await transaction.run(PrincipalQueries.live, user, context.principal)
+    guard !live.isEmpty else { throw context.gone }
   }
 }

@@ -30,7 +30,7 @@ extension Users {
     let live = try await guarding.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
         // A reset may have ended the session or changed the password while we were hashing.
-        try await Identities.lock(user, in: transaction, context)
+        try await Sessions.lockUser(user, in: transaction, context)
         try await SecondFactors.requirePassed(by: user, in: transaction, context)
         let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
         guard !changed.isEmpty else { throw .wrongCredentials }

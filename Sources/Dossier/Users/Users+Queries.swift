@@ -46,31 +46,3 @@ package enum UsersQueries {
     create, renewHash,
   ]
 }
-
-/// Every statement of the domain, for the test that prepares them all.
-package enum AllQueries {
-  package static let statements = [
-    AppsQueries.statements, KeyringQueries.all, PublicKeyQueries.statements, PrincipalQueries.all,
-    MaintenanceQueries.all,
-    UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
-    EventQueries.all,
-    DevicesQueries.all, AttemptQueries.all, AttemptLiftQueries.all,
-    AttemptProofQueries.all, UsersQueries.all, PasswordQueries.all,
-    EmailAddressQueries.all, AccountQueries.all, TakeoverQueries.all, CredentialQueries.all,
-    MailTokenQueries.all, EmailChangeQueries.all, FlowQueries.all, IdempotencyQueries.all,
-    SecondFactorQueries.all, SecondFactorFlowQueries.all,
-    OutboxQueries.all,
-    IdentitiesQueries.all, UserOriginQueries.all, SignedSessionQueries.all, AccountClaimQueries.all,
-    IssuerQueries.all, APIKeyQueries.all, WayInQueries.all,
-    ProfileQueries.all,
-    PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,
-    ExportQueries.all,
-    AppsAdministrationQueries.all, AppsDeletionQueries.all, ClientQueries.all,
-    IssuerAdministrationQueries.all,
-    SigningKeyQueries.all, UsersAdministrationQueries.all, SessionsAdministrationQueries.all,
-    AuditLogQueries.all, ImportQueries.all,
-    UserExportQueries.all,
-    SearchIndexQueries.all, SchemaQueries.statements,
-    MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
-  ].flatMap(\.self)
-}
