@@ -154,10 +154,7 @@ import Postgres
       try await AccountMail.resolve(due, context)
       return .replaced
     } catch {
-      guard case .unforeseen(let reason) = error else {
-        return .failed(reason: "\(error)", isPassing: true)
-      }
-      return .failed(reason: reason, isPassing: false)
+      return .failed(reason: "\(error)", isPassing: error.type != .internalError)
     }
   }
 
