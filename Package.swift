@@ -234,7 +234,7 @@ let package = Package(
     ),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["HTTP", "JSON", "dossier"],
+      dependencies: ["Dossier", "HTTP", "JSON", "Postgres", "WireKit", "dossier"],
       swiftSettings: house
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),

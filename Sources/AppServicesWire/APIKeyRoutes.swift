@@ -40,7 +40,7 @@ import WireKit
           let keys = try await APIKeys.list(of: call.user, call.context)
           guard keys.contains(where: { $0.id == key }) else { throw .notFound }
           let opener = try await APIKeys.opener(of: call.user, call.context)
-          guard opener != key else { throw .forbidden(scope: Scopes.updateIdentities) }
+          guard opener != key else { throw .insufficientScope(Scopes.updateIdentities) }
           try await Identities.unlink(IdentityID(trusted: key.text), from: call.user, call.context)
         }
       },

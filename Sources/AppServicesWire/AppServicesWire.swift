@@ -61,17 +61,17 @@ package struct AppServicesWire: Wire {
     // The page is the same for all apps.
     if path.elementsEqual(ErrorPage.path.utf8) { return .host }
     guard let token = try? call.request.bearerToken, let app = AccessTokens.app(of: token)
-    else { throw .unauthenticated(call.request.has(.authorization) ? .malformed : .missing) }
+    else { throw call.request.has(.authorization) ? .tokenInvalid : .tokenMissing }
     return .id(app)
   }
 
-  @EventLoop package func response(to refusal: Refusal, of call: Call) -> Response {
-    ServiceError(refusal, of: call).response(to: call)
+  @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
+    ServiceError(failure, of: call).response(to: call)
   }
 
-  package func page(for refusal: WebServerRefusal) -> WebServerPage {
+  package func page(for failure: Failure) -> WebServerPage {
     // Only nginx's log has the request id.
-    WebServerPage(.json, ServiceError(refusal).json(origin: "", request: "").text)
+    WebServerPage(.json, ServiceError(failure).json(origin: "", request: "").text)
   }
 }
 

@@ -117,7 +117,7 @@ struct CollectionRules: Sendable {
       return try BSONDocument(JSON.object(members))
     } catch {
       // Other APIs store malformed wrappers.
-      throw .update(error, in: .document)
+      throw .updateRefused(error, in: "")
     }
   }
 

@@ -88,8 +88,8 @@ import WireKit
       let credentials = Credentials(email: values[0], password: values[1])
       do throws(Failure) {
         try await Users.registerOnly(credentials, call.context)
-      } catch .invalid(let faults) {
-        return try refused(faults, call)
+      } catch let error where error.type == .invalid {
+        return try refused(error.faults, call)
       }
       return Response(.created, json: Array("{}".utf8))
     }
@@ -113,8 +113,8 @@ import WireKit
       }
       do throws(Failure) {
         try await Emails.resetOnly(values[0], password: values[1], call.context)
-      } catch .invalid(let faults) {
-        return try refused(faults, call)
+      } catch let error where error.type == .invalid {
+        return try refused(error.faults, call)
       }
       return Response(.noContent)
     }

@@ -58,8 +58,8 @@ import WireKit
         }
     } catch .wrongCredentials where provider != .localUserpass {
       return ServiceError.authError.response(to: call)
-    } catch .invalidExternalToken(let rule) {
-      call.note(.invalidExternalToken(rule))
+    } catch let error where error.type == .invalidExternalToken {
+      call.failure = error
       let issuers = try await TokenLogin.issuers(of: context)
       return
         (issuers.contains(where: provider.accepts)
@@ -80,10 +80,10 @@ import WireKit
     return (id?["$oid"]?.string ?? id?.string).flatMap { DeviceID($0) }
   }
 
-  /// Throws `.forbidden` if another wire issued the access token.
+  /// Throws `.insufficientScope` if another wire issued the access token.
   static func requireOwnAccessToken(of call: Call, for scope: String) throws(Failure) {
     guard try AccessTokens.claimedType(of: call.request.bearerToken) == "access" else {
-      throw .forbidden(scope: scope)
+      throw .insufficientScope(scope)
     }
   }
 
@@ -132,9 +132,10 @@ import WireKit
     } catch .emailUnverified {
       return ServiceError(.badRequest, "the email address must be confirmed first", .auth)
         .response(to: call)
-    } catch .invalidExternalToken(let rule) {
-      call.note(.invalidExternalToken(rule))
-      return ServiceError(.badRequest, "the token is refused: \(rule)", .auth).response(to: call)
+    } catch let error where error.type == .invalidExternalToken {
+      call.failure = error
+      return ServiceError(.badRequest, "the token is refused: \(error.explanation)", .auth)
+        .response(to: call)
     }
     let tokens = ServiceTokens(
       principal: context.principal,

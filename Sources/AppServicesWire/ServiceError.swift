@@ -13,7 +13,6 @@ struct ServiceError: Error {
   let status: Status
   let text: String
   let code: ServiceErrorCode
-  private var fields: [(FieldName, String)] = []
 
   /// The maximum length of `text`: longer than any useful name from a client.
   private static let longestText = 400
@@ -22,12 +21,6 @@ struct ServiceError: Error {
     self.status = status
     self.text = text.excerpt(Self.longestText)
     self.code = code
-  }
-
-  func with(_ field: FieldName, _ value: String) -> ServiceError {
-    var error = self
-    error.fields.append((field, value))
-    return error
   }
 
   /// Returns the body with a link to the explanation of the code.
@@ -47,9 +40,7 @@ struct ServiceError: Error {
   @EventLoop func response(to call: Call) -> Response {
     let origin = ServiceOrigin.asked(by: call) ?? ""
     let body = json(origin: origin, request: call.request.id.description)
-    var response = Response(status, json: body.serialized())
-    for (name, value) in fields { response.add(name, value) }
-    return response
+    return Response(status, json: body.serialized())
   }
 
   // MARK: Errors with several uses

@@ -63,7 +63,7 @@ import JSON
   ) async throws(Failure) -> JSON? {
     do throws(Failure) {
       return try await CustomDataCollection(of: user, context).read(upTo: userDataLimit)
-    } catch .update {
+    } catch .updateRefused {
       // Other APIs store malformed wrappers. They must not prevent a login.
       return nil
     }

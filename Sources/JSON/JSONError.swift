@@ -1,6 +1,6 @@
 /// The position and the reason of a parse error.
 package struct JSONError: Error, Equatable {
-  package enum Reason: String, Sendable {
+  package enum Reason: String, CaseIterable, Sendable {
     case empty = "json.empty"
     case syntax = "json.syntax"
     case trailing = "json.trailing"

@@ -29,7 +29,7 @@ import WireKit
 
   /// Returns the app that the query of a list names; nil if it names none.
   ///
-  /// - Throws: `.unknownApp`, `.invalid`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.invalid`, `.databaseUnavailable`.
   static func app(in call: Call) async throws(Failure) -> AppRecord? {
     guard let query = FormValues(call.request.query), query.names.allSatisfy({ $0 == "app" })
     else { throw .invalid([Fault("", "query", "The query may have app.")]) }

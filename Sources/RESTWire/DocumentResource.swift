@@ -148,7 +148,7 @@ struct DocumentResource: Sendable {
       guard json.object != nil else { throw Self.notAnObject }
       change = .merge(json, size: bytes.count)
     case .jsonPatch(let patch): change = .patch(patch)
-    case .none, .form, .multipart, .bytes: throw .unforeseen("a write without a body")
+    case .none, .form, .multipart, .bytes: throw .internalError("a write without a body")
     }
     let written = try await Documents.write(
       document,

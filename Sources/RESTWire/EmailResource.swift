@@ -25,7 +25,7 @@ import WireKit
       reads: code,
       gives: .ok(.grant),
       refuses: [
-        .loginMethodDisabled, .signUpClosed, .codeInvalid, .wrongCredentials, .emailTaken,
+        .loginMethodDisabled, .signUpClosed, .invalidCode, .wrongCredentials, .emailTaken,
         .additionalFactorRequired, .deviceFull,
       ],
       "Sign in or complete a registration with a mailed code"
@@ -51,7 +51,7 @@ import WireKit
       gives: .ok(.grant, "The address is verified, and the user is signed in."),
       Answer(status: .noContent, says: "The address is verified.", shape: nil),
       refuses: [
-        .mailTokenInvalid, .signInToVerify, .loginMethodDisabled, .wrongCredentials,
+        .invalidMailToken, .signInToVerify, .loginMethodDisabled, .wrongCredentials,
         .additionalFactorRequired, .tooManyAttempts, .deviceFull, .tokenInvalid, .tokenExpired,
         .sessionEnded, .insufficientScope,
       ],
@@ -98,7 +98,7 @@ import WireKit
       body: .json(limit: 1_024),
       reads: code,
       gives: [.noContent],
-      refuses: [.codeInvalid, .emailTaken, .noEmail],
+      refuses: [.invalidCode, .emailTaken, .noEmail],
       summary: "Change the user's address with the code that was mailed to it"
     ) { (call, flow, code) async throws(Failure) in
       try await Emails.change(code, flow, of: call.user, call.context)
@@ -112,7 +112,7 @@ import WireKit
       ]),
       gives: .ok(.grant),
       refuses: [
-        .loginMethodDisabled, .mailTokenInvalid, .emailTaken, .additionalFactorRequired,
+        .loginMethodDisabled, .invalidMailToken, .emailTaken, .additionalFactorRequired,
         .deviceFull,
       ],
       "Restore the user's previous address with a new password, and sign in"

@@ -20,8 +20,8 @@ import WireKit
         ],
         refuses: [
           .loginMethodDisabled, .emailTaken, .identityTaken, .identityExists, .emailRestorePending,
-          .apiKeyLimit,
-          .externalTokenInvalid, .issuerUnavailable, .tooManyAttempts,
+          .tooManyAPIKeys,
+          .invalidExternalToken, .issuerUnavailable, .tooManyAttempts,
         ],
         summary: "Link an identity: a password, an issuer's token or a new API key",
         link
@@ -42,7 +42,7 @@ import WireKit
         body: .json(limit: 1_024),
         reads: Fields("KeyName", "The name of an API key.", .text("name", .nameOfKey)),
         gives: [.created(.newAPIKey, "The API key.")],
-        refuses: [.loginMethodDisabled, .apiKeyLimit],
+        refuses: [.loginMethodDisabled, .tooManyAPIKeys],
         summary: "Create an API key, which is returned only once"
       ) { (call, name) async throws(Failure) in
         try await makeKey(name, call)
@@ -152,7 +152,7 @@ import WireKit
 
   private static func linked(_ grant: Sessions.TokenSet?, _ call: Call) throws(Failure) -> Response
   {
-    guard let grant else { throw .unforeseen("a link has made no session") }
+    guard let grant else { throw .internalError("a link has made no session") }
     return try LoginResource.response(.ok, grant, call)
   }
 

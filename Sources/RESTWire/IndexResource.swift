@@ -30,7 +30,7 @@ import WireKit
         .text("kind", .kind)
       ),
       gives: [.accepted(.index.shown(as: Example.newIndex), "The build runs in the background.")],
-      refuses: [.indexExists, .indexLimit],
+      refuses: [.indexExists, .tooManyIndexes],
       summary: "Create a search index, which is usable once its state is ready",
       add
     ),

@@ -60,7 +60,7 @@ import WireKit
       gives: .ok(.grant),
       refuses: [
         .loginMethodDisabled, .signUpClosed, .wrongCredentials, .additionalFactorRequired,
-        .externalTokenInvalid, .issuerUnavailable, .deviceFull,
+        .invalidExternalToken, .issuerUnavailable, .deviceFull,
       ],
       "Sign in with a token of one of the app's issuers"
     ) {
@@ -83,7 +83,7 @@ import WireKit
       1_024,
       reads: exchange,
       gives: .ok(.grant.shown(as: Example.refreshed)),
-      refuses: [.refreshTokenInvalid, .sessionEnded],
+      refuses: [.invalidRefreshToken, .sessionEnded],
       "Exchange a refresh token or a device cookie for new tokens",
       refresh
     ),
@@ -102,7 +102,7 @@ import WireKit
       ),
       gives: [.ok(.grant)],
       refuses: [
-        .loginMethodDisabled, .wrongCredentials, .codeInvalid, .externalTokenInvalid,
+        .loginMethodDisabled, .wrongCredentials, .invalidCode, .invalidExternalToken,
         .issuerUnavailable,
         .tooManyAttempts,
       ],
@@ -196,7 +196,7 @@ import WireKit
     _ limit: Int,
     reads fields: Fields<repeat each Value>,
     gives: Answer...,
-    refuses: [ProblemType],
+    refuses: [ErrorType],
     _ summary: String,
     _ handler:
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response

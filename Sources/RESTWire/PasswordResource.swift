@@ -25,7 +25,7 @@ import WireKit
       4_096,
       reads: reset,
       gives: .ok(.grant),
-      refuses: [.loginMethodDisabled, .mailTokenInvalid, .additionalFactorRequired, .deviceFull],
+      refuses: [.loginMethodDisabled, .invalidMailToken, .additionalFactorRequired, .deviceFull],
       "Set a new password with a mailed token, and sign in"
     ) {
       (call, token, password) async throws(Failure) in

@@ -45,7 +45,7 @@ import WireKit
         summary: "Upload the picture"
       ) { (call) async throws(Failure) in
         guard case .bytes(let file) = call.body else {
-          throw .unforeseen("a picture without a body")
+          throw .internalError("a picture without a body")
         }
         let profile = try await Pictures.set(file, of: call.user, call.context)
         return Response(.ok, profile)

@@ -2,66 +2,30 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
+import WireKit
 
 /// An error response.
 ///
 /// - Source: RFC 9457.
 struct Problem {
-  let type: ProblemType
-  private let detail: String?
-  /// The places in the input that break a rule.
-  private var errors: [Fault] = []
-  /// Additional members, such as the current version.
-  private var extensions: [(String, JSON)] = []
-  private var fields: [(FieldName, String)] = []
+  let failure: Failure
+  private var type: ErrorType { failure.type }
 
   static let mediaType = MediaType(rawValue: "application/problem+json")
 
-  init(_ type: ProblemType, _ detail: String? = nil) {
-    self.type = type
-    self.detail = detail ?? type.advice
-  }
-
-  func at(_ faults: [Fault]) -> Problem {
-    var problem = self
-    problem.errors = faults
-    return problem
-  }
-
-  /// Returns the problem with one place in the input, under the code of the problem.
-  func at(_ pointer: String, _ detail: String) -> Problem {
-    at([Fault(pointer, type.rawValue, detail)])
-  }
-
-  func with(_ name: String, _ value: JSON) -> Problem {
-    var problem = self
-    problem.extensions.append((name, value))
-    return problem
-  }
-
-  func with(_ name: String, _ value: Int) -> Problem { with(name, .number(JSONNumber(value))) }
-
-  func with(_ field: FieldName, _ value: String) -> Problem {
-    var problem = self
-    problem.fields.append((field, value))
-    return problem
-  }
-
-  func retry(after time: Duration) -> Problem {
-    with(.retryAfter, String(time.wholeSeconds))
-  }
+  init(_ failure: Failure) { self.failure = failure }
 
   /// Returns the body, without `instance` if the web server itself responds.
   func json(of id: RequestID?) -> JSON {
     var body = JSONObject()
-    body["type"] = .string("/problems/\(type.rawValue)")
+    body["type"] = .string("/problems/\(type.code)")
     body["title"] = .string(type.title)
     body["status"] = .number(JSONNumber(type.status.code))
-    if let detail { body["detail"] = .string(detail) }
+    body["detail"] = .string(failure.explanation)
     if let id { body["instance"] = .string("urn:dossier:request:\(id)") }
-    body["code"] = .string(type.rawValue)
-    if !errors.isEmpty { body["errors"] = Fault.json(of: errors) }
-    for (name, value) in extensions { body[name] = value }
+    body["code"] = .string(type.code)
+    if !failure.faults.isEmpty { body["errors"] = Fault.json(of: failure.faults) }
+    for (name, value) in failure.members { body[name] = value }
     return .object(body)
   }
 
@@ -70,11 +34,29 @@ struct Problem {
     response.body = json(of: id).serialized()
     response.add(.contentType, Self.mediaType.rawValue)
     response.add(.cacheControl, "no-store")
-    // RFC 9110 section 15.5.2 requires the field in every 401.
-    if type.status == .unauthorized, !fields.contains(where: { $0.0 == .authenticate }) {
-      response.add(.authenticate, type.challenge)
+    if let challenge { response.add(.authenticate, challenge) }
+    // A property that does not exist has no entity tag.
+    if let version = failure["current_version"]?.number?.int, failure["value"] != .null {
+      response.add(.entityTag, EntityTag(version).description)
     }
-    for (name, value) in fields { response.add(name, value) }
     return response
+  }
+
+  /// The field `WWW-Authenticate`, which RFC 9110 section 15.5.2 requires in every 401.
+  ///
+  /// - Source: RFC 6750 section 3.1; RFC 9470 section 3.
+  private var challenge: String? {
+    let error: String? =
+      switch type {
+      case .tokenInvalid, .tokenExpired, .sessionEnded: "invalid_token"
+      case .insufficientScope: "insufficient_scope"
+      case .reauthenticationRequired: "insufficient_user_authentication"
+      default: nil
+      }
+    guard let error else { return type.kind == .unauthenticated ? "Bearer" : nil }
+    let attributes = ["scope", "max_age"].compactMap { name in
+      failure[name].map { ", \(name)=\"\($0.string ?? $0.text)\"" }
+    }
+    return "Bearer error=\"\(error)\"\(attributes.joined())"
   }
 }

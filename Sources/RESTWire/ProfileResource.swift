@@ -78,7 +78,7 @@ import WireKit
         .ok,
         try await Profiles.change(members, if: condition, of: call.user, call.context)
       )
-    case .none, .form, .multipart, .bytes: throw .unforeseen("a patch without a body")
+    case .none, .form, .multipart, .bytes: throw .internalError("a patch without a body")
     }
   }
 

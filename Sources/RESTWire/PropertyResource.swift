@@ -61,7 +61,7 @@ import WireKit
         query: [.keep],
         versions: .conflict,
         gives: [.ok(.property)],
-        refuses: [.propertyLimit],
+        refuses: [.tooManyProperties],
         summary: "Set a property; If-Match and keep decide conflicts"
       ) { (call, value) async throws(Failure) in
         let change = PropertyChange.set(call.text("key"), to: value, try call.propertyCondition)
@@ -95,7 +95,7 @@ import WireKit
       body: method == .put ? .json(limit: limit) : .mergePatch(limit: limit),
       takes: method == .put ? .properties : .propertiesPatch,
       gives: [.ok(method == .put ? .properties : .properties.shown(as: ["volume": 8]))],
-      refuses: [.propertyLimit],
+      refuses: [.tooManyProperties],
       summary: summary
     ) { (call) async throws(Failure) in
       guard let object = call.json.object else {

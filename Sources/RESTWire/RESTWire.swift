@@ -1,3 +1,4 @@
+package import Dossier
 import EventLoop
 package import HTTP
 import JSON
@@ -36,13 +37,12 @@ package struct RESTWire: Wire {
     call.request.field(.app).map(AppReference.named) ?? .host
   }
 
-  @EventLoop package func response(to refusal: Refusal, of call: Call) -> Response {
-    Problem(of: refusal).response(call.request.id)
+  @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
+    Problem(failure).response(call.request.id)
   }
 
-  package func page(for refusal: WebServerRefusal) -> WebServerPage {
-    let problem = Problem(of: refusal)
-    return WebServerPage(Problem.mediaType, problem.json(of: nil).text)
+  package func page(for failure: Failure) -> WebServerPage {
+    WebServerPage(Problem.mediaType, Problem(failure).json(of: nil).text)
   }
 }
 

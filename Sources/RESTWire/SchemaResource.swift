@@ -51,7 +51,9 @@ import WireKit
   ]
 
   private static func set(_ call: Call) async throws(Failure) -> Response {
-    guard case .json(_, let text) = call.body else { throw .unforeseen("a schema without a body") }
+    guard case .json(_, let text) = call.body else {
+      throw .internalError("a schema without a body")
+    }
     let isNew = try await Schemas.set(
       text,
       for: call.document,

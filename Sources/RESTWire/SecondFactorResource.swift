@@ -18,7 +18,7 @@ import WireKit
         .text("code", .code)
       ),
       gives: .ok(.grant),
-      refuses: [.codeInvalid, .wrongCredentials, .mfaDisabled, .tooManyAttempts, .deviceFull],
+      refuses: [.invalidCode, .wrongCredentials, .mfaDisabled, .tooManyAttempts, .deviceFull],
       "Complete a sign-in with a code of an authenticator app or a recovery code"
     ) { (call, flow, code) async throws(Failure) in
       let done = try await SecondFactorFlow.complete(flow, by: code, call.context)
@@ -29,7 +29,7 @@ import WireKit
       1_024,
       reads: Fields("EnrollmentFlow", "A sign-in in an app that requires a second factor.", .flow),
       gives: .created(.enrollment, "The factor is pending until its first code."),
-      refuses: [.codeInvalid, .mfaDisabled],
+      refuses: [.invalidCode, .mfaDisabled],
       "Enroll an authenticator app during a sign-in, if the app requires one"
     ) { (call, flow) async throws(Failure) in
       Response(.created, try await SecondFactorFlow.enroll(flow, call.context))
@@ -57,7 +57,7 @@ import WireKit
       "/v1/me/second-factors",
       access: .user(scope: Scopes.updateIdentities),
       gives: [.created(.enrollment, "The factor is pending until its first code.")],
-      refuses: [.mfaDisabled, .secondFactorLimit],
+      refuses: [.mfaDisabled, .tooManyFactors],
       summary: "Begin to enroll an authenticator app, which replaces a pending one"
     ) { (call) async throws(Failure) in
       Response(.created, try await SecondFactors.enroll(call.user, call.context))
@@ -69,7 +69,7 @@ import WireKit
       body: .json(limit: 1_024),
       reads: Fields("FirstCode", "A code of the authenticator app.", .text("code", .code)),
       gives: [.ok(.grant, "The tokens of a new session, and recovery codes.")],
-      refuses: [.codeInvalid, .mfaDisabled],
+      refuses: [.invalidCode, .mfaDisabled],
       summary: "Confirm a second factor with its code, end all sessions, and continue in a new one"
     ) { (call, code) async throws(Failure) in
       let done = try await SecondFactors.confirm(

@@ -13,7 +13,7 @@ import WireKit
       access: .client(scope: Scopes.readUsers),
       query: [.filter, .limit, .cursor],
       gives: [.ok(.list(of: .profile, atMost: Users.pageSize))],
-      refuses: [.filterInvalid, .notIndexed, .searchTooSlow],
+      refuses: [.invalidFilter, .notIndexed, .searchTooSlow],
       summary: "List the users, or those that match a filter, the oldest first",
       list
     ),

@@ -1,3 +1,4 @@
+import Dossier
 package import HTTP
 package import JSON
 
@@ -105,50 +106,49 @@ package enum Body: Sendable {
   ///   - format: the format of the body.
   ///   - rule: the rule of the route.
   ///   - boundary: the boundary of a multipart body.
-  /// - Returns: the body, or the error in it.
+  /// - Returns: the body.
+  /// - Throws: the error in the body.
   static func read(
     _ bytes: [UInt8],
     as format: BodyFormat,
     by rule: BodyRule,
     boundary: String?
-  ) -> Result<Body, Refusal> {
-    Result { () throws(Refusal) in
-      let limits: JSONLimits = rule.holdsDocuments ? .holding : .standard
-      switch format {
-      case .json: return .json(try json(bytes, limits), bytes: bytes)
-      case .mergePatch: return .mergePatch(try json(bytes, limits), bytes: bytes)
-      case .jsonPatch: return try patch(try json(bytes, .holding))
-      case .form:
-        guard let form = FormValues(bytes) else { throw .form }
-        return .form(form)
-      case .multipart(let limits):
-        do throws(MultipartError) {
-          guard let boundary else { throw .noBoundary }
-          return .multipart(try Multipart(bytes, boundary: boundary, limits: limits))
-        } catch {
-          throw .multipart(error)
-        }
-      case .bytes: return .bytes(bytes)
+  ) throws(Failure) -> Body {
+    let limits: JSONLimits = rule.holdsDocuments ? .holding : .standard
+    switch format {
+    case .json: return .json(try json(bytes, limits), bytes: bytes)
+    case .mergePatch: return .mergePatch(try json(bytes, limits), bytes: bytes)
+    case .jsonPatch: return try patch(try json(bytes, .holding))
+    case .form:
+      guard let form = FormValues(bytes) else { throw .formMalformed }
+      return .form(form)
+    case .multipart(let limits):
+      do throws(MultipartError) {
+        guard let boundary else { throw .noBoundary }
+        return .multipart(try Multipart(bytes, boundary: boundary, limits: limits))
+      } catch {
+        throw .formMalformed
       }
+    case .bytes: return .bytes(bytes)
     }
   }
 
-  private static func json(_ bytes: [UInt8], _ limits: JSONLimits) throws(Refusal) -> JSON {
+  private static func json(_ bytes: [UInt8], _ limits: JSONLimits) throws(Failure) -> JSON {
     do throws(JSONError) {
       return try JSON.parse(bytes, limits: limits)
     } catch {
-      throw .json(error)
+      throw Failure(error)
     }
   }
 
-  private static func patch(_ json: JSON) throws(Refusal) -> Body {
+  private static func patch(_ json: JSON) throws(Failure) -> Body {
     do throws(JSONPatchError) {
       return .jsonPatch(try JSONPatch(json))
     } catch {
       switch error {
       case .malformed(let pointer, let reason), .notApplicable(let pointer, let reason):
-        throw .patch(pointer: pointer, reason: reason)
-      case .testFailed(let pointer): throw .patch(pointer: pointer, reason: "")
+        throw .patchMalformed(pointer: pointer, reason: reason)
+      case .testFailed(let pointer): throw .patchMalformed(pointer: pointer, reason: "")
       }
     }
   }

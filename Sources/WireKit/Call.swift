@@ -46,18 +46,10 @@ extension Route {
   var isByToken = false
   /// Whether the client holds its device secret in a cookie, or asks for one.
   package internal(set) var usesCookie = false
-  /// The reason for an error response.
+  /// The reason for an error response, for the log.
   ///
-  /// Nil if the handler answered, unless it called `note`.
-  package internal(set) var refusal: Refusal?
-
-  /// Records for the log why the handler itself refused the request.
-  package func note(_ failure: Failure) { refusal = .failure(failure) }
-
-  /// The rule that the request broke, for the operator.
-  ///
-  /// The client may receive less detail.
-  package var rule: String? { refusal?.rule }
+  /// A handler that renders an error itself sets it. The client may receive less detail.
+  package var failure: Failure?
 
   init(
     _ request: Request,
@@ -72,9 +64,6 @@ extension Route {
   }
 
   package var route: Route? { endpoint?.route }
-
-  /// The cause of a server error, for the operator only.
-  package var error: String? { refusal?.reason }
 
   /// Returns a captured path segment unchanged; empty if the route has no capture of that name.
   package func text(_ name: String) -> String { captures[name] ?? "" }
@@ -102,7 +91,7 @@ extension Route {
   package var user: UserID {
     get throws(Failure) {
       if let user = context.principal.user { return user }
-      guard client != nil || isOfOperator else { throw .unauthenticated(.missing) }
+      guard client != nil || isOfOperator else { throw .tokenMissing }
       return try captured("user")
     }
   }
@@ -126,7 +115,7 @@ extension Route {
     scope: String? = nil,
     proof: Access.Proof
   ) async throws(Failure) {
-    if let scope, !principal.scopes.contains(scope) { throw .forbidden(scope: scope) }
+    if let scope, !principal.scopes.contains(scope) { throw .insufficientScope(scope) }
     context.principal = principal
     isByToken = true
     guard proof == .fresh, let user = principal.user else { return }

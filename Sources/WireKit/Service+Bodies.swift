@@ -4,7 +4,7 @@ import HTTP
 
 extension Service {
   /// Reads the body by the rule of its route.
-  func body(of call: Call, _ rule: BodyRule) async throws(Refusal) -> Body {
+  func body(of call: Call, _ rule: BodyRule) async throws(Failure) -> Body {
     let field = call.request.field(.contentType)
     // Most clients send exactly one of these names. Only other texts are parsed.
     let known = field.flatMap { rule.format(of: MediaType(rawValue: $0)) }
@@ -23,14 +23,8 @@ extension Service {
     if rule.isOptional, bytes.isEmpty { return .none }
     if case .bytes = format { return .bytes(bytes) }
     let boundary = type.flatMap(Multipart.boundary)
-    let outcome: Result<Body, Refusal>
-    do throws(Failure) {
-      outcome = try await call.context.calculate(on: bytes.count) {
-        Body.read(bytes, as: format, by: rule, boundary: boundary)
-      }
-    } catch {
-      throw .failure(error)
+    return try await call.context.calculate(on: bytes.count) { () throws(Failure) in
+      try Body.read(bytes, as: format, by: rule, boundary: boundary)
     }
-    return try outcome.get()
   }
 }

@@ -7,23 +7,19 @@ extension Service {
   ///
   /// This runs before the body is read, so that the bodies of rejected callers are not read. If it
   /// throws, `call` keeps the values found so far.
-  func identify(_ call: Call, _ endpoint: Endpoint) async throws(Refusal) {
+  func identify(_ call: Call, _ endpoint: Endpoint) async throws(Failure) {
     let access = endpoint.route.access.chosen(by: call, endpoint.served)
-    do throws(Failure) {
-      if call.isOfOperator {
-        try await identifyOperator(call, access, endpoint.served)
-      } else {
-        try await identify(call, access, endpoint.served)
-      }
-    } catch {
-      throw .failure(error)
+    if call.isOfOperator {
+      try await identifyOperator(call, access, endpoint.served)
+    } else {
+      try await identify(call, access, endpoint.served)
     }
     if access == .loopback, !isOperators(call.request.clientAddress) { throw .internalOnly }
   }
 
   /// Makes the operator the principal of a call in this process.
   ///
-  /// - Throws: `.unauthenticated` if the route is not for operators or API clients.
+  /// - Throws: `.tokenMissing` if the route is not for operators or API clients.
   private func identifyOperator(
     _ call: Call,
     _ access: Access,
@@ -33,7 +29,7 @@ extension Service {
     case .client: call.app = try await app(of: call, served)
     // As for a client of the operator: some of these routes need no app.
     case .operator: call.app = try? await app(of: call, served)
-    case .open, .user, .device, .loopback, .bearer, .anyOf: throw .unauthenticated(.missing)
+    case .open, .user, .device, .loopback, .bearer, .anyOf: throw .tokenMissing
     }
     let app = call.context.app.id
     call.context.principal = Principal(.operator, in: app, scopes: .everything)
@@ -61,12 +57,12 @@ extension Service {
       let app = try await app(of: call, served)
       guard client.belongs(to: app.id) else { throw .unknownClient }
       call.app = app
-      guard client.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+      guard client.scopes.contains(scope) else { throw .insufficientScope(scope) }
       call.identify(client)
     case .operator:
       let client = try await client(of: call, served)
       call.client = client
-      guard client.isOperator else { throw .forbidden(scope: "operator") }
+      guard client.isOperator else { throw .insufficientScope("operator") }
       // Some operator routes need no app; one of them creates the first app.
       call.app = try? await app(of: call, served)
       call.identify(client)
@@ -74,10 +70,10 @@ extension Service {
       let app = try await app(of: call, served)
       call.app = app
       let token = try call.request.bearerToken
-      guard kind.isOfForm(token) else { throw .unauthenticated(.malformed) }
+      guard kind.isOfForm(token) else { throw .tokenInvalid }
       switch try await kind.identify(token, call) {
       case .user(let user):
-        guard user.app == app.id else { throw .unauthenticated(.malformed) }
+        guard user.app == app.id else { throw .tokenInvalid }
         try await call.identify(user, proof: proof)
       case .client(let client):
         guard client.belongs(to: app.id) else { throw .unknownClient }
@@ -86,7 +82,7 @@ extension Service {
       }
     // The server's own routes work without the database.
     case .loopback: break
-    case .anyOf: throw .unforeseen("one of several kinds of access was not chosen")
+    case .anyOf: throw .internalError("one of several kinds of access was not chosen")
     }
   }
 
@@ -94,7 +90,7 @@ extension Service {
   ///
   /// Apps and tokens are usually cached.
   /// - Returns: false if `identify` must do it, because something has to be loaded.
-  func identifyAtOnce(_ call: Call, _ endpoint: Endpoint) throws(Refusal) -> Bool {
+  func identifyAtOnce(_ call: Call, _ endpoint: Endpoint) throws(Failure) -> Bool {
     guard case .user(let scope, let proof) = endpoint.route.access, proof != .fresh,
       let app = knownApp(of: call, endpoint.served)
     else { return false }
@@ -105,13 +101,13 @@ extension Service {
         let user = try tokens.known(field.extracting(start...), app: app.id)
       else { return false }
       call.app = app
-      guard user.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+      guard user.scopes.contains(scope) else { throw .insufficientScope(scope) }
       call.context.principal = user
       call.isByToken = true
       return true
     } catch {
       call.app = app
-      throw .failure(error)
+      throw error
     }
   }
 
@@ -185,12 +181,12 @@ extension Request {
 
   /// The `Bearer` token of the request.
   ///
-  /// - Throws: `.unauthenticated` if the token is missing or malformed.
+  /// - Throws: `.tokenMissing`, or `.tokenInvalid` if the token is malformed.
   package var bearerToken: String {
     get throws(Failure) {
       switch BearerToken(field(.authorization)) {
-      case .none: throw .unauthenticated(.missing)
-      case .malformed: throw .unauthenticated(.malformed)
+      case .none: throw .tokenMissing
+      case .malformed: throw .tokenInvalid
       case .token(let token): return token
       }
     }

@@ -12,23 +12,23 @@ extension Service {
   /// cannot meet.
   ///
   /// Such a resource matches no entity tag, and its existence cannot be ruled out.
-  func readPreconditions(of call: Call, _ route: Route) throws(Refusal) {
+  func readPreconditions(of call: Call, _ route: Route) throws(Failure) {
     guard call.request.has(.ifMatch) || call.request.has(.ifNoneMatch) else { return }
     let preconditions: Preconditions
     do throws(TagSyntaxError) {
       preconditions = try Preconditions(call.request)
     } catch {
-      throw .condition
+      throw .conditionMalformed
     }
     call.preconditions = preconditions
     guard !route.isVersioned, route.method != .get else { return }
-    if case .versions = preconditions.match { throw .conditionUnmet }
+    if case .versions = preconditions.match { throw .unversioned }
     // The path of a POST does not name the resource that it creates.
-    if preconditions.noneMatch == .any, route.method != .post { throw .conditionUnmet }
+    if preconditions.noneMatch == .any, route.method != .post { throw .unversioned }
   }
 
   /// Returns the response after the preconditions have been applied to it.
-  func conditional(_ response: Response, _ call: Call, _ route: Route) throws(Refusal) -> Response {
+  func conditional(_ response: Response, _ call: Call, _ route: Route) throws(Failure) -> Response {
     guard route.method == .get else {
       assert(!route.isVersioned || call.conditionIsTaken, "\(route.name) forgets its preconditions")
       return response
@@ -36,10 +36,8 @@ extension Service {
     guard response.status == .ok else { return response }
     let version = response[.entityTag].flatMap(EntityTag.init)?.version
     if case .versions(let versions) = call.preconditions.match {
-      guard let version else { throw .conditionUnmet }
-      guard versions.contains(version) else {
-        throw .failure(.preconditionFailed(current: version))
-      }
+      guard let version else { throw .unversioned }
+      guard versions.contains(version) else { throw .preconditionFailed(current: version) }
     }
     // The resource exists, since the handler returned it.
     guard call.preconditions.noneMatch == .any || call.preconditions.noneMatch.matches(version)

@@ -2,52 +2,37 @@ import Dossier
 import EventLoop
 import HTTP
 
-/// The error for an `Idempotency-Key`.
-package enum IdempotencyKeyError: Sendable {
-  case malformed
-  /// The route does not support idempotency keys.
-  case unsupported
-  /// The key was used with a different request.
-  case otherRequest
-  /// The first request with the key is still in progress.
-  case underWay
-}
-
 extension Service {
   /// Answers a POST with an idempotency key.
   ///
   /// A repeated request is not executed again.
   /// - Source: draft-ietf-httpapi-idempotency-key-header-07.
-  func once(_ call: Call, _ route: Route) async throws(Refusal) -> Response {
-    guard route.keepsAnswers, let request = call.signature else { throw .repeated(.unsupported) }
+  func once(_ call: Call, _ route: Route) async throws(Failure) -> Response {
+    guard route.keepsAnswers, let request = call.signature else {
+      throw .idempotencyKeyUnsupported
+    }
     guard let text = call.request.field(.idempotencyKey).flatMap(Self.key) else {
-      throw .repeated(.malformed)
+      throw .idempotencyKeyMalformed
     }
-    let beginning: IdempotencyRecords.Beginning
     let key: IdempotencyRecords.Key
-    do throws(Failure) {
-      if let user = call.context.principal.user {
-        try await call.context.requireSession(of: user)
-        key = IdempotencyRecords.Key(text, of: user, in: call.context.app.id)
-      } else if let client = call.client {
-        key = IdempotencyRecords.Key(text, of: client, in: call.app?.id)
-      } else {
-        throw .unforeseen("nobody asks \(route.name)")
-      }
-      beginning = try await IdempotencyRecords.begin(key, for: request, call.context)
-    } catch {
-      throw .failure(error)
+    if let user = call.context.principal.user {
+      try await call.context.requireSession(of: user)
+      key = IdempotencyRecords.Key(text, of: user, in: call.context.app.id)
+    } else if let client = call.client {
+      key = IdempotencyRecords.Key(text, of: client, in: call.app?.id)
+    } else {
+      throw .internalError("\(route.name) has neither a user nor a client")
     }
-    switch beginning {
+    switch try await IdempotencyRecords.begin(key, for: request, call.context) {
     case .answered(let bytes):
-      guard var response = Response(kept: bytes) else { throw .repeated(.underWay) }
+      guard var response = Response(kept: bytes) else { throw .idempotencyKeyInUse }
       response.add(.idempotentReplayed, literal: "true")
       // The first request has already tested the preconditions.
       call.conditionIsTaken = true
       return response
-    case .otherRequest: throw .repeated(.otherRequest)
-    case .underWay: throw .repeated(.underWay)
-    case .full: throw .failure(.tooManyAtOnce(retryAfter: .seconds(3_600)))
+    case .otherRequest: throw .idempotencyKeyReused
+    case .underWay: throw .idempotencyKeyInUse
+    case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
     case .first: break
     }
     do throws(Failure) {
@@ -56,7 +41,7 @@ extension Service {
       return response
     } catch {
       await IdempotencyRecords.forget(key, call.context)
-      throw .failure(error)
+      throw error
     }
   }
 

@@ -58,14 +58,14 @@ package import HTTP
     case .found(let number, let captures):
       endpoint = endpoints[number]
       call.captures = captures
-    case .otherMethods(let methods): return await refused(call, .method(allowed: methods))
-    case .nowhere: return await refused(call, .noSuchPath)
-    case .badPath: return await refused(call, .badPath)
+    case .otherMethods(let methods): return await fail(call, .methodNotAllowed, methods)
+    case .nowhere: return await fail(call, .routeNotFound)
+    case .badPath: return await fail(call, .pathMalformed)
     }
     call.endpoint = endpoint
     call.context.owner = call
     var response: Response
-    do throws(Refusal) {
+    do throws(Failure) {
       // Each call of an `async` function costs as much as the whole check of a known app and token.
       if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
       if endpoint.route.body != .none {
@@ -75,18 +75,17 @@ package import HTTP
       if endpoint.route.method == .post, call.request.has(.idempotencyKey) {
         response = try await once(call, endpoint.route)
       } else {
-        do throws(Failure) {
-          response = try await endpoint.route.handler(call)
-        } catch {
-          throw .failure(error)
-        }
+        response = try await endpoint.route.handler(call)
       }
       if call.preconditions.arePresent {
         response = try conditional(response, call, endpoint.route)
       }
     } catch {
-      response = endpoint.served.wire.response(to: error, of: call)
-      call.refusal = error
+      response = Self.response(to: error, of: call, endpoint.served)
+      if error.type == .mediaType, endpoint.route.body.mediaTypes.contains(.mergePatch) {
+        let types = endpoint.route.body.mediaTypes.map(\.rawValue)
+        response.add(.acceptPatch, types.joined(separator: ", "))
+      }
     }
     // Breaks the reference cycle of the call and its context.
     call.context.owner = nil
@@ -104,24 +103,40 @@ package import HTTP
   ///
   /// Pages of other origins may read it too. Otherwise a wrong path would look like a missing
   /// permission.
-  private func refused(_ call: Call, _ refusal: Refusal) async -> Response {
+  private func fail(
+    _ call: Call,
+    _ failure: Failure,
+    _ methods: [Method]? = nil
+  ) async -> Response {
     let served = wire(of: call.request.path)
     let origin = call.request.field(.origin)
     if call.request.method == .options {
-      if case .method(let methods) = refusal { return await options(call, methods, served, origin) }
+      if let methods { return await options(call, methods, served, origin) }
       // Answer preflight for an unknown path, so that the page can read the 404 of the real
       // request.
       if origin != nil || served.ownedLength(of: call.request.path) != nil {
         return await options(call, Self.allMethods, served, origin)
       }
     }
-    call.refusal = refusal
     if origin != nil { call.app = try? await app(of: call, served) }
-    var response = served.wire.response(to: refusal, of: call)
+    var response = Self.response(to: failure, of: call, served)
+    if let methods { response.add(.allow, Self.text(of: methods + [.options])) }
     response.add(line: "Vary: Origin\r\n")
     if let origin, await allows(origin, call) {
       served.crossOrigin.permit(origin, in: &response)
     }
+    return response
+  }
+
+  /// Returns the wire's response for an error, and records the error for the log.
+  private static func response(
+    to failure: Failure,
+    of call: Call,
+    _ served: ServedWire
+  ) -> Response {
+    call.failure = failure
+    var response = served.wire.response(to: failure, of: call)
+    if let time = failure.retryAfter { response.add(.retryAfter, String(time.wholeSeconds)) }
     return response
   }
 
@@ -133,7 +148,7 @@ package import HTTP
   /// contains no user's data.
   private func allows(_ origin: String, _ call: Call) async -> Bool {
     if let app = call.app { return app.browserSettings.allows(origin: origin) }
-    guard call.refusal != nil else { return false }
+    guard call.failure != nil else { return false }
     return await someAppAllows(origin, call)
   }
 

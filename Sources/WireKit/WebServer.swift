@@ -1,3 +1,4 @@
+import Dossier
 package import HTTP
 
 /// Configuration of nginx, generated from the declarations of the wires.
@@ -55,67 +56,48 @@ package enum WebServer {
 }
 
 /// An error that nginx returns without a worker's response.
-package enum WebServerRefusal: Sendable, Equatable {
-  case requestMalformed
-  case internalOnly
-  case notFound
-  case methodNotAllowed
-  /// The body exceeds the limit of the path.
-  case bodyTooLarge(limit: Int)
-  case uriTooLong
-  case tooManyRequests
-  case headerTooLarge
-  /// No worker was reachable, or a worker crashed during the request.
-  case serverUnavailable
-
-  /// The error code.
-  package var rawValue: String {
-    switch self {
-    case .requestMalformed: "request_malformed"
-    case .internalOnly: "internal_only"
-    case .notFound: "not_found"
-    case .methodNotAllowed: "method_not_allowed"
-    case .bodyTooLarge: "body_too_large"
-    case .uriTooLong: "uri_too_long"
-    case .tooManyRequests: "too_many_requests"
-    case .headerTooLarge: "header_too_large"
-    case .serverUnavailable: "server_unavailable"
-    }
-  }
-
-  package var status: Status {
-    switch self {
-    case .requestMalformed: .badRequest
-    case .internalOnly: .forbidden
-    case .notFound: .notFound
-    case .methodNotAllowed: .methodNotAllowed
-    case .bodyTooLarge: .contentTooLarge
-    case .uriTooLong: .uriTooLong
-    case .tooManyRequests: .tooManyRequests
-    case .headerTooLarge: .headerTooLarge
-    case .serverUnavailable: .unavailable
-    }
-  }
-
+private struct WebServerError {
+  let failure: Failure
   /// The statuses for which nginx shows this error, unless a more specific rule applies.
-  fileprivate var causes: [String] {
-    switch self {
-    // nginx uses 501 for an unknown Transfer-Encoding.
-    case .requestMalformed: ["400", "501 =400"]
-    // nginx rejects TRACE with 405. 494 is nginx's own number for long header fields.
-    case .headerTooLarge: ["494 =431"]
-    case .serverUnavailable: []
-    default: [String(status.code)]
+  let causes: [String]
+  /// The fields that HTTP requires with this error in every wire.
+  var fields: [(FieldName, String)] = []
+  /// The path of the page in nginx's configuration.
+  let path: String
+
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - type: the type.
+  ///   - causes: nginx's statuses; by default, that of the type.
+  ///   - limit: the body limit of the path, if the body exceeds it.
+  init(_ type: ErrorType, causes: [String]? = nil, limit: Int? = nil) {
+    let needsTime = type.kind == .tooMany || type.kind == .unavailable
+    failure =
+      limit.map(Failure.bodyTooLarge) ?? Failure(type, retryAfter: needsTime ? .seconds(1) : nil)
+    self.causes = causes ?? [String(type.status.code)]
+    let isUsual = limit == nil || limit == WebServer.usualBodyLimit
+    path = "/-/\(type.code)\(isUsual ? "" : "_\(limit ?? 0)")"
+    if needsTime { fields = [(.retryAfter, "1")] }
+    if type == .methodNotAllowed {
+      fields = [(.allow, "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]
     }
   }
 
-  /// The fields that HTTP requires with this error in every wire.
-  fileprivate var fields: [(FieldName, String)] {
-    switch self {
-    case .methodNotAllowed: [(.allow, "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")]
-    case .tooManyRequests, .serverUnavailable: [(.retryAfter, "1")]
-    default: []
-    }
+  static func all(bodyLimits: [Int]) -> [WebServerError] {
+    [
+      // nginx uses 501 for an unknown Transfer-Encoding.
+      WebServerError(.requestMalformed, causes: ["400", "501 =400"]),
+      WebServerError(.internalOnly), WebServerError(.notFound),
+      // nginx rejects TRACE with 405.
+      WebServerError(.methodNotAllowed),
+    ] + bodyLimits.map { WebServerError(.bodyTooLarge, limit: $0) } + [
+      WebServerError(.uriTooLong), WebServerError(.tooManyRequests),
+      // 494 is nginx's own number for long header fields.
+      WebServerError(.headerTooLarge, causes: ["494 =431"]),
+      // No worker was reachable, or a worker crashed during the request.
+      WebServerError(.serverUnavailable, causes: []),
+    ]
   }
 }
 
@@ -140,7 +122,7 @@ extension WebServer {
   /// location with the longest prefix selects the wire.
   package static func errorPages(of wires: [any Wire]) -> String {
     let limits = [usualBodyLimit] + largerBodies(of: wires).map(\.limit)
-    let pages = refusals(bodyLimits: limits).flatMap { locations($0, of: wires) }
+    let pages = WebServerError.all(bodyLimits: limits).flatMap { locations($0, of: wires) }
     return """
       # Made by `dossierd error-pages` from what the wires declare; a test compares.
       #
@@ -153,43 +135,28 @@ extension WebServer {
       """
   }
 
-  private static func refusals(bodyLimits: [Int]) -> [WebServerRefusal] {
-    [.requestMalformed, .internalOnly, .notFound, .methodNotAllowed]
-      + bodyLimits.map(WebServerRefusal.bodyTooLarge)
-      + [.uriTooLong, .tooManyRequests, .headerTooLarge, .serverUnavailable]
-  }
-
   /// Returns the `error_page` directives for locations with this body limit.
   static func causes(bodyLimit: Int) -> [String] {
-    refusals(bodyLimits: [bodyLimit]).flatMap { refusal in
-      refusal.causes.map { "error_page \($0) \(path(of: refusal))$uri;" }
+    WebServerError.all(bodyLimits: [bodyLimit]).flatMap { error in
+      error.causes.map { "error_page \($0) \(error.path)$uri;" }
     }
   }
 
-  private static func path(of refusal: WebServerRefusal) -> String {
-    if case .bodyTooLarge(let limit) = refusal, limit != usualBodyLimit {
-      return "/-/\(refusal.rawValue)_\(limit)"
-    }
-    return "/-/\(refusal.rawValue)"
-  }
-
-  private static func locations(_ refusal: WebServerRefusal, of wires: [any Wire]) -> [String] {
+  private static func locations(_ error: WebServerError, of wires: [any Wire]) -> [String] {
     wires.enumerated().flatMap { index, wire in
-      (index == 0 ? [""] : wire.prefixes).map { prefix in
-        location("\(path(of: refusal))\(prefix)", refusal, wire)
-      }
+      (index == 0 ? [""] : wire.prefixes).map { location(error.path + $0, error, wire) }
     }
   }
 
   private static func location(
     _ path: String,
-    _ refusal: WebServerRefusal,
+    _ error: WebServerError,
     _ wire: any Wire
   ) -> String {
-    let page = wire.page(for: refusal)
+    let page = wire.page(for: error.failure)
     let exposed = wire.crossOrigin.exposed.map(\.text).joined(separator: ", ")
     let fields =
-      refusal.fields.map { ($0.0.text, "\"\($0.1)\"") } + [
+      error.fields.map { ($0.0.text, "\"\($0.1)\"") } + [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "$dossier_policy"),
         ("Strict-Transport-Security", "$dossier_transport"),
@@ -207,7 +174,7 @@ extension WebServer {
         types { }
         default_type \(page.type.rawValue);
       \(lines)
-        return \(refusal.status.code) '\(page.body)';
+        return \(error.failure.type.status.code) '\(page.body)';
       }
       """
   }

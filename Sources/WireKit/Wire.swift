@@ -28,13 +28,14 @@ package protocol Wire: Sendable {
   /// Returns the wire's response for an error.
   ///
   /// - Parameters:
-  ///   - refusal: the reason.
+  ///   - failure: the error.
   ///   - call: the state so far. The request is always set, route and app only if they were
   ///     found.
-  /// - Returns: the response that the wire's clients expect for an error, possibly a redirect.
-  @EventLoop func response(to refusal: Refusal, of call: Call) -> Response
-  /// Returns the page that the web server sends for its own errors.
-  func page(for refusal: WebServerRefusal) -> WebServerPage
+  /// - Returns: the response that the wire's clients expect for an error, possibly a redirect. The
+  ///   service adds `Allow`, `Accept-Patch` and `Retry-After`.
+  @EventLoop func response(to failure: Failure, of call: Call) -> Response
+  /// Returns the page that the web server sends for one of its own errors.
+  func page(for failure: Failure) -> WebServerPage
 }
 
 extension Wire {

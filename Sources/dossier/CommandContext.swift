@@ -159,12 +159,9 @@ import Postgres
     do throws(Failure) {
       return try await body(deployment)
     } catch {
-      throw failure(error)
+      throw CommandFailure(error)
     }
   }
-
-  /// Returns the error for a failure of the domain.
-  func failure(_ failure: Failure) -> CommandFailure { api.failure(failure) }
 
   /// Returns the app with this name.
   func record(of name: String?) async throws(CommandFailure) -> AppRecord {

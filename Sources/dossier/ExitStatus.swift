@@ -1,3 +1,6 @@
+import Dossier
+import Postgres
+
 /// The exit statuses of `dossier`.
 ///
 /// Numbers are never reused, since scripts depend on them.
@@ -20,23 +23,26 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case usage = 64
   case configuration = 78
 
-  /// Returns the status for an error of the management API.
-  ///
-  /// - Parameters:
-  ///   - status: the status of the response.
-  ///   - code: the code of the problem.
-  ///   - isConnected: whether the database server itself reported the error.
-  init(_ status: Int, _ code: String, isConnected: Bool) {
+  /// Returns the status for a failure.
+  init(_ failure: Failure) {
     self =
-      switch (status, code) {
-      case (_, "database_unavailable"): isConnected ? .notReady : .cannotConnect
-      case (_, "mail_not_configured"): .configuration
-      case (404, _): .notFound
-      case (409, _): .conflict
-      case (412, _): .preconditionFailed
-      case (400, _), (405, _), (413, _), (415, _), (422, _): .invalid
-      case (429, _), (503, _): .overloaded
-      default: .internalError
+      switch failure.type {
+      // The database server itself may have reported the error.
+      case .databaseUnavailable: failure.cause?.serverFault == nil ? .cannotConnect : .notReady
+      case .mailNotConfigured: .configuration
+      default: ExitStatus(failure.type.kind)
+      }
+  }
+
+  private init(_ kind: ErrorKind) {
+    self =
+      switch kind {
+      case .malformed, .invalid, .tooLarge, .unsupportedMedia: .invalid
+      case .notFound: .notFound
+      case .conflict: .conflict
+      case .precondition: .preconditionFailed
+      case .tooMany, .unavailable: .overloaded
+      case .unauthenticated, .forbidden, .internal: .internalError
       }
   }
 

@@ -185,7 +185,7 @@ struct ImportRequest: Sendable {
     } catch .preconditionFailed {
       throw CommandFailure("another run goes on with this import", .inputChanged)
     } catch {
-      throw context.failure(error)
+      throw CommandFailure(error)
     }
   }
 

@@ -2,7 +2,6 @@ import Dossier
 import EventLoop
 import HTTP
 import JSON
-import Postgres
 import RESTWire
 import WireKit
 
@@ -21,24 +20,12 @@ import WireKit
 
   /// Sends a request, and returns the response.
   ///
-  /// - Throws: an error with the problem of the response, unless it is a success.
+  /// - Throws: the failure of the request.
   func send(_ request: APIRequest) async throws(CommandFailure) -> APIResponse {
     let call = self.call(request)
     let response = await service.answer(call)
-    guard response.status.code < 300 else {
-      throw CommandFailure(problem: response, of: call, at: request.path)
-    }
+    if let failure = call.failure { throw CommandFailure(failure, at: request.path) }
     return APIResponse(body: response.body, next: APIResponse.cursor(in: response[.link]))
-  }
-
-  /// Returns the error for a failure of the domain, as the REST API reports it.
-  func failure(_ failure: Failure) -> CommandFailure {
-    let call = self.call(APIRequest(.get, "/v1"))
-    call.note(failure)
-    return CommandFailure(
-      problem: RESTWire().response(to: .failure(failure), of: call),
-      of: call
-    )
   }
 
   private func call(_ request: APIRequest) -> Call {
@@ -62,47 +49,8 @@ import WireKit
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  func body(limit: Int) throws(Refusal) -> [UInt8] {
-    guard bytes.count <= limit else { throw .bodyTooLong(limit: limit) }
+  func body(limit: Int) throws(Failure) -> [UInt8] {
+    guard bytes.count <= limit else { throw .bodyTooLarge(limit: limit) }
     return bytes
-  }
-}
-
-extension CommandFailure {
-  /// Creates the error for a problem.
-  ///
-  /// - Parameters:
-  ///   - response: the response with the problem.
-  ///   - call: the call, which knows the cause of a server error.
-  ///   - path: the path of the request; nil without one.
-  /// - Source: RFC 9457.
-  @EventLoop fileprivate init(
-    problem response: Response,
-    of call: Call,
-    at path: String? = nil
-  ) {
-    let problem = (try? JSON.parse(response.body)) ?? .null
-    var lines = ["title", "detail"].compactMap { problem[$0]?.string }
-    for fault in problem["errors"]?.array ?? [] {
-      let parts = ["pointer", "detail", "code"].map { fault[$0]?.string ?? "" }
-      lines.append("\(parts[0].isEmpty ? "" : "\(parts[0]): ")\(parts[1]) (\(parts[2]))")
-    }
-    if let offset = problem["offset"]?.number { lines.append("At byte \(offset.text).") }
-    if let paths = problem["indexed"]?.array {
-      lines.append("Indexed: " + paths.compactMap(\.string).joined(separator: ", "))
-    }
-    var fault: ServerFault?
-    if case .failure(let failure) = call.refusal { fault = failure.cause?.serverFault }
-    if let remedy = fault?.remedy { lines.append(remedy) }
-    if let cause = call.error { lines.append(cause) }
-    if let path, response.status == .notFound { lines.append("Path: \(path)") }
-    self.init(
-      lines.map(Table.visible).joined(separator: "\n"),
-      ExitStatus(
-        response.status.code,
-        problem["code"]?.string ?? "",
-        isConnected: fault != nil
-      )
-    )
   }
 }

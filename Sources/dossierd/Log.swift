@@ -24,7 +24,7 @@ enum Log {
   /// The line is written together with others at the end of the turn.
   @EventLoop static func request(_ call: Call, status: Int, microseconds: UInt64, bytes: Int) {
     if lines.isEmpty { EventLoop.atEndOfTurn { flush() } }
-    lines.begin(call.error == nil ? "info" : "error")
+    lines.begin(call.failure?.report == nil ? "info" : "error")
     lines.append("request", call.request.id.description)
     lines.append("route", call.endpoint?.name ?? "none")
     lines.append("status", status)
@@ -33,8 +33,13 @@ enum Log {
     lines.append("bytes", bytes)
     if let user = call.context.principal.user { lines.append("user", user.text) }
     if let client = call.client { lines.append("client", client.id.text) }
-    if let rule = call.rule { lines.append("refused", rule) }
-    if let error = call.error { lines.append("error", error) }
+    if let failure = call.failure {
+      let kind = failure.type.kind
+      if kind == .unauthenticated || kind == .forbidden {
+        lines.append("refused", failure.detail ?? failure.type.title)
+      }
+      if let report = failure.report { lines.append("error", report) }
+    }
     lines.end()
   }
 

@@ -13,11 +13,11 @@ struct OperationsWire: Wire {
 
   @EventLoop func app(of call: Call) -> AppReference { words.app(of: call) }
 
-  @EventLoop func response(to refusal: Refusal, of call: Call) -> Response {
-    words.response(to: refusal, of: call)
+  @EventLoop func response(to failure: Failure, of call: Call) -> Response {
+    words.response(to: failure, of: call)
   }
 
-  func page(for refusal: WebServerRefusal) -> WebServerPage { words.page(for: refusal) }
+  func page(for failure: Failure) -> WebServerPage { words.page(for: failure) }
 
   var routes: [Route] {
     [

@@ -216,10 +216,8 @@ import WireKit
       databaseMicroseconds: call.context.databaseNanoseconds / 1_000
     )
     metrics[.connections] = listener?.connections ?? 0
-    if case .failure(let failure)? = call.refusal, let cause = failure.cause {
-      metrics.count(cause)
-    }
-    if configuration.logsRequests || call.error != nil {
+    if let cause = call.failure?.cause { metrics.count(cause) }
+    if configuration.logsRequests || call.failure?.report != nil {
       Log.request(call, status: status, microseconds: microseconds, bytes: exchange.sent)
     }
   }
@@ -265,14 +263,14 @@ extension Exchange: @EventLoop FieldSource {
 }
 
 extension Exchange: BodySource {
-  func body(limit: Int) async throws(Refusal) -> [UInt8] {
+  func body(limit: Int) async throws(Failure) -> [UInt8] {
     do throws(FastCGIError) {
       return try await readBody(limit: limit)
     } catch {
       switch error {
-      case .tooLong: throw .bodyTooLong(limit: limit)
+      case .tooLong: throw .bodyTooLarge(limit: limit)
       case .truncated: throw .bodyTruncated
-      case .overloaded: throw .failure(.overloaded(retryAfter: .seconds(1)))
+      case .overloaded: throw .overloaded(retryAfter: .seconds(1))
       }
     }
   }

@@ -1,6 +1,9 @@
+import Dossier
 import HTTP
 import JSON
+import Postgres
 import Testing
+import WireKit
 
 @testable import dossier
 
@@ -40,25 +43,34 @@ import Testing
   }
 
   @Test(arguments: [
-    (404, "app_not_found", Status.notFound), (409, "host_taken", .conflict),
-    (412, "precondition_failed", .preconditionFailed), (422, "invalid", .invalid),
-    (400, "json.syntax", .invalid),
-    (405, "method_not_allowed", .invalid), (413, "body_too_large", .invalid),
-    (429, "too_many_attempts", .overloaded),
-    (503, "search_too_slow", .overloaded), (503, "mail_not_configured", .configuration),
-    (500, "internal", .internalError), (401, "token_missing", .internalError),
+    (ErrorType.unknownApp, Status.notFound), (.hostTaken, .conflict),
+    (.preconditionFailed, .preconditionFailed), (.invalid, .invalid),
+    (JSONError.Reason.syntax.type, .invalid), (.methodNotAllowed, .invalid),
+    (.bodyTooLarge, .invalid), (.tooManyAttempts, .overloaded), (.searchTooSlow, .overloaded),
+    (.mailNotConfigured, .configuration), (.internalError, .internalError),
+    (.tokenMissing, .internalError),
   ])
-  func `each kind of problem has an exit status`(
-    _ status: Int,
-    _ code: String,
-    _ expected: Status
-  ) {
-    #expect(Status(status, code, isConnected: false) == expected)
+  func `each type of error has an exit status`(_ type: ErrorType, _ expected: Status) {
+    #expect(Status(Failure(type)) == expected)
   }
 
   @Test func `a lost connection is told from a server that refuses`() {
-    let code = "database_unavailable"
-    #expect(Status(503, code, isConnected: false) == .cannotConnect)
-    #expect(Status(503, code, isConnected: true) == .notReady)
+    #expect(Status(Failure(.databaseUnavailable)) == .cannotConnect)
+    let full = DatabaseError(SQLState(rawValue: "53100"), "No space left on device")
+    #expect(Status(Failure(.databaseUnavailable, cause: full)) == .notReady)
+  }
+
+  @Test func `a failed command prints the texts of the error`() {
+    let fault = Fault("/name", "slug", "A name has no spaces.")
+    let failure = CommandFailure(.invalid([fault]), at: "/v1/apps")
+    #expect(
+      failure.reason == """
+        \(ErrorType.invalid.title)
+        \(ErrorType.invalid.remedy)
+        /name: A name has no spaces. (slug)
+        """
+    )
+    let missing = CommandFailure(.notFound, at: "/v1/apps/x")
+    #expect(missing.reason.hasSuffix("\(ErrorType.notFound.remedy)\nPath: /v1/apps/x"))
   }
 }

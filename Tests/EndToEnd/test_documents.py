@@ -214,7 +214,7 @@ class Documents(Case):
         self.expect(self.site.get("/nope"), 404, "route_not_found")
         self.expect(self.site.get("/v1/me/"), 404, "route_not_found")
         refused = self.expect(self.site.request("POST", "/v1/me"), 405, "method_not_allowed")
-        self.assertEqual(refused.headers["Allow"], "DELETE, GET, HEAD, PATCH")
+        self.assertEqual(refused.headers["Allow"], "DELETE, GET, HEAD, PATCH, OPTIONS")
         self.expect(self.site.request("OPTIONS", "/v1/me"), 204)
         token = self.site.login()["access_token"]
         head = self.expect(self.site.request("HEAD", "/v1/me", token=token), 200)

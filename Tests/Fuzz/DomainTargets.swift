@@ -69,9 +69,9 @@ extension FuzzTarget {
         rows.append(row)
         _ = batch.add(row, addressKey: row.email, .create(UserID()))
         _ = batch.add(row, addressKey: nil, .update(UserID(), wasVerified: false))
-      } catch .invalid(let faults) {
-        expect(!faults.isEmpty, "a row is refused without a fault")
-        for fault in faults {
+      } catch let error where error.type == .invalid {
+        expect(!error.faults.isEmpty, "a row is refused without a fault")
+        for fault in error.faults {
           expect(JSONPointer(fault.place) != nil, "\(fault.place) is no pointer")
         }
       } catch {

@@ -12,7 +12,7 @@ import Testing
     var deadline = Duration.milliseconds(100)
     while !process.hasSuffix("\n") {
       let result = try await upload([1], program: script, deadline: deadline)
-      #expect(result == .failure(.tooSlow))
+      #expect(result.errorType == .pictureTooComplex)
       process = (try? studio.file("own-id")).map { String(decoding: $0, as: UTF8.self) } ?? ""
       deadline *= 2
     }
@@ -23,7 +23,8 @@ import Testing
   @Test func `the decoding of a real picture is aborted at the deadline`() async throws {
     let file = try await Studio.shared.value.file("slow.png")
     var deadline = Duration.milliseconds(100)
-    while case let result = try await upload(file, deadline: deadline), result != .failure(.tooSlow)
+    while case let result = try await upload(file, deadline: deadline),
+      result.errorType != .pictureTooComplex
     {
       #expect(throws: Never.self) { try result.get() }
       // On a fast machine, the picture may be decoded in time.
@@ -47,13 +48,13 @@ import Testing
     }
     // A quarter of the queue is full, so this user is refused at once.
     for _ in 0..<2 { await send(greedy) }
-    #expect(await outcome(of: script, pool, greedy) == "tooManyAtOnce")
+    #expect(await outcome(of: script, pool, greedy) == "too_many_requests")
     for name in ["other", "another", "third"] {
       for _ in 0..<2 { await send(name == "other" ? other : Uploader(name)) }
     }
     #expect(await outcome(of: script, pool, Uploader("last")) == "overloaded")
     close(open(gate, O_CREAT | O_WRONLY, 0o600))
-    for task in taken { #expect(await task.value == "damaged") }
+    for task in taken { #expect(await task.value == "picture_damaged") }
   }
 
   @Test @EventLoop func `an upload that waits too long is refused`() async throws {
@@ -65,17 +66,14 @@ import Testing
     while pool.load == 0 { await EventLoop.sleep(for: .milliseconds(1)) }
     #expect(await outcome(of: script, pool, nil) == "overloaded")
     close(open(gate, O_CREAT | O_WRONLY, 0o600))
-    #expect(await running.value == "damaged")
+    #expect(await running.value == "picture_damaged")
   }
 
   @Test func `a missing program is an internal error`() async throws {
     _ = try await Studio.shared.value
     let result = try await upload([1], program: "/nonexistent/dossier-pictures")
-    guard case .failure(.unforeseen(let reason)) = result else {
-      Issue.record("\(result)")
-      return
-    }
-    #expect(reason.contains("/nonexistent/dossier-pictures"))
+    #expect(result.errorType == .internalError)
+    #expect(result.report?.contains("/nonexistent/dossier-pictures") == true)
   }
 
   @Test(arguments: [
@@ -87,10 +85,8 @@ import Testing
   func `the output of a compromised program is refused`(_ text: String) async throws {
     let script = try await Studio.shared.value.script(text)
     let result = try await upload([1], program: script)
-    guard case .failure(.hostile) = result else {
-      Issue.record("\(text): \(result)")
-      return
-    }
+    #expect(result.errorType == .pictureDamaged, "\(text)")
+    #expect(result.report?.contains("ended its decoder by signal") == true, "\(text)")
   }
 
   @Test func `the loop continues while a picture is decoded`() async throws {
@@ -102,26 +98,19 @@ import Testing
       for _ in 0..<20 { await EventLoop.sleep(for: .milliseconds(1)) }
       close(open(gate, O_CREAT | O_WRONLY, 0o600))
     }
-    #expect(try await upload([1], program: script) == .failure(.damaged))
+    #expect(try await upload([1], program: script).errorType == .pictureDamaged)
     await ticking.value
   }
 }
 
-/// Returns the result of a program for a picture, in a word.
+/// Returns the code of the error of a program for a picture.
 @EventLoop private func outcome(
   of program: String,
   _ pool: FairPool,
   _ owner: Uploader?
 ) async -> String {
   do {
-    return "\(try await upload([1], program: program, pool: pool, for: owner))".contains("damaged")
-      ? "damaged" : "other"
-  } catch let failure as Failure {
-    switch failure {
-    case .tooManyAtOnce: return "tooManyAtOnce"
-    case .overloaded: return "overloaded"
-    default: return "\(failure)"
-    }
+    return try await upload([1], program: program, pool: pool, for: owner).errorType?.code ?? ""
   } catch {
     return "\(error)"
   }

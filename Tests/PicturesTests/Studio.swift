@@ -97,7 +97,7 @@ let upright = "red,green,blue,white"
   pool own: FairPool? = nil,
   for owner: (any JobOwner)? = nil,
   deadline: Duration = .seconds(600)
-) async throws -> Result<Picture, PictureFailure> {
+) async throws -> Result<Picture, Failure> {
   let decoder = PictureDecoder(
     program: try program ?? Studio.program,
     pool: own ?? pool,
@@ -106,12 +106,23 @@ let upright = "red,green,blue,white"
   do throws(Failure) {
     return .success(try await decoder.decode(bytes, for: owner))
   } catch {
-    guard case .picture(let failure) = error else { throw error }
-    return .failure(failure)
+    return .failure(error)
   }
 }
 
 /// Uploads one of the files.
-func upload(_ name: String) async throws -> Result<Picture, PictureFailure> {
+func upload(_ name: String) async throws -> Result<Picture, Failure> {
   try await upload(Studio.shared.value.file(name))
+}
+
+extension Result<Picture, Failure> {
+  /// The type of the error; nil for a picture.
+  var errorType: ErrorType? {
+    if case .failure(let failure) = self { failure.type } else { nil }
+  }
+
+  /// The reason for the operator's log; nil without one.
+  var report: String? {
+    if case .failure(let failure) = self { failure.report } else { nil }
+  }
 }

@@ -1,3 +1,4 @@
+import Dossier
 import EventLoop
 import HTTP
 import JSON
@@ -43,7 +44,7 @@ import WireKit
   /// Tests the errors of each route in the reference.
   @Test func `the reference lists the errors of each kind of access`() {
     for operation in RESTWire.chapters.flatMap(\.operations) {
-      let told = Set(operation.problems.map(\.rawValue))
+      let told = Set(operation.problems.map(\.code))
       for stranger in UnauthorizedCaller.allCases {
         guard let refusal = stranger.refusal(at: operation.route.access) else { continue }
         #expect(told.contains(refusal.code), "\(operation.route.name)")

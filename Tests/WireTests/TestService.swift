@@ -272,7 +272,7 @@ import WireKit
     return TestResponse(
       response: response,
       route: call.route,
-      error: call.error,
+      error: call.failure?.report,
       wasRead: source.wasRead
     )
   }
@@ -350,9 +350,9 @@ struct Unexpected: Error {
 
   var isGone: Bool { question.isGone() }
 
-  func body(limit: Int) async throws(Refusal) -> [UInt8] {
+  func body(limit: Int) async throws(Failure) -> [UInt8] {
     wasRead = true
-    guard question.body.count <= limit else { throw .bodyTooLong(limit: limit) }
+    guard question.body.count <= limit else { throw .bodyTooLarge(limit: limit) }
     guard !question.isTruncated else { throw .bodyTruncated }
     return question.body
   }

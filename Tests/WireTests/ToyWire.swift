@@ -20,7 +20,7 @@ struct ToyWire: Wire {
     if call.request.path == "/toy/whose" {
       guard case .token(let token) = BearerToken(call.request.field(.authorization)),
         let id = AccessTokens.app(of: token)
-      else { throw .unauthenticated(.missing) }
+      else { throw .tokenMissing }
       return .id(id)
     }
     if let name = call.captures["app"] { return .named(name) }
@@ -28,43 +28,39 @@ struct ToyWire: Wire {
     return parts.count > 1 ? .named(String(parts[1])) : .host
   }
 
-  @EventLoop func response(to refusal: Refusal, of call: Call) -> Response {
+  @EventLoop func response(to failure: Failure, of call: Call) -> Response {
     if call.route?.pattern == "/toy/{app}/authorize" {
       var response = Response(.seeOther)
-      response.add(.location, "https://app.example/?error=\(Self.word(for: refusal))")
+      response.add(.location, "https://app.example/?error=\(Self.word(for: failure))")
       return response
     }
-    var response = Response(Self.status(of: refusal))
+    var response = Response(Self.status(of: failure))
     let app = call.app?.name ?? "no app"
-    response.body = Array("toy: \(Self.word(for: refusal)) (\(app))".utf8)
+    response.body = Array("toy: \(Self.word(for: failure)) (\(app))".utf8)
     response.add(.contentType, "text/plain")
     return response
   }
 
-  func page(for refusal: WebServerRefusal) -> WebServerPage {
-    WebServerPage(MediaType(rawValue: "text/plain"), "toy: \(refusal.rawValue)")
+  func page(for failure: Failure) -> WebServerPage {
+    WebServerPage(MediaType(rawValue: "text/plain"), "toy: \(failure.type.code)")
   }
 
-  private static func word(for refusal: Refusal) -> String {
-    switch refusal {
-    case .noSuchPath: "nowhere"
-    case .method: "other_methods"
-    case .form, .multipart: "bad_form"
+  private static func word(for failure: Failure) -> String {
+    switch failure.type {
+    case .routeNotFound: "nowhere"
+    case .methodNotAllowed: "other_methods"
+    case .requestMalformed: "bad_form"
     case .mediaType: "bad_type"
-    case .failure(.unauthenticated), .failure(.unknownClient), .failure(.deviceUnknown):
-      "who_are_you"
-    case .failure(.reauthenticationRequired): "who_are_you_now"
+    case .reauthenticationRequired: "who_are_you_now"
+    case _ where failure.type.kind == .unauthenticated: "who_are_you"
     default: "no"
     }
   }
 
-  private static func status(of refusal: Refusal) -> Status {
-    switch refusal {
-    case .noSuchPath: .notFound
-    case .method: .methodNotAllowed
-    case .failure(.unauthenticated), .failure(.unknownClient), .failure(.deviceUnknown),
-      .failure(.reauthenticationRequired):
-      .unauthorized
+  private static func status(of failure: Failure) -> Status {
+    switch failure.type {
+    case .routeNotFound, .methodNotAllowed: failure.type.status
+    case _ where failure.type.kind == .unauthenticated: .unauthorized
     default: .badRequest
     }
   }

@@ -11,7 +11,8 @@
 export class DossierError extends Error {
   /** @param {Problem} problem @param {{ retryAfter?: number, cause?: unknown }} [more] */
   constructor(problem, more) {
-    super(problem.detail ?? problem.title, { cause: more?.cause });
+    // The cause, and what is specific to the request or what to do.
+    super([problem.title, problem.detail].filter(Boolean).join(" "), { cause: more?.cause });
     this.name = "DossierError";
     this.code = problem.code;
     this.status = problem.status;

@@ -37,7 +37,7 @@ struct Account: RowDecodable {
 enum Accounts {
   /// Returns the user of an address; nil without one.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop static func find(
     _ address: EmailAddress,
     _ context: RequestContext
@@ -47,7 +47,7 @@ enum Accounts {
 
   /// Returns the user of an address from the latest commit; nil without one.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop static func findLatest(
     _ address: EmailAddress,
     _ context: RequestContext

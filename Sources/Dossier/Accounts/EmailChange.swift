@@ -8,7 +8,8 @@ extension Emails {
   ///
   /// - Returns: the flow, which the client sends with the code.
   /// - Throws: `.invalid`, `.noEmail`, `.emailTaken` unless the app's setting `sign_up` is
-  ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.unauthenticated`, `.unavailable`.
+  ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func requestChange(
     to email: String,
     of user: UserID,
@@ -43,7 +44,7 @@ extension Emails {
   /// Replaces the caller's address by its mailed code, and mails a restore link to the old address.
   ///
   /// Only a verified address can be restored. It stays reserved for the user while the link is valid.
-  /// - Throws: `.invalidCode`, `.emailTaken`, `.noEmail`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.invalidCode`, `.emailTaken`, `.noEmail`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func change(
     _ code: String,
     _ flow: String,
@@ -98,7 +99,7 @@ extension Emails {
   /// - Returns: the tokens of a new session.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.additionalFactorRequired` (the
   ///   address is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
-  ///   `.loginMethodDisabled`, `.overloaded`, `.unavailable`.
+  ///   `.loginMethodDisabled`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func restore(
     _ text: String,
     password: String,

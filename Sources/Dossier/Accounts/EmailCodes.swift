@@ -7,7 +7,8 @@ package enum EmailCodes {
   /// Mails a code to an address, whether or not a user has it.
   ///
   /// - Returns: the flow, which the client sends with the code.
-  /// - Throws: `.invalid`, `.loginMethodDisabled`, `.mailNotConfigured`, `.tooManyAttempts`, `.unavailable`.
+  /// - Throws: `.invalid`, `.loginMethodDisabled`, `.mailNotConfigured`, `.tooManyAttempts`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func request(
     for email: String,
     _ context: RequestContext
@@ -39,7 +40,8 @@ package enum EmailCodes {
   /// The code verifies the address. So an account that was not verified before is taken over.
   /// - Throws: `.invalidCode`, `.wrongCredentials` for a blocked user, `.signUpClosed`,
   ///   `.emailTaken` while the address is reserved for the user who had it before,
-  ///   `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  ///   `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func signIn(
     _ code: String,
     _ flow: String,

@@ -5,7 +5,8 @@ extension Emails {
   /// Mails a token that verifies an address.
   ///
   /// The response is the same, and as fast, for an address of no user.
-  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unavailable`.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func requestVerification(
     of email: String,
     _ context: RequestContext
@@ -24,8 +25,8 @@ extension Emails {
   ///   - context: the context of the request.
   /// - Returns: the tokens of a new session; nil if the session of the request has verified it.
   /// - Throws: `.invalidMailToken`, `.signInToVerify` (the token stays valid), `.wrongCredentials`,
-  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unauthenticated`,
-  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func verify(
     _ text: String,
     password: String?,
@@ -68,7 +69,7 @@ extension Emails {
   /// Verifies an address by a mailed token alone, for a protocol that sends nothing else.
   ///
   /// The address counts as verified by mail only: the next reset or code takes the account over.
-  /// - Throws: `.invalidMailToken`, `.unavailable`.
+  /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop package static func verifyByReader(
     _ text: String,
     _ context: RequestContext

@@ -6,7 +6,8 @@ package enum Emails {
   /// Mails a token that lets its reader choose a new password.
   ///
   /// The response is the same, and as fast, for an address of no user.
-  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unavailable`.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func requestReset(
     of email: String,
     _ context: RequestContext
@@ -21,7 +22,7 @@ package enum Emails {
   /// - Returns: the tokens.
   /// - Throws: `.invalid`, `.invalidMailToken`, `.additionalFactorRequired` (the password is set),
   ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.loginMethodDisabled`, `.overloaded`,
-  ///   `.unavailable`.
+  ///   `.databaseUnavailable`.
   @EventLoop package static func reset(
     _ text: String,
     password: String,
@@ -71,7 +72,8 @@ package enum Emails {
 
   /// Checks and hashes a new password that comes with a mailed token, which stays valid.
   ///
-  /// - Throws: `.invalid`, `.invalidMailToken`, `.loginMethodDisabled`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.loginMethodDisabled`, `.overloaded`,
+  ///   `.databaseUnavailable`.
   @EventLoop static func choose(
     _ password: String,
     by text: String,

@@ -9,7 +9,7 @@ extension Users {
   /// The response to a wrong password is that to an unknown address, and takes as long.
   /// - Throws: `.wrongCredentials` also for a blocked user, `.emailUnverified`,
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.deviceUnknown`,
-  ///   `.deviceFull`, `.overloaded`, `.unavailable`.
+  ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func signIn(
     _ credentials: Credentials,
     as style: SessionStyle = .native,
@@ -41,7 +41,7 @@ extension Users {
   ///
   /// - Returns: the account and its hash if the password is right, and the guard that counted.
   /// - Throws: `.wrongCredentials` for a wrong one and for a blocked user, which is recorded;
-  ///   `.tooManyAttempts`, `.overloaded`, `.unavailable`.
+  ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop static func compare(
     _ credentials: Credentials,
     _ context: RequestContext

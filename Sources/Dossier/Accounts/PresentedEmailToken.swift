@@ -14,7 +14,7 @@ struct PresentedEmailToken {
 
   /// Reads a mailed token, which stays valid.
   ///
-  /// - Throws: `.invalidMailToken`, `.unavailable`.
+  /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop init(
     _ text: String,
     for purpose: EmailToken.Purpose,

@@ -15,7 +15,7 @@ extension Users {
   ///   user of a known address is mailed to sign in or to reset the password.
   /// - Throws: `.invalid`, `.emailTaken` in `immediate`, `.signUpClosed`, `.mailNotConfigured` in
   ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`,
-  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`.
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func register(
     _ credentials: Credentials,
     as style: SessionStyle = .native,

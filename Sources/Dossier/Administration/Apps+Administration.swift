@@ -30,7 +30,7 @@ extension Apps {
   ///   - name: 1 to 63 of a-z, 0-9 and `-`; it cannot be changed.
   ///   - context: the context of the request.
   /// - Returns: the app.
-  /// - Throws: `.invalid`, `.appExists`, `.unavailable`.
+  /// - Throws: `.invalid`, `.appExists`, `.databaseUnavailable`.
   package static func create(
     _ name: String,
     _ context: RequestContext
@@ -56,7 +56,7 @@ extension Apps {
     }
   }
 
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package static func record(
     of name: String,
     _ context: RequestContext
@@ -70,7 +70,7 @@ extension Apps {
   ///
   /// Workers apply the change within some 10 seconds.
   /// - Throws: `.invalid` with pointers into a body with `settings` and `hosts`; `.hostTaken`,
-  ///   `.preconditionFailed`, `.unknownApp`, `.unavailable`.
+  ///   `.preconditionFailed`, `.unknownApp`, `.databaseUnavailable`.
   package static func change(
     _ name: String,
     _ change: AppChange,
@@ -160,7 +160,7 @@ extension AppChange {
 extension Optional {
   /// Unwraps the row of a statement that always returns one.
   func orUnforeseen(_ what: String) throws(Failure) -> Wrapped {
-    guard let self else { throw .unforeseen("no row for \(what)") }
+    guard let self else { throw .internalError("no row for \(what)") }
     return self
   }
 }

@@ -14,7 +14,7 @@ extension Apps {
   ///   - context: the context of the request.
   ///   - progress: receives the number of users deleted so far.
   /// - Returns: the number of deleted users.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package static func delete(
     _ app: AppRecord,
     known age: Duration,

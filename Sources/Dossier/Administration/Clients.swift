@@ -74,7 +74,7 @@ package enum Clients {
   /// Authenticates a client by its key, and reads it from the database.
   ///
   /// - Throws: `.unknownClient` if the key is forged, or the client deleted or disabled;
-  ///   `.unavailable`.
+  ///   `.databaseUnavailable`.
   @EventLoop package static func client(
     by key: String,
     _ context: RequestContext
@@ -100,7 +100,7 @@ package enum Clients {
   ///   - scopes: some of `Scopes.management`.
   ///   - context: the context of the request.
   /// - Returns: the client with its key.
-  /// - Throws: `.invalid`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.invalid`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func create(
     _ name: String,
     app: String?,
@@ -161,7 +161,7 @@ package enum Clients {
   ///   - app: the name of an app; nil for the clients of all apps.
   ///   - context: the context of the request.
   /// - Returns: the clients.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func list(
     of app: String?,
     _ context: RequestContext
@@ -171,7 +171,7 @@ package enum Clients {
 
   /// Disables a client, so that its next request is refused, or enables it again.
   ///
-  /// - Throws: `.notFound`, `.unavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func setDisabled(
     _ isDisabled: Bool,
     _ id: ClientID,
@@ -185,7 +185,7 @@ package enum Clients {
 
   /// Deletes a client; its next request is refused.
   ///
-  /// - Throws: `.notFound`, `.unavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func delete(
     _ id: ClientID,
     _ context: RequestContext

@@ -89,7 +89,7 @@ package enum Issuers {
   ///   - app: the name of the app.
   ///   - context: the context of the request.
   /// - Throws: `.invalid`, also if another issuer may omit the same claim; `.issuerExists`,
-  ///   `.unknownApp`, `.unavailable`.
+  ///   `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func add(
     _ issuer: IssuerDescription,
     to app: String,
@@ -105,7 +105,7 @@ package enum Issuers {
     case .secret(let secret):
       let master = context.keys.master
       guard let bytes = try? master.sealed(secret, as: "issuer \(id) \(issuer.name)") else {
-        throw .unforeseen("the secret of an issuer cannot be sealed")
+        throw .internalError("the secret of an issuer cannot be sealed")
       }
       sealed = BinaryBytes(bytes)
     }
@@ -139,7 +139,7 @@ package enum Issuers {
 
   /// Returns the issuers of an app without secrets, sorted by name.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func list(
     of app: String,
     _ context: RequestContext
@@ -152,7 +152,7 @@ package enum Issuers {
   /// Removes an issuer, and keeps its users.
   ///
   /// Its tokens are rejected until an issuer with the same `iss` is added, under any name.
-  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func remove(
     _ name: String,
     from app: String,

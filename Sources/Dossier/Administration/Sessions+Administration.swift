@@ -13,7 +13,7 @@ extension Sessions {
   ///   - context: the context of the request.
   ///   - progress: receives the numbers of users checked and of sessions ended so far.
   /// - Returns: the number of ended sessions.
-  /// - Throws: `.notFound` if the issuer is unknown, `.unavailable`.
+  /// - Throws: `.notFound` if the issuer is unknown, `.databaseUnavailable`.
   @EventLoop package static func endAll(
     of app: AppID,
     issuer: String?,

@@ -10,7 +10,7 @@ package enum SigningKeys {
 
   /// Returns the public parts of the keys that sign or still verify, newest first.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func list(
     of app: String,
     _ context: RequestContext
@@ -24,7 +24,7 @@ package enum SigningKeys {
   ///
   /// A worker signs with it only after all workers know it, within a minute. Retired keys verify
   /// until the last token they signed has expired. No user is logged out.
-  /// - Throws: `.unknownApp`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func rotate(
     of app: String,
     _ context: RequestContext
@@ -56,7 +56,7 @@ package enum SigningKeys {
   ///
   /// Its signatures are rejected within a minute, and clients then refresh their tokens. If it was
   /// the current key, the next request that signs creates another.
-  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func remove(
     _ key: String,
     of app: String,

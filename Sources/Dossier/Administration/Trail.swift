@@ -11,7 +11,7 @@ extension Audit {
   ///   - count: from 1 to `pageSize`.
   ///   - context: the context of the request.
   /// - Returns: the page.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     of app: AppID?,
     before cursor: EventID?,

@@ -14,7 +14,7 @@ extension Users {
   ///   - count: from 1 to `pageSize`.
   ///   - context: the context of the request.
   /// - Returns: the profiles.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     after cursor: UserID? = nil,
     count: Int = pageSize,
@@ -32,7 +32,7 @@ extension Users {
 
   /// Returns the last login and the number of logins of a user.
   ///
-  /// - Throws: `.notFound`, `.unavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func logins(
     of user: UserID,
     _ context: RequestContext
@@ -44,7 +44,7 @@ extension Users {
 
   /// Returns the user of an address, verified or not; nil if no user has it.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func holder(
     of email: String,
     _ context: RequestContext
@@ -57,7 +57,7 @@ extension Users {
   ///
   /// It changes nothing if the user is already in that state.
   /// - Returns: the profile.
-  /// - Throws: `.notFound`, `.preconditionFailed`, `.unavailable`.
+  /// - Throws: `.notFound`, `.preconditionFailed`, `.databaseUnavailable`.
   @EventLoop package static func setBlocked(
     _ isBlocked: Bool,
     _ user: UserID,
@@ -79,7 +79,7 @@ extension Users {
   ///
   /// It revokes nothing. An attacker may have created the user. The next mail verification
   /// therefore takes the account over, as after a verification by mail only.
-  /// - Throws: `.notFound` also if the user has no address, `.unavailable`.
+  /// - Throws: `.notFound` also if the user has no address, `.databaseUnavailable`.
   @EventLoop package static func verifyEmail(
     of user: UserID,
     _ context: RequestContext
@@ -114,7 +114,7 @@ extension Users {
   /// Locks a user and runs `body`, if the version condition holds.
   ///
   /// - Returns: the result of `body`.
-  /// - Throws: `.notFound`, `.unauthenticated`, `.preconditionFailed`, errors of `body`.
+  /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, errors of `body`.
   @discardableResult
   @EventLoop static func change<Outcome>(
     _ user: UserID,

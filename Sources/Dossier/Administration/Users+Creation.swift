@@ -10,8 +10,8 @@ extension Users {
   ///   - new: the user.
   ///   - context: the context of the request.
   /// - Returns: the profile.
-  /// - Throws: `.forbidden` if the principal may not write the app metadata, `.userExists` with the
-  ///   members that are taken, `.documentTooLarge`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.insufficientScope` if the principal may not write the app metadata, `.userExists`
+  ///   with the members that are taken, `.documentTooLarge`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func create(
     _ new: NewUser,
     _ context: RequestContext
@@ -53,7 +53,7 @@ extension Users {
       try await Event("user_create", of: user).record(in: transaction, context)
       return user
     case .fail(_, let faults): throw .userExists(faults)
-    case .update, .skip: throw .unforeseen("a user that exists was not refused")
+    case .update, .skip: throw .internalError("a user that exists was not refused")
     }
   }
 }

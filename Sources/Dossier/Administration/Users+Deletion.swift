@@ -9,7 +9,7 @@ extension Users {
   ///   - condition: the versions that the user may have.
   ///   - next: the user to activate next on the device of the session.
   ///   - context: the context of the request.
-  /// - Throws: `.notFound`, `.unauthenticated`, `.preconditionFailed`, `.unavailable`.
+  /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, `.databaseUnavailable`.
   @EventLoop package static func delete(
     _ user: UserID,
     if condition: VersionCondition = VersionCondition(),

@@ -8,7 +8,7 @@ extension Users {
   ///
   /// This is what a reset by mail does, except that the address stays verified or unverified.
   /// - Throws: `.notFound` also if the user does not log in by an address, `.invalid`,
-  ///   `.overloaded`, `.unavailable`.
+  ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func setPassword(
     _ password: String,
     of user: UserID,
@@ -34,7 +34,8 @@ extension Users {
 
   /// Mails a user a password reset link, even shortly after another mail.
   ///
-  /// - Throws: `.notFound` also if the user has no address, `.mailNotConfigured`, `.unavailable`.
+  /// - Throws: `.notFound` also if the user has no address, `.mailNotConfigured`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func mailReset(
     to user: UserID,
     _ context: RequestContext

@@ -63,7 +63,7 @@ package import Postgres
 
   /// Returns the app selected by name, else by host, else the default app.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
     let askedAt = EventLoop.now()
     try await freshen(askedAt)
@@ -85,7 +85,7 @@ package import Postgres
 
   /// Returns the app with an id.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package func app(_ id: AppID) async throws(Failure) -> App {
     try await freshen(EventLoop.now())
     guard let app = known(id) else { throw .unknownApp }

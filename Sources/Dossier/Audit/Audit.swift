@@ -14,7 +14,7 @@ package enum Audit {
   ///   - count: the size of the page, from 1 to `pageSize`.
   ///   - context: the context of the request.
   /// - Returns: the page.
-  /// - Throws: `.notFound` if the user never existed, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.notFound` if the user never existed, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func page(
     of user: UserID,
     before cursor: EventID?,

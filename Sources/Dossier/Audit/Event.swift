@@ -29,7 +29,7 @@ struct Event {
   ///   - principal: the actor; nil for the principal of the request. An event of another user names
   ///     no user and no session.
   ///   - context: the context of the request.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop func record(
     in transaction: Transaction,
     app: AppID? = nil,

@@ -101,7 +101,7 @@ package import Postgres
   ///   - purposes: the purposes that the flow may have.
   ///   - context: the context of the request.
   /// - Throws: `.invalidCode` for a wrong code, a flow that has ended or one of another purpose;
-  ///   `.unavailable`.
+  ///   `.databaseUnavailable`.
   init(
     _ code: String,
     _ text: String,

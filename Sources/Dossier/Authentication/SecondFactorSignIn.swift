@@ -25,7 +25,7 @@ package import Postgres
   ///   - transaction: the transaction that has verified the credential.
   ///   - context: the request that brought the credential.
   /// - Returns: the error that gives the client the flow; nil if the credential is enough.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   static func begin(
     _ credential: VerifiedCredential,
     in transaction: Transaction,
@@ -66,7 +66,7 @@ package import Postgres
   /// - Returns: the tokens, and new recovery codes if a factor was enrolled.
   /// - Throws: `.invalidCode` also for a flow that is finished or expired, `.wrongCredentials` if the
   ///   credential of the first step is not valid any more, `.tooManyAttempts`, `.deviceFull`,
-  ///   `.unavailable`.
+  ///   `.databaseUnavailable`.
   package static func complete(
     _ text: String,
     by code: String,
@@ -102,10 +102,10 @@ package import Postgres
         return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
       }
       return (grant, recoveryCodes)
-    } catch .tooManyAttempts(let time) {
+    } catch let error where error.type == .tooManyAttempts {
       // The code was not looked at.
       _ = try await context.write(SecondFactorFlowQueries.giveBack, context.app.id, flow)
-      throw .tooManyAttempts(retryAfter: time)
+      throw error
     } catch .invalidCode {
       try await Event("login_failure", of: user, detail: ["provider": "second-factor"]).record(
         context
@@ -117,7 +117,7 @@ package import Postgres
   /// Begins to enroll a factor in a flow of an app that requires one.
   ///
   /// Throws `.invalidCode` for a flow that is finished or expired, or whose user has a factor;
-  /// `.factorsOff`, `.unavailable`.
+  /// `.mfaDisabled`, `.databaseUnavailable`.
   package static func enroll(
     _ text: String,
     _ context: RequestContext

@@ -22,9 +22,9 @@ import Postgres
   ///   - context: the request that brought the credential.
   ///   - work: the work of the sign-in method.
   /// - Returns: the tokens.
-  /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` if the credential is not
-  ///   valid any more, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.unavailable`, and errors of
-  ///   the work.
+  /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` if the credential is
+  ///   not valid any more, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`,
+  ///   and errors of the work.
   static func complete(
     _ credential: VerifiedCredential,
     secondFactor methods: String = "",

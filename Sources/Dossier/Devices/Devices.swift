@@ -50,7 +50,7 @@ package enum Devices {
 
   /// Returns the users of the device, the active user first, then the most recently chosen.
   ///
-  /// - Throws: `.deviceUnknown`, `.unavailable`.
+  /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
   @EventLoop package static func list(
     _ context: RequestContext
   ) async throws(Failure) -> (device: DeviceID, users: [DeviceUser]) {
@@ -69,7 +69,7 @@ package enum Devices {
   /// Makes a user who is logged in on the device its active user.
   ///
   /// - Throws: `.switchingForbidden`, `.deviceUnknown`, `.notFound` if the device does not know the
-  ///   user, `.notLoggedIn`, `.unavailable`.
+  ///   user, `.notLoggedIn`, `.databaseUnavailable`.
   @EventLoop package static func activate(
     _ user: UserID,
     as style: SessionStyle = .native,
@@ -103,8 +103,8 @@ package enum Devices {
   ///   - style: the protocol of the wire; sessions of other protocols do not count.
   ///   - context: the context of the request.
   /// - Returns: the tokens.
-  /// - Throws: `.deviceUnknown`, `.unauthenticated` if the user is not logged in or no user is
-  ///   active, `.unavailable`.
+  /// - Throws: `.deviceUnknown`, `.sessionEnded` if the user is not logged in or no user is
+  ///   active, `.databaseUnavailable`.
   @EventLoop package static func refresh(
     of user: UserID?,
     as style: SessionStyle = .native,
@@ -125,13 +125,13 @@ package enum Devices {
       context.app.sessionSettings.mfa == .required
     )
     guard let row = rows.first else { throw .deviceUnknown }
-    guard let user = row.user, let live = row.live else { throw .unauthenticated(.sessionEnded) }
+    guard let user = row.user, let live = row.live else { throw .sessionEnded }
     return try await Sessions.grant(live, of: user, as: style, context)
   }
 
   /// Logs a user out of the device; changes nothing if the user is already logged out.
   ///
-  /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
+  /// - Throws: `.deviceUnknown`, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func logout(
     _ user: UserID,
     next: NextActive,
@@ -142,7 +142,7 @@ package enum Devices {
 
   /// Makes the device forget a user and ends the user's session there; the user itself stays.
   ///
-  /// - Throws: `.deviceUnknown`, `.notFound`, `.unavailable`.
+  /// - Throws: `.deviceUnknown`, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func remove(
     _ user: UserID,
     next: NextActive,
@@ -186,7 +186,7 @@ package enum Devices {
 
   /// Logs all users of the device out.
   ///
-  /// - Throws: `.deviceUnknown`, `.unavailable`.
+  /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
   @EventLoop package static func logoutAll(_ context: RequestContext) async throws(Failure) {
     let proof = try known(context)
     let rows = try await context.write(
@@ -206,7 +206,7 @@ package enum Devices {
   /// `SessionCreation` checks it again with the device locked. This check runs before the login
   /// creates, counts or mails anything.
   /// - Returns: the device to log in on; nil for a new one, also if the cookie is no longer valid.
-  /// - Throws: `.deviceUnknown`, `.deviceFull`, `.unavailable`.
+  /// - Throws: `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.
   @EventLoop static func admit(
     _ user: UserID,
     _ context: RequestContext

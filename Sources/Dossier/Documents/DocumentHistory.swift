@@ -15,8 +15,8 @@ package enum DocumentHistory {
   ///   - user: the user.
   ///   - context: the context of the request.
   /// - Returns: the versions.
-  /// - Throws: `.forbidden`, `.notFound` if the user does not exist, `.unauthenticated`,
-  ///   `.unavailable`.
+  /// - Throws: `.insufficientScope`, `.notFound` if the user does not exist, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func page(
     of document: DocumentKind,
     before cursor: Int?,
@@ -39,8 +39,8 @@ package enum DocumentHistory {
 
   /// Returns one version of a document.
   ///
-  /// - Throws: `.forbidden`, `.notFound` if the version is not stored or is a deletion,
-  ///   `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.insufficientScope`, `.notFound` if the version is not stored or is a deletion,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func read(
     _ version: Int,
     of document: DocumentKind,

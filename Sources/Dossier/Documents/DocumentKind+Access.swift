@@ -14,7 +14,7 @@ extension DocumentKind {
   ///
   /// The same permission covers the versions of a document.
   @EventLoop func requireReadable(_ context: RequestContext) throws(Failure) {
-    guard isReadable(context) else { throw .forbidden(scope: readScope) }
+    guard isReadable(context) else { throw .insufficientScope(readScope) }
   }
 
   @EventLoop func isReadable(_ context: RequestContext) -> Bool {
@@ -28,6 +28,6 @@ extension DocumentKind {
     let isWritable =
       context.principal.user != nil
       ? self != .appMetadata : context.principal.scopes.contains(updateScope)
-    guard isWritable else { throw .forbidden(scope: updateScope) }
+    guard isWritable else { throw .insufficientScope(updateScope) }
   }
 }

@@ -9,7 +9,7 @@ struct DocumentRule: Sendable {
   /// The app's schema for the class, if any.
   let schema: JSONSchema?
 
-  /// - Throws: `.unforeseen` if the stored schema is unusable.
+  /// - Throws: `.internalError` if the stored schema is unusable.
   init(of document: DocumentKind, in app: App) throws(Failure) {
     self.document = document
     schema = try app.schemas.schema(for: document)

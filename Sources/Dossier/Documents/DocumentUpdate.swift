@@ -26,7 +26,7 @@ package struct DocumentUpdate: Sendable {
   ///   - arrayFilters: for `$[name]` in paths.
   ///   - filter: the filter that the stored document must match; `{}` matches any.
   ///   - isUpsert: whether to create the document if it does not exist.
-  /// - Throws: `.update` with the place of the fault.
+  /// - Throws: `.updateRefused` with the place of the fault.
   package init(
     _ update: JSON,
     arrayFilters: JSONArray = [],
@@ -38,21 +38,21 @@ package struct DocumentUpdate: Sendable {
       // The order of fields in jsonb, by which stored objects must compare.
       self.update = try Update(update, arrayFilters: arrayFilters, order: .stored, patterns)
     } catch {
-      throw .update(error, in: .update)
+      throw .updateRefused(error, in: "/update")
     }
     do throws(OperatorError) {
       self.filter = try Query(filter, order: .stored, patterns)
     } catch {
-      throw .update(error, in: .filter)
+      throw .updateRefused(error, in: "/filter")
     }
     self.isUpsert = isUpsert
   }
 
   /// Applies the update to the stored version, and repeats it after a concurrent write.
   ///
-  /// - Throws: `.update` if it does not apply to the stored document, `.schemaMismatch`,
-  ///   `.documentTooLarge`, `.preconditionFailed`, `.unauthenticated`, `.notFound` if the user does not
-  ///   exist, `.overloaded`, `.unavailable`.
+  /// - Throws: `.updateRefused` if it does not apply to the stored document, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.preconditionFailed`, `.sessionEnded`, `.notFound` if the user does
+  ///   not exist, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package func apply(
     to document: DocumentKind,
     if condition: VersionCondition,
@@ -99,7 +99,7 @@ package struct DocumentUpdate: Sendable {
       guard changed.isModified else { return (nil, (1, 0)) }
       return (changed.document, (1, 1))
     } catch {
-      throw .update(error, in: .update)
+      throw .updateRefused(error, in: "/update")
     }
   }
 }

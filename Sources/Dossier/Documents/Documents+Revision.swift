@@ -109,7 +109,7 @@ extension Documents {
     do throws(JSONError) {
       return try JSON.parse(body, limits: .stored)
     } catch {
-      throw .unforeseen("a stored document does not parse: \(error.detail)")
+      throw .internalError("a stored document does not parse: \(error.detail)")
     }
   }
 

@@ -58,8 +58,8 @@ package enum DocumentChange: Sendable {
 @EventLoop package enum Documents {
   /// Reads a document; returns `{}` in version 0 if it is not stored.
   ///
-  /// - Throws: `.forbidden`, `.notFound` if the user does not exist, `.unauthenticated`,
-  ///   `.unavailable`.
+  /// - Throws: `.insufficientScope`, `.notFound` if the user does not exist, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
   package static func read(
     _ document: DocumentKind,
     of user: UserID,
@@ -112,8 +112,8 @@ package enum DocumentChange: Sendable {
   ///   - context: the context of the request; the new document must satisfy its app's schema, if
   ///     any.
   /// - Returns: the new document.
-  /// - Throws: `.forbidden`, `.preconditionFailed`, `.invalid` for keys, `.schemaMismatch`,
-  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.unauthenticated`.
+  /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.invalid` for keys, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.sessionEnded`.
   package static func write(
     _ document: DocumentKind,
     _ change: DocumentChange,
@@ -168,8 +168,8 @@ package enum DocumentChange: Sendable {
 
   /// Deletes a document, which is then `{}` in version 0.
   ///
-  /// - Throws: `.forbidden`, `.preconditionFailed`, `.notFound` if the user does not exist,
-  ///   `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.notFound` if the user does not exist,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
   package static func delete(
     _ document: DocumentKind,
     if condition: VersionCondition,

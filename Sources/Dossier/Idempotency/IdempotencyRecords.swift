@@ -69,7 +69,7 @@ package enum IdempotencyRecords {
   ///   - request: the bytes that identify the request.
   ///   - context: the context of the request.
   /// - Returns: the state of the key.
-  /// - Throws: `.unauthenticated` if the session of the user has ended, `.unavailable`.
+  /// - Throws: `.sessionEnded` if the session of the user has ended, `.databaseUnavailable`.
   @EventLoop package static func begin(
     _ key: Key,
     for request: [UInt8],

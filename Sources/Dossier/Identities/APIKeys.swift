@@ -20,7 +20,7 @@ package enum APIKeys {
   ///   - context: the context of the request.
   /// - Returns: the key.
   /// - Throws: `.invalid`, `.identityExists` if the name is taken, `.loginMethodDisabled`,
-  ///   `.tooManyAPIKeys`, `.unauthenticated`, `.unavailable`.
+  ///   `.tooManyAPIKeys`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func make(
     _ name: String,
     isSingle: Bool = false,
@@ -57,7 +57,7 @@ package enum APIKeys {
 
   /// Returns the user's keys without their secrets.
   ///
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func list(
     of user: UserID,
     _ context: RequestContext
@@ -69,7 +69,7 @@ package enum APIKeys {
 
   /// Returns the key that created the session of the request; nil if no key did.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func opener(
     of user: UserID,
     _ context: RequestContext
@@ -81,7 +81,7 @@ package enum APIKeys {
 
   /// Disables a key and ends the sessions that it created, or enables the key again.
   ///
-  /// - Throws: `.notFound`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func setDisabled(
     _ isDisabled: Bool,
     _ key: APIKeyID,
@@ -116,7 +116,7 @@ package enum APIKeys {
   /// Logs in with an API key.
   ///
   /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
-  ///   `.unavailable`.
+  ///   `.databaseUnavailable`.
   @EventLoop package static func signIn(
     _ text: String,
     as style: SessionStyle = .native,
@@ -133,7 +133,7 @@ package enum APIKeys {
   /// Authenticates an API key; a refused key is recorded in the audit log.
   ///
   /// It also refuses the keys of blocked users.
-  /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.unavailable`.
+  /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.databaseUnavailable`.
   @EventLoop package static func shown(
     _ text: String,
     _ context: RequestContext

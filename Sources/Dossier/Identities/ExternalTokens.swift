@@ -41,7 +41,7 @@ import WebTokens
   /// Verifies a token: issuer, audience, signature and times.
   ///
   /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` if its
-  ///   keys cannot be fetched, `.unavailable`.
+  ///   keys cannot be fetched, `.databaseUnavailable`.
   func identity(
     of token: String,
     accepting isAccepted: (String) -> Bool = { _ in true },
@@ -135,7 +135,7 @@ import WebTokens
       return keys
     }
     guard let opened = try? master.opened(secret, as: "issuer \(name)") else {
-      throw .unforeseen("the secret of issuer \(issuer.name) was sealed with another master key")
+      throw .internalError("the secret of issuer \(issuer.name) was sealed with another master key")
     }
     return .secret(opened)
   }

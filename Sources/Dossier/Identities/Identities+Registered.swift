@@ -9,8 +9,8 @@ extension Identities {
   /// they already belong to that user. The session stays.
   /// - Throws: `.wrongCredentials` if no user has them, `.identityTaken` if their user has logged
   ///   in, `.identityExists` if the user of the session has an address, `.emailUnverified`,
-  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unauthenticated`, `.overloaded`,
-  ///   `.unavailable`.
+  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
   package static func linkRegistered(
     _ credentials: Credentials,
     to user: UserID,

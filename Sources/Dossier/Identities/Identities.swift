@@ -6,7 +6,7 @@ import Postgres
 @EventLoop package enum Identities {
   /// Returns the user's identities, oldest first.
   ///
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
     of user: UserID,
     _ context: RequestContext
@@ -26,8 +26,8 @@ import Postgres
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
   /// - Throws: `.invalid`, `.emailTaken`, `.identityExists` if the user has an address,
-  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unauthenticated`, `.overloaded`,
-  ///   `.unavailable`.
+  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
   @discardableResult
   package static func linkPassword(
     _ credentials: Credentials,
@@ -140,7 +140,7 @@ import Postgres
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
   /// - Throws: `.identityTaken` if another user has the identity, `.emailRestorePending`,
-  ///   `.invalidExternalToken`, `.loginMethodDisabled`, `.unauthenticated`, `.unavailable`.
+  ///   `.invalidExternalToken`, `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
   @discardableResult
   package static func linkToken(
     _ token: String,
@@ -210,7 +210,7 @@ import Postgres
   ///
   /// A user who began as a guest becomes one again without its last API key.
   /// - Throws: `.notFound`, `.lastIdentity` if the user has no other login method,
-  ///   `.unauthenticated`, `.unavailable`.
+  ///   `.sessionEnded`, `.databaseUnavailable`.
   package static func unlink(
     _ identity: IdentityID,
     from user: UserID,

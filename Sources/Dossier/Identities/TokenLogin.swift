@@ -14,7 +14,7 @@ package enum TokenLogin {
   /// - Returns: the tokens.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` if the user is
   ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`,
-  ///   `.deviceFull`, `.unavailable`.
+  ///   `.deviceFull`, `.databaseUnavailable`.
   @EventLoop package static func signIn(
     _ token: String,
     accepting isAccepted: @Sendable (String) -> Bool = { _ in true },
@@ -31,7 +31,7 @@ package enum TokenLogin {
     } catch .identityTaken {
       // A concurrent login with the same token has created the user.
       guard let known = try await known(external, context) else {
-        throw .unavailable(retryAfter: .seconds(1))
+        throw .databaseUnavailable(retryAfter: .seconds(1))
       }
       return try await SignIn.complete(known, as: style, context)
     }
@@ -95,7 +95,7 @@ package enum TokenLogin {
   ///   - user: the user who links the identity; nil for a login.
   ///   - context: the context of the request.
   /// - Returns: the identity.
-  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.unavailable`.
+  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.databaseUnavailable`.
   @EventLoop static func identity(
     of token: String,
     accepting isAccepted: (String) -> Bool,
@@ -105,7 +105,7 @@ package enum TokenLogin {
     do throws(Failure) {
       return try await context.external.identity(of: token, accepting: isAccepted, context)
     } catch {
-      if case .invalidExternalToken = error {
+      if error.type == .invalidExternalToken {
         try await RefusedLogin.record("jwt", of: user, context)
       }
       throw error
@@ -114,7 +114,7 @@ package enum TokenLogin {
 
   /// Returns the identity providers of the app's issuers.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func issuers(of context: RequestContext) async throws(Failure)
     -> [String]
   {

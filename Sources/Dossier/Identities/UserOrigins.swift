@@ -5,7 +5,7 @@ package import Postgres
 package enum UserOrigins {
   /// Records that the user began as a guest, if it still has no credentials.
   ///
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func note(anonymous user: UserID, _ context: RequestContext)
     async throws(Failure)
   {
@@ -15,7 +15,7 @@ package enum UserOrigins {
 
   /// Returns whether the user began as a guest and has linked credentials since.
   ///
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func wasAnonymous(
     _ user: UserID,
     _ context: RequestContext

@@ -2,23 +2,20 @@ extension Failure {
   /// Whether the failure concerns one row, so that other rows can still be written.
   var isOfOneRow: Bool {
     switch self {
-    case .unavailable, .overloaded, .preconditionFailed: false
+    case .databaseUnavailable, .overloaded, .preconditionFailed: false
     default: true
     }
   }
 
-  var faults: [Fault] {
-    if case .invalid(let faults) = self { return faults }
-    return [importFault]
-  }
+  var importFaults: [Fault] { type == .invalid ? faults : [importFault] }
 
   var importFault: Fault {
     switch self {
     case .identityTaken: Fault("", "identity_taken", "Another user has just come by this identity.")
     case .documentTooLarge:
       Fault("", "document_size", "A document is too large as the database writes it.")
-    case .unforeseen(let reason): Fault("", "refused", "The database refuses the row: \(reason)")
-    default: Fault("", "refused", "The database refuses the row.")
+    default:
+      Fault("", "refused", "The database refuses the row\(report.map { ": \($0)" } ?? ".")")
     }
   }
 }

@@ -66,7 +66,7 @@ package struct ImportedUser: Sendable {
   ///   - stringLimit: the greatest length of a property's string, in characters.
   ///   - mixesScripts: whether the app accepts addresses with mixed scripts.
   ///   - schemas: the schemas of the documents.
-  /// - Throws: `.invalid`, with every fault; `.unforeseen` if a schema is unusable.
+  /// - Throws: `.invalid`, with every fault; `.internalError` if a schema is unusable.
   package init(
     _ text: [UInt8],
     stringLimit: Int,

@@ -30,8 +30,8 @@ package struct NewUser: Sendable {
           schemas: schemas
         )
       }
-    } catch .invalid(let others) {
-      throw .invalid(faults + others)
+    } catch let error where error.type == .invalid {
+      throw .invalid(faults + error.faults)
     }
     guard faults.isEmpty else { throw .invalid(faults) }
   }

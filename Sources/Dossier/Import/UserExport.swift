@@ -29,7 +29,7 @@ package import Postgres
   ///     users with a password.
   ///   - context: the context of the request.
   /// - Returns: the export, before its first page.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package static func begin(
     of app: AppID,
     withHashes: Bool,
@@ -47,7 +47,7 @@ package import Postgres
 
   /// Returns the next lines, oldest user first; nil at the end.
   ///
-  /// - Throws: `.overloaded`, `.unavailable`.
+  /// - Throws: `.overloaded`, `.databaseUnavailable`.
   package mutating func next() async throws(Failure) -> (text: [UInt8], count: Int)? {
     guard !isOver else { return nil }
     let rows = try await context.search(UserExportQueries.page, app, cursor, size.count, withHashes)

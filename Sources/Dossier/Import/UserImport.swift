@@ -51,7 +51,7 @@ package struct ImportLine: Sendable {
   ///   - isResumed: whether to resume the import of that source, if there is one.
   ///   - context: the context of the request.
   /// - Returns: the import; skip the part of the input that `progress` covers.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package static func open(
     _ source: String,
     into app: AppID,
@@ -80,8 +80,9 @@ package struct ImportLine: Sendable {
   ///
   /// Call it until `lines` is empty.
   /// - Returns: the results of the lines, also in `progress` as lines of JSON.
-  /// - Throws: `.preconditionFailed` if another run continues this import; `.overloaded`, `.unavailable`:
-  ///   the lines may or may not be written, which resuming the import finds out.
+  /// - Throws: `.preconditionFailed` if another run continues this import; `.overloaded`,
+  ///   `.databaseUnavailable`: the lines may or may not be written, which resuming the import finds
+  ///   out.
   package func write(
     _ lines: inout ArraySlice<ImportLine>
   ) async throws(Failure) -> [ImportResult] {
@@ -152,7 +153,7 @@ package struct ImportLine: Sendable {
       var user: UserID?
       let outcome: ImportResult.Outcome
       switch line.content {
-      case .failure(let failure): outcome = .failed(failure.faults)
+      case .failure(let failure): outcome = .failed(failure.importFaults)
       case .success(let row):
         let finding = try found[index].orUnforeseen("a row that was examined")
         guard keys.take(row, finding) else {
@@ -196,7 +197,7 @@ package struct ImportLine: Sendable {
 
   /// Finishes the import, after the results are stored elsewhere.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package func finish() async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       let ended = try await transaction.run(ImportQueries.finish, app, progress.id)

@@ -39,7 +39,7 @@ package import Postgres
 
   /// Returns the current signing key.
   ///
-  /// - Throws: `.overloaded`, `.unavailable`.
+  /// - Throws: `.overloaded`, `.databaseUnavailable`.
   func signer(for app: AppID, _ purpose: KeyPurpose) async throws(Failure) -> SigningKey {
     let keys = keys(of: app)
     if keys.signers[purpose] != nil {
@@ -56,7 +56,7 @@ package import Postgres
       try await creation.value.get()
     }
     guard let signer = keys.signers[purpose] else {
-      throw .unforeseen("no signing key for app \(app)")
+      throw .internalError("no signing key for app \(app)")
     }
     return signer
   }
@@ -130,7 +130,7 @@ package import Postgres
       let secret = try master.opened(row.sealed, as: "\(app) \(row.keyID)")
       return try SigningKey(id: row.keyID, for: purpose, secret: secret)
     } catch {
-      throw .unforeseen(
+      throw .internalError(
         "signing key \(row.keyID) cannot be opened with this master key; `dossier key remove` removes it"
       )
     }

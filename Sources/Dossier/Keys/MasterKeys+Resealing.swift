@@ -12,7 +12,7 @@ extension MasterKeys {
   ///   - context: the context of the request.
   /// - Returns: `resealed`, the number of secrets; `discarded`, their names; `api_keys`, `clients`
   ///   and `recovery_codes`, the numbers that are older than the key and need earlier ones.
-  /// - Throws: `.unforeseen` if a secret cannot be decrypted, `.unavailable`.
+  /// - Throws: `.internalError` if a secret cannot be decrypted, `.databaseUnavailable`.
   @EventLoop package static func reseal(
     discardingLost discardsLost: Bool,
     _ context: RequestContext
@@ -33,7 +33,7 @@ extension MasterKeys {
         count += 1
       }
       guard discardsLost || lost.isEmpty else {
-        throw .unforeseen(
+        throw .internalError(
           "sealed with a master key that is not given here: \(lost.joined(separator: ", "))"
         )
       }

@@ -50,7 +50,7 @@ package struct PublicKey: RowDecodable {
 
   /// Returns the keys that verify the tokens of an app, newest first.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func all(
     for purpose: KeyPurpose,
     of app: String,

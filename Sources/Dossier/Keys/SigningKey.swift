@@ -99,7 +99,7 @@ struct NewSigningKey: Sendable {
       self.publicKey = BinaryBytes(publicKey)
       sealed = BinaryBytes(try master.sealed(secret, as: "\(app) \(id)"))
     } catch {
-      throw .unforeseen("a signing key cannot be made and sealed")
+      throw .internalError("a signing key cannot be made and sealed")
     }
   }
 

@@ -17,7 +17,8 @@ import Postgres
   ///
   /// The user of the address is looked up when the mail is delivered. Neither the response nor its
   /// time therefore reveals whether a user has the address.
-  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`, `.unavailable`.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
+  ///   `.databaseUnavailable`.
   static func request(
     _ request: Request,
     _ email: String,
@@ -63,7 +64,7 @@ import Postgres
     guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
       let request = json["request"]?.string.flatMap(Request.init)
-    else { throw .unforeseen("a request for mail cannot be opened with this master key") }
+    else { throw .internalError("a request for mail cannot be opened with this master key") }
     context.knownApp = try await context.apps.app(due.app)
     try await context.transaction { transaction async throws(Failure) in
       // Another worker may have replaced it.

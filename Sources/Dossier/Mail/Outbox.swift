@@ -20,7 +20,7 @@ package enum Outbox {
   ///   - count: the size of the page.
   ///   - context: the context of the request.
   /// - Returns: the mails, including those that were given up.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     after cursor: MailID?,
     count: Int,
@@ -37,7 +37,7 @@ package enum Outbox {
   ///   - mail: the mail; nil for all.
   ///   - context: the context of the request.
   /// - Returns: the number of mails.
-  /// - Throws: `.notFound`, `.unavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func retry(
     _ mail: MailID?,
     _ context: RequestContext
@@ -47,7 +47,7 @@ package enum Outbox {
 
   /// Deletes a mail from the queue without delivery.
   ///
-  /// - Throws: `.notFound`, `.unavailable`.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func drop(
     _ mail: MailID,
     _ context: RequestContext

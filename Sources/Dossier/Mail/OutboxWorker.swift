@@ -161,10 +161,7 @@ import Postgres
       try await resolver(due, context)
       return .replaced
     } catch {
-      guard case .unforeseen(let reason) = error else {
-        return .failed(reason: "\(error)", isPassing: true)
-      }
-      return .failed(reason: reason, isPassing: false)
+      return .failed(reason: "\(error)", isPassing: error.type != .internalError)
     }
   }
 

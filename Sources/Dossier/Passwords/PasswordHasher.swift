@@ -26,11 +26,11 @@ package import PasswordHashes
 
   /// Returns the hash of a new password, in the PHC string format.
   ///
-  /// - Throws: `.overloaded` if the queue is full, `.tooManyAtOnce` if its owner's share is.
+  /// - Throws: `.overloaded` if the queue is full, `.tooManyRequests` if its owner's share is.
   func hash(_ password: String, for owner: (any JobOwner)?) async throws(Failure) -> String {
     hashes += 1
     let hash = try await run(for: owner) { [cost] in cost.hash(password) }
-    guard let hash else { throw .unforeseen("no memory for Argon2id") }
+    guard let hash else { throw .internalError("no memory for Argon2id") }
     return hash
   }
 
@@ -78,7 +78,7 @@ package import PasswordHashes
       let isRight = stored?.isRight(password) ?? false
       return (made, isRight, stored == nil ? 0 : EventLoop.now() - start)
     }
-    guard let made else { throw .unforeseen("no memory for Argon2id") }
+    guard let made else { throw .internalError("no memory for Argon2id") }
     if let stored { times.note(spent, of: stored.costClass) }
     if !isRight { await times.holdBack(spent) }
     return PasswordCheck(isRight: isRight, renewed: isRight ? made : nil)

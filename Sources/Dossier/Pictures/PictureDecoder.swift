@@ -31,14 +31,14 @@ import PictureContract
   ///     `Content-Type`.
   ///   - owner: the owner of the work; nil for the server itself.
   /// - Returns: the picture, or the first frame of an animation.
-  /// - Throws: `.picture`, after which nothing of the file is stored; `.tooManyAtOnce`,
+  /// - Throws: an error of the file, after which nothing of it is stored; `.tooManyRequests`,
   ///   `.overloaded`.
   package func decode(
     _ file: [UInt8],
     for owner: (any JobOwner)?
   ) async throws(Failure) -> Picture {
     guard file.count <= PictureLimits.input else {
-      throw .picture(.tooLarge(limit: PictureLimits.input))
+      throw .bodyTooLarge(limit: PictureLimits.input)
     }
     let latest = EventLoop.now() &+ pool.patience.nanoseconds
     let run: Result<Subprocess.Completion, EventLoopError>
@@ -54,14 +54,14 @@ import PictureContract
       throw Failure(error, retryAfter: Self.wait)
     }
     switch run {
-    case .failure(let error): throw .picture(.unforeseen(error.description))
+    case .failure(let error): throw .internalError(error.description)
     case .success(let outcome):
       guard outcome.ending == .exited(PictureStatus.success.rawValue) else {
         // The system was short of memory.
         if case .killed(SIGKILL) = outcome.ending { throw .overloaded(retryAfter: Self.wait) }
-        throw .picture(PictureFailure(outcome))
+        throw Failure(outcome)
       }
-      guard let picture = Picture(outcome.output) else { throw .picture(.hostile(signal: 0)) }
+      guard let picture = Picture(outcome.output) else { throw Failure(hostileBySignal: 0) }
       return picture
     }
   }
@@ -70,37 +70,40 @@ import PictureContract
   private static let wait = Duration.seconds(5)
 }
 
-extension PictureFailure {
+extension Failure {
   /// Maps the end of a run without a picture.
-  fileprivate init(_ outcome: Subprocess.Completion) {
+  fileprivate convenience init(_ outcome: Subprocess.Completion) {
     switch outcome.ending {
     case .exited(let status):
-      self =
-        PictureStatus(rawValue: status).flatMap(PictureFailure.init)
-        ?? .unforeseen(
-          "dossier-pictures ended with \(status): "
-            + String(
-              decoding: outcome.complaint.map { 0x20..<0x7f ~= $0 ? $0 : 0x20 },
-              as: UTF8.self
-            )
-        )
-    case .outOfTime: self = .tooSlow
-    case .killed(let signal): self = .hostile(signal: signal)
-    case .tooMuchOutput: self = .hostile(signal: 0)
+      let output = outcome.complaint.map { 0x20..<0x7f ~= $0 ? $0 : 0x20 }
+      let text = String(decoding: output, as: UTF8.self)
+      self.init(
+        PictureStatus(rawValue: status) ?? .unforeseen,
+        "dossier-pictures ended with \(status): \(text)"
+      )
+    case .outOfTime: self.init(.pictureTooComplex)
+    case .killed(let signal): self.init(hostileBySignal: signal)
+    case .tooMuchOutput: self.init(hostileBySignal: 0)
     }
   }
 
-  /// Maps a status caused by the file; returns nil for other statuses.
-  private init?(_ status: PictureStatus) {
+  /// Maps a status; `report` is for the operator, if the file is not the cause.
+  private convenience init(_ status: PictureStatus, _ report: String) {
     switch status {
-    case .tooLarge: self = .tooLarge(limit: PictureLimits.input)
-    case .notAccepted: self = .notAccepted
-    case .truncated: self = .truncated
-    case .damaged: self = .damaged
-    case .tooManyPixels: self = .tooManyPixels(limit: PictureLimits.pixels)
-    case .tooSlow: self = .tooSlow
-    case .tooMuchMemory: self = .tooMuchMemory
-    case .success, .unforeseen: return nil
+    case .tooLarge: self.init(.bodyTooLarge, limit: PictureLimits.input)
+    case .notAccepted: self.init(.pictureType)
+    case .truncated: self.init(.pictureTruncated)
+    case .damaged: self.init(.pictureDamaged)
+    case .tooManyPixels: self.init(.picturePixels, limit: PictureLimits.pixels)
+    case .tooSlow, .tooMuchMemory: self.init(.pictureTooComplex)
+    case .success, .unforeseen: self.init(.internalError, reason: report)
     }
+  }
+
+  /// Creates the error for a file that made the decoder crash or attempt something forbidden.
+  ///
+  /// - Parameter signal: the signal that ended the decoder; 0 if its output was not a picture.
+  fileprivate convenience init(hostileBySignal signal: Int32) {
+    self.init(.pictureDamaged, reason: "a picture ended its decoder by signal \(signal)")
   }
 }

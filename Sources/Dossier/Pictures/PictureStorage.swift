@@ -18,7 +18,7 @@ import Postgres
 
   /// Stores the bytes in the folder, or returns them for the database.
   ///
-  /// - Throws: `.overloaded`, `.unforeseen` if the file cannot be written.
+  /// - Throws: `.overloaded`, `.internalError` if the file cannot be written.
   func keep(_ bytes: [UInt8], as name: String) async throws(Failure) -> BinaryBytes? {
     guard let path = path(of: name) else { return BinaryBytes(bytes) }
     let isWritten = try await run {
@@ -26,7 +26,7 @@ import Postgres
       (try? Data(bytes).write(to: URL(filePath: path), options: .atomic)) != nil
         && chmod(path, 0o644) == 0
     }
-    guard isWritten else { throw .unforeseen("\(path) cannot be written") }
+    guard isWritten else { throw .internalError("\(path) cannot be written") }
     return nil
   }
 

@@ -18,8 +18,8 @@ package enum Pictures {
   /// Decodes a file, and stores it as the user's picture in place of the previous one.
   ///
   /// - Returns: the new profile.
-  /// - Throws: `.picture`, after which the old picture stays; `.unauthenticated`, `.tooManyAtOnce`,
-  ///   `.overloaded`, `.unavailable`.
+  /// - Throws: an error of the file, after which the old picture stays; `.sessionEnded`,
+  ///   `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func set(
     _ file: [UInt8],
     of user: UserID,
@@ -46,7 +46,7 @@ package enum Pictures {
 
   /// Deletes the user's picture.
   ///
-  /// - Throws: `.notFound` if the user has no picture, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.notFound` if the user has no picture, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func remove(
     of user: UserID,
     _ context: RequestContext
@@ -77,7 +77,7 @@ package enum Pictures {
   /// Returns the picture with the name in a profile, to any client.
   ///
   /// - Throws: `.notFound`, also if pictures are in a folder that the web server serves;
-  ///   `.overloaded`, `.unavailable`.
+  ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func show(
     _ name: String,
     _ context: RequestContext

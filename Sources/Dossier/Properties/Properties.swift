@@ -7,7 +7,7 @@ import Postgres
 package enum Properties {
   /// Returns the user's properties, sorted by key.
   ///
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func read(
     of user: UserID,
     _ context: RequestContext
@@ -35,8 +35,8 @@ package enum Properties {
   ///
   /// Writers of one user run one after another, so that its limits always hold.
   /// - Returns: all properties after the change, sorted by key.
-  /// - Throws: `.invalid`, `.versionConflict`, `.notFound`, `.tooManyProperties`, `.unauthenticated`,
-  ///   `.unavailable`.
+  /// - Throws: `.invalid`, `.versionConflict`, `.notFound`, `.tooManyProperties`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func apply(
     _ change: PropertyChange,
     of user: UserID,

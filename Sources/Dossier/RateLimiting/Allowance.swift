@@ -99,7 +99,7 @@ struct Allowances {
   /// Uses one attempt of each, and notes what is left for the response.
   ///
   /// - Parameter known: what `calls` have read just now; nil to read it here.
-  /// - Throws: `.tooManyAttempts` if one of them is used up, `.unavailable`.
+  /// - Throws: `.tooManyAttempts` if one of them is used up, `.databaseUnavailable`.
   @EventLoop func spend(knowing known: [Int]? = nil) async throws(Failure) {
     try await requireLeft(knowing: known)
     guard let aheads = try await spent() else {
@@ -112,7 +112,7 @@ struct Allowances {
 
   /// Checks that an attempt of each is left, and uses none; `sendSpending` does that later.
   ///
-  /// - Throws: `.tooManyAttempts` if one of them is used up, `.unavailable`.
+  /// - Throws: `.tooManyAttempts` if one of them is used up, `.databaseUnavailable`.
   @EventLoop func requireLeft(knowing known: [Int]? = nil) async throws(Failure) {
     var aheads: [Int]
     if let known { aheads = known } else { aheads = try await self.aheads() }
@@ -137,7 +137,7 @@ struct Allowances {
   /// Uses one attempt of each, if each has one left, and reports to the client what is left.
   ///
   /// - Returns: whether the attempts were used.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop func spendIfLeft() async throws(Failure) -> Bool {
     guard let aheads = try await spentIfLeft() else { return false }
     note(aheads)
@@ -154,7 +154,7 @@ struct Allowances {
 
   /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop func giveBack() async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       let sent = sendBack(in: transaction)
@@ -212,8 +212,8 @@ struct Allowances {
     return { () async throws(Failure) in
       var aheads = Array(repeating: 0, count: all.count)
       for (index, statement) in sent {
-        let usedUp = Failure.tooManyAttempts(retryAfter: .seconds(1))
-        aheads[index] = try await statement.rows(undone: usedUp).first ?? 0
+        let rows = try await statement.rows(undone: .tooManyAttempts(retryAfter: .seconds(1)))
+        aheads[index] = rows.first ?? 0
       }
       return aheads
     }
@@ -222,7 +222,7 @@ struct Allowances {
   /// Records each allowance that is used up, and reports them to the client.
   ///
   /// - Parameter used: each with the microseconds in which all its attempts come back.
-  /// - Throws: `.tooManyAttempts`, `.unavailable`.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop private func refuse(_ used: [(Allowance, Int)]) async throws(Failure) -> Never {
     for (allowance, ahead) in used { context.limits.note(allowance.left(ahead)) }
     for (allowance, _) in used { try await allowance.recordOnce(context) }

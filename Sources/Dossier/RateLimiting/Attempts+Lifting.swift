@@ -17,7 +17,7 @@ extension Attempts {
   ///   - network: an IP address whose network and site have all their allowances reset too.
   ///   - context: the context of the app.
   /// - Returns: how many allowances were not full.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func lift(
     of email: String?,
     _ users: [UserID],
@@ -72,7 +72,7 @@ extension Attempts {
 
   /// Resets all allowances in an app.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func liftAll(_ context: RequestContext) async throws(Failure) -> Int {
     let app = context.app.id
     return try await context.transaction { transaction async throws(Failure) in

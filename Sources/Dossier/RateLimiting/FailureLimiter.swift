@@ -76,7 +76,7 @@ struct FailureLimiter {
 
   /// Counts an attempt, before it is made.
   ///
-  /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`.
+  /// - Throws: `.tooManyAttempts` after too many attempts, `.databaseUnavailable`.
   @EventLoop func count() async throws(Failure) { try await allowances.spend() }
 
   /// Counts an attempt and makes it.
@@ -86,7 +86,8 @@ struct FailureLimiter {
   ///   - known: what `calls` have read just now; nil to read it here.
   ///   - body: the attempt.
   /// - Returns: the result of the body.
-  /// - Throws: `.tooManyAttempts` after too many attempts, `.unavailable`, errors of the body.
+  /// - Throws: `.tooManyAttempts` after too many attempts, `.databaseUnavailable`, errors of the
+  ///   body.
   @EventLoop func attempt<Outcome>(
     knowing known: [Int]? = nil,
     _ body: @EventLoop () async throws(Failure) -> Outcome
@@ -106,7 +107,7 @@ struct FailureLimiter {
   /// Does what a right guess allows, and gives the attempt back if that fails.
   ///
   /// The transaction of the body gives the attempt back with `sendSuccess`.
-  /// - Throws: `.unavailable`, errors of the body.
+  /// - Throws: `.databaseUnavailable`, errors of the body.
   @EventLoop func complete<Outcome>(
     _ body: @EventLoop () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
@@ -120,7 +121,7 @@ struct FailureLimiter {
 
   /// Gives the attempt back after a right guess, because the rest of the request has failed.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop func giveBack(after error: Failure) async throws(Failure) {
     switch error {
     // The code of a second factor is a guess, too.
@@ -133,7 +134,7 @@ struct FailureLimiter {
 
   /// Gives the attempt back at once: it was no failure, even if the request fails later.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop func takeBack() async throws(Failure) { try await allowances.giveBack() }
 
   /// Gives the attempt back, because it was no failure.

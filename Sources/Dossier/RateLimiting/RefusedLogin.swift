@@ -12,7 +12,7 @@ import JSON
   ///   - provider: the kind of credential: `jwt`, `api-key`, `client-key`.
   ///   - user: the owner of the credential; nil if unknown.
   ///   - context: the context of the request.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package static func record(
     _ provider: String,
     of user: UserID? = nil,

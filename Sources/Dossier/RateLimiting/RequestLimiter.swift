@@ -13,7 +13,7 @@ enum RequestLimiter {
   ///   - key: the key of the address.
   ///   - account: the user of the address; nil without one.
   ///   - context: the context of the request.
-  /// - Throws: `.tooManyAttempts`, `.unavailable`.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func mail(
     to key: String,
     for account: Account?,
@@ -29,7 +29,7 @@ enum RequestLimiter {
   /// Counts a mail as `mail` does, for an action that also succeeds without its mail.
   ///
   /// - Returns: whether the mail may be sent; the response does not report it.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop static func mayMail(
     to key: String,
     for account: Account?,
@@ -79,7 +79,7 @@ enum RequestLimiter {
   /// Counts a registration of an address, or a link of it, by its key.
   ///
   /// It counts by network alone, so strangers in other networks cannot block the registration.
-  /// - Throws: `.tooManyAttempts`, `.unavailable`.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func registration(
     of key: String,
     _ context: RequestContext
@@ -93,7 +93,7 @@ enum RequestLimiter {
 
   /// Returns the allowances that a new user without credentials uses, for the caller to spend.
   ///
-  /// - Throws: `.tooManyAttempts` if nothing is left, `.unavailable`.
+  /// - Throws: `.tooManyAttempts` if nothing is left, `.databaseUnavailable`.
   @EventLoop static func anonymous(_ context: RequestContext) async throws(Failure) -> Allowances {
     let allowances = Allowances(Allowance.ofNetwork(.anonymous, context), context)
     try await allowances.requireLeft()

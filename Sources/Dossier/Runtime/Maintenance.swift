@@ -7,7 +7,7 @@ package enum Maintenance {
   ///
   /// Several runs may overlap; none blocks another for long.
   /// - Returns: the numbers of deleted rows, by the statement's name.
-  /// - Throws: `.unavailable`; the rows deleted before stay deleted.
+  /// - Throws: `.databaseUnavailable`; the rows deleted before stay deleted.
   @EventLoop package static func run(_ database: Database) async throws(Failure) -> [String: Int] {
     var removed: [String: Int] = [:]
     do throws(DatabaseError) {

@@ -15,7 +15,7 @@ extension RequestContext {
   ///   - work: the work, which must not touch state of the loop. It does not start if the client
   ///     has disconnected.
   /// - Returns: the result of `work`.
-  /// - Throws: `.tooManyAtOnce` if the user, API client or network has too much waiting work,
+  /// - Throws: `.tooManyRequests` if the user, API client or network has too much waiting work,
   ///   `.overloaded` if the queue is full or the work waits too long.
   package func calculate<Value: Sendable>(
     on bytes: Int,
@@ -45,10 +45,10 @@ extension RequestContext {
 
 extension Failure {
   /// Maps the reason why work did not run in a pool.
-  init(_ error: FairQueueError, retryAfter time: Duration) {
+  convenience init(_ error: FairQueueError, retryAfter time: Duration) {
     switch error {
-    case .shareTaken: self = .tooManyAtOnce(retryAfter: time)
-    case .full, .late, .abandoned, .withdrawn: self = .overloaded(retryAfter: time)
+    case .shareTaken: self.init(.tooManyRequests, retryAfter: time)
+    case .full, .late, .abandoned, .withdrawn: self.init(.overloaded, retryAfter: time)
     }
   }
 }

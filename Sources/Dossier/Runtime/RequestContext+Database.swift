@@ -81,13 +81,13 @@ extension RequestContext {
   ///   - values: its parameters.
   ///   - violation: the error if a new row breaks a check of its table; nil if none can.
   /// - Returns: the rows.
-  /// - Throws: `violation`, `.overloaded`, `.unavailable`.
+  /// - Throws: `violation`, `.overloaded`, `.databaseUnavailable`.
   func write<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value,
-    violation: Failure? = nil
+    violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
-    let result = try await write(PendingQuery(statement, repeat each values), violation)
+    let result = try await write(PendingQuery(statement, repeat each values), violation())
     do throws(DatabaseError) {
       return try result.decode(Row.self)
     } catch {
@@ -99,9 +99,9 @@ extension RequestContext {
   @discardableResult
   func write(
     _ call: PendingQuery,
-    _ violation: Failure? = nil
+    _ violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> ResultSet {
-    let result = try await metered(violation) { () async throws(DatabaseError) in
+    let result = try await metered(violation()) { () async throws(DatabaseError) in
       try await database.answer(toWrite: call, for: owner)
     }
     hasWritten = true
@@ -153,7 +153,7 @@ extension RequestContext {
 
   /// Measures the time of `body`, and maps its database errors.
   fileprivate func metered<Value>(
-    _ violation: Failure? = nil,
+    _ violation: @autoclosure () -> Failure? = nil,
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(Failure) -> Value {
     let start = EventLoop.now()
@@ -161,7 +161,7 @@ extension RequestContext {
     do throws(DatabaseError) {
       return try await body()
     } catch {
-      if error.state == .checkViolation, let violation { throw violation }
+      if error.state == .checkViolation, let violation = violation() { throw violation }
       throw Failure(error)
     }
   }

@@ -87,29 +87,29 @@ package import Postgres
   /// The error for a user that does not exist, or for a session that has ended.
   package var gone: Failure {
     switch principal.role {
-    case .user: .unauthenticated(.sessionEnded)
-    case .anyone: .unauthenticated(.missing)
+    case .user: .sessionEnded
+    case .anyone: .tokenMissing
     case .client, .operator, .system: .notFound
     }
   }
 
   /// Checks that the principal may access a user, for statements that do not check it themselves.
   ///
-  /// - Throws: `.unauthenticated`, `.notFound`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.notFound`, `.databaseUnavailable`.
   package func requireSession(of user: UserID) async throws(Failure) {
     guard try await isLive(user) else { throw gone }
   }
 
   /// Returns whether the principal may access a user.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   func isLive(_ user: UserID) async throws(Failure) -> Bool {
     try await !read(PrincipalQueries.live, user, principal).isEmpty
   }
 
-  /// - Throws: `.forbidden` if the principal lacks the scope.
+  /// - Throws: `.insufficientScope` if the principal lacks the scope.
   func require(_ scope: String) throws(Failure) {
-    guard principal.scopes.contains(scope) else { throw .forbidden(scope: scope) }
+    guard principal.scopes.contains(scope) else { throw .insufficientScope(scope) }
   }
 }
 

@@ -70,18 +70,18 @@ import Postgres
   /// - Throws: one of the three, or the error of the database.
   @discardableResult
   func rows(
-    undone: Failure? = nil,
-    duplicate: Failure? = nil,
-    violation: Failure? = nil
+    undone: @autoclosure () -> Failure? = nil,
+    duplicate: @autoclosure () -> Failure? = nil,
+    violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
     do throws(DatabaseError) {
       return try await statement.rows()
     } catch {
       let failure = transaction.note(error)
       switch error.state {
-      case .undone: throw undone ?? failure
-      case .uniqueViolation: throw duplicate ?? failure
-      case .checkViolation: throw violation ?? failure
+      case .undone: throw undone() ?? failure
+      case .uniqueViolation: throw duplicate() ?? failure
+      case .checkViolation: throw violation() ?? failure
       default: throw failure
       }
     }

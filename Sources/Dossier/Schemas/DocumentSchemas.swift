@@ -25,14 +25,14 @@ package struct DocumentSchemas: Sendable {
 
   /// Returns the schema for documents of a class; nil if the app has none.
   ///
-  /// - Throws: `.unforeseen` if this version of the program cannot compile the stored schema;
+  /// - Throws: `.internalError` if this version of the program cannot compile the stored schema;
   ///   documents of the class cannot be written then.
   func schema(for document: DocumentKind) throws(Failure) -> JSONSchema? {
     guard let compiled = entries[document]?.compiled else { return nil }
     do throws(SchemaError) {
       return try compiled.get()
     } catch {
-      throw .unforeseen("the schema of \(document.rawValue): \(error.pointer): \(error.detail)")
+      throw .internalError("the schema of \(document.rawValue): \(error.pointer): \(error.detail)")
     }
   }
 }

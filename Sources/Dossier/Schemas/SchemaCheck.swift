@@ -28,7 +28,7 @@ import Postgres
   ///   - text: a schema to try; nil for the app's own.
   ///   - context: the context of the request.
   /// - Throws: `.invalid` with the place in `text`, `.notFound` if the app has no schema for the
-  ///   class, `.unavailable`.
+  ///   class, `.databaseUnavailable`.
   package init(
     _ document: DocumentKind,
     of app: AppID,
@@ -49,7 +49,7 @@ import Postgres
 
   /// Checks the next page; returns nil at the end.
   ///
-  /// - Throws: `.overloaded`, `.unavailable`.
+  /// - Throws: `.overloaded`, `.databaseUnavailable`.
   package mutating func next() async throws(Failure) -> Page? {
     guard !isOver else { return nil }
     let rows = try await context.search(SchemaQueries.page, app, document, cursor, size.count)

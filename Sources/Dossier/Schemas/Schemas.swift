@@ -20,7 +20,7 @@ import Postgres
   ///   - app: the name of the app.
   ///   - context: the context of the request.
   /// - Returns: whether the app had no schema for the class before.
-  /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.databaseUnavailable`.
   package static func set(
     _ text: [UInt8],
     for document: DocumentKind,
@@ -69,7 +69,7 @@ import Postgres
 
   /// Returns an app's schemas without their texts.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package static func list(
     of app: String,
     _ context: RequestContext
@@ -80,7 +80,7 @@ import Postgres
 
   /// Returns the text of a schema.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   package static func text(
     for document: DocumentKind,
     of app: String,
@@ -94,7 +94,7 @@ import Postgres
 
   /// Removes a schema, so that documents of its class are no longer validated.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   package static func remove(
     for document: DocumentKind,
     of app: String,
@@ -110,7 +110,7 @@ import Postgres
 
   /// Reads the current schemas of one app.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package static func current(
     of app: AppID,
     _ context: RequestContext

@@ -15,7 +15,8 @@ package enum SearchIndexes {
   ///   - app: the name of the app.
   ///   - context: the context of the request.
   /// - Returns: the index; the existing one if it is still being built.
-  /// - Throws: `.invalid`, `.indexExists`, `.tooManyIndexes`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.invalid`, `.indexExists`, `.tooManyIndexes`, `.unknownApp`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func add(
     _ path: String,
     kind: String,
@@ -74,7 +75,7 @@ package enum SearchIndexes {
 
   /// Returns the searchable paths: indexed members of the profile, and declared indexes.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func list(
     of app: String,
     _ context: RequestContext
@@ -86,7 +87,7 @@ package enum SearchIndexes {
 
   /// Returns the declared indexes.
   ///
-  /// - Throws: `.unknownApp`, `.unavailable`.
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func all(
     of app: String,
     _ context: RequestContext
@@ -97,7 +98,7 @@ package enum SearchIndexes {
 
   /// Returns the index on a path, as filters spell it.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func index(
     on path: String,
     of app: String,
@@ -112,7 +113,7 @@ package enum SearchIndexes {
 
   /// Marks an index for removal; `finish` then deletes its values.
   ///
-  /// - Throws: `.notFound`, `.unknownApp`, `.unavailable`.
+  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func remove(
     _ index: IndexID,
     from app: String,
@@ -141,7 +142,7 @@ package enum SearchIndexes {
   ///   - index: an index that is being built or removed.
   ///   - database: the database of the index.
   ///   - progress: receives the number of finished users or values after each batch.
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func finish(
     _ index: SearchIndex,
     in database: Database,
@@ -176,7 +177,7 @@ package enum SearchIndexes {
 
   /// Finishes the work on the indexes of all apps.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func finishAll(in database: Database) async throws(Failure) {
     let unfinished: [SearchIndex]
     do throws(DatabaseError) {

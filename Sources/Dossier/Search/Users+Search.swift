@@ -10,7 +10,8 @@ extension Users {
   ///   - count: from 1 to `pageSize`.
   ///   - context: the context of the request.
   /// - Returns: the profiles.
-  /// - Throws: `.notIndexed`, `.forbidden`, `.searchTooSlow`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.notIndexed`, `.insufficientScope`, `.searchTooSlow`, `.overloaded`,
+  ///   `.databaseUnavailable`.
   @EventLoop package static func search(
     _ filter: Filter,
     after cursor: UserID?,

@@ -6,7 +6,7 @@ extension SecondFactors {
   /// Removes all second factors of a user who has lost them, with the recovery codes.
   ///
   /// Sessions stay. A mail reports it to the user.
-  /// - Throws: `.notFound` also for a user without a second factor, `.unavailable`.
+  /// - Throws: `.notFound` also for a user without a second factor, `.databaseUnavailable`.
   package static func removeAll(of user: UserID, _ context: RequestContext) async throws(Failure) {
     try await Users.change(user, context) {
       (transaction, _) async throws(Failure) in

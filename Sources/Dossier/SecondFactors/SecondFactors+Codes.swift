@@ -15,9 +15,9 @@ extension SecondFactors {
   /// - Source: RFC 4226 section 4, R6.
   private nonisolated static let secretLength = 20
 
-  /// Throws `.factorsOff` if the app has no second factors.
+  /// Throws `.mfaDisabled` if the app has no second factors.
   static func requireOffered(_ context: RequestContext) throws(Failure) {
-    guard context.app.sessionSettings.mfa != .off else { throw .factorsOff }
+    guard context.app.sessionSettings.mfa != .off else { throw .mfaDisabled }
   }
 
   /// Stores a new factor of a locked user, in place of one that was not confirmed.
@@ -29,7 +29,7 @@ extension SecondFactors {
     let id = FactorID()
     let secret = (0..<secretLength).map { _ in UInt8.random(in: .min ... .max) }
     guard let sealed = try? context.keys.master.sealed(secret, as: sealName(of: id, user))
-    else { throw .unforeseen("the secret of a second factor cannot be sealed") }
+    else { throw .internalError("the secret of a second factor cannot be sealed") }
     _ = try await transaction.run(SecondFactorQueries.removeUnconfirmed, user)
     let account = try await transaction.run(
       SecondFactorQueries.add,
@@ -115,7 +115,7 @@ extension SecondFactors {
   ) throws(Failure) -> Int? {
     let master = context.keys.master
     guard let secret = try? master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
-      throw .unforeseen("the second factor \(factor.id) is sealed with another master key")
+      throw .internalError("the second factor \(factor.id) is sealed with another master key")
     }
     return TimeBasedCode.step(
       of: code.filter { $0 != " " && $0 != "-" },

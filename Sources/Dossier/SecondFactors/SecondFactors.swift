@@ -22,8 +22,9 @@ import Postgres
 
   /// Begins to enroll an authenticator app, in place of one that was not confirmed.
   ///
-  /// Throws `.factorsOff`, `.tooManyFactors`, `.reauthenticationRequired` in a session of an API key or a
-  /// guest, or of a user with a factor whose session had none; `.unauthenticated`, `.unavailable`.
+  /// Throws `.mfaDisabled`, `.tooManyFactors`, `.reauthenticationRequired` in a session of an API
+  /// key or a guest, or of a user with a factor whose session had none; `.sessionEnded`,
+  /// `.databaseUnavailable`.
   package static func enroll(
     _ user: UserID,
     _ context: RequestContext
@@ -88,7 +89,7 @@ import Postgres
 
   /// Returns the caller's confirmed factors, the oldest first, and how many recovery codes are left.
   ///
-  /// Throws `.unauthenticated`, `.unavailable`.
+  /// Throws `.sessionEnded`, `.databaseUnavailable`.
   package static func list(
     of user: UserID,
     _ context: RequestContext
@@ -101,7 +102,8 @@ import Postgres
   /// Removes a factor.
   ///
   /// The last one takes the recovery codes with it. A mail reports it.
-  /// Throws `.notFound`, `.reauthenticationRequired` as `enroll`, `.unauthenticated`, `.unavailable`.
+  /// Throws `.notFound`, `.reauthenticationRequired` as `enroll`, `.sessionEnded`,
+  /// `.databaseUnavailable`.
   package static func remove(
     _ factor: FactorID,
     of user: UserID,
@@ -119,8 +121,8 @@ import Postgres
 
   /// Makes new recovery codes, in place of those from before.
   ///
-  /// Throws `.factorsOff`, `.notFound` if the user has no factor, `.reauthenticationRequired` as
-  /// `enroll`, `.unauthenticated`, `.unavailable`.
+  /// Throws `.mfaDisabled`, `.notFound` if the user has no factor, `.reauthenticationRequired` as
+  /// `enroll`, `.sessionEnded`, `.databaseUnavailable`.
   package static func makeRecoveryCodes(
     of user: UserID,
     _ context: RequestContext
@@ -138,8 +140,8 @@ import Postgres
 
   /// Checks that the session of the request has passed a second factor, if the user has one.
   ///
-  /// The transaction has locked the user. Throws `.reauthenticationRequired`, `.unauthenticated`,
-  /// `.unavailable`.
+  /// The transaction has locked the user. Throws `.reauthenticationRequired`, `.sessionEnded`,
+  /// `.databaseUnavailable`.
   static func requirePassed(
     by user: UserID,
     in transaction: Transaction,

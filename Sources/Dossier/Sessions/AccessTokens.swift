@@ -47,7 +47,7 @@ import WebTokens
   ///   - lifetime: the lifetime of the token.
   ///   - claims: other claims. They replace none that this server reads.
   /// - Returns: a JWT.
-  /// - Throws: `.overloaded`, `.unavailable`.
+  /// - Throws: `.overloaded`, `.databaseUnavailable`.
   func token(
     _ use: Use,
     of principal: Principal,
@@ -74,7 +74,7 @@ import WebTokens
     do {
       return try signer.token(token, isTyped: use == .openID)
     } catch {
-      throw .unforeseen("a token cannot be signed")
+      throw .internalError("a token cannot be signed")
     }
   }
 
@@ -85,7 +85,7 @@ import WebTokens
   ///   - app: the app of the route.
   ///   - audience: as for `principal`.
   /// - Returns: nil if the caller must call `principal`.
-  /// - Throws: `.unauthenticated`.
+  /// - Throws: `.tokenInvalid`, `.tokenExpired`.
   package func known(
     _ token: Span<UInt8>,
     app: AppID,
@@ -94,9 +94,9 @@ import WebTokens
     guard let known = verified[token], keys.isFresh(known.keys),
       known.removals == known.keys.removals
     else { return nil }
-    guard known.expires > clock() else { throw .unauthenticated(.expired) }
+    guard known.expires > clock() else { throw .tokenExpired }
     guard known.principal.app == app, isMeant(known.audience, for: audience) else {
-      throw .unauthenticated(.malformed)
+      throw .tokenInvalid
     }
     return known.principal
   }
@@ -111,7 +111,7 @@ import WebTokens
   ///   - audience: the required audience of a token of OpenID Connect, so that the API that receives
   ///     a token cannot use it at another. Nil for the deployment's URL.
   /// - Returns: the principal.
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.tokenInvalid`, `.tokenExpired`, `.sessionEnded`, `.databaseUnavailable`.
   package func principal(
     of token: String,
     app: AppID,
@@ -126,8 +126,8 @@ import WebTokens
       let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
       let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
       let scope = claims["scope"]?.string
-    else { throw .unauthenticated(.malformed) }
-    guard expires > now else { throw .unauthenticated(.expired) }
+    else { throw .tokenInvalid }
+    guard expires > now else { throw .tokenExpired }
     let principal = Principal(user, session, device, in: app, scopes: Scopes(scope))
     let meant = claims["aud"]?.array?.compactMap(\.string)
     verified.insert(
@@ -139,7 +139,7 @@ import WebTokens
         keys: keys.keys(of: app)
       )
     )
-    guard isMeant(meant, for: audience) else { throw .unauthenticated(.malformed) }
+    guard isMeant(meant, for: audience) else { throw .tokenInvalid }
     return principal
   }
 
@@ -155,7 +155,7 @@ import WebTokens
         : read.claims["iss"]?.string == issuer
           && read.claims["aud"]?.string?.hasSameBytes(as: issuer) == true,
       key.hasSigned(read)
-    else { throw .unauthenticated(.malformed) }
+    else { throw .tokenInvalid }
     return read.claims
   }
 

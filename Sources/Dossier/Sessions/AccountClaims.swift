@@ -17,7 +17,7 @@ extension AccountClaim {
   /// The database is asked only where some are chosen. A user without an address has neither of the
   /// claims about one.
   ///
-  /// Throws `.unavailable`.
+  /// Throws `.databaseUnavailable`.
   @EventLoop static func chosen(
     _ context: RequestContext
   ) async throws(Failure) -> [(String, JSON)] {

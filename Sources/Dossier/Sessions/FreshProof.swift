@@ -30,7 +30,7 @@ extension Sessions {
   /// nothing else stays exempt: otherwise a thief of its token could make a key, and lock the owner
   /// out. After the first link, the guest's session is never fresh: an attacker may have copied its
   /// tokens before.
-  /// - Throws: `.reauthenticationRequired`, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func requireFreshProof(
     of user: UserID,
     _ context: RequestContext
@@ -53,7 +53,7 @@ extension Sessions {
   /// and the tokens of the given style.
   /// - Throws: `.wrongCredentials` also for another user's credential, `.invalidCode`, `.loginMethodDisabled`,
   ///   `.invalidExternalToken` also if its user has signed in too long ago, `.issuerUnavailable`,
-  ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func reauthenticate(
     _ user: UserID,
     by evidence: ReauthenticationCredential,
@@ -111,7 +111,7 @@ extension Sessions {
   ///   - transaction: the transaction.
   ///   - context: the context of the request.
   /// - Returns: the new session.
-  /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.unauthenticated` if the
+  /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.sessionEnded` if the
   ///   session has ended.
   @EventLoop static func renew(
     _ user: UserID,

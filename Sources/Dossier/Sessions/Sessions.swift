@@ -27,7 +27,7 @@ import Postgres
   /// Each wire and client refreshes only its own tokens. The exchange of the current token may be
   /// repeated within `grace`, with the same result. If a client sends an older token, that token or
   /// its successor was stolen, and the session ends.
-  /// - Throws: `.invalidRefreshToken`, `.unavailable`.
+  /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
   package static func refresh(
     _ text: String,
     as style: SessionStyle = .native,
@@ -113,7 +113,7 @@ import Postgres
   ///
   /// The next request with any of its tokens is refused.
   ///
-  /// - Throws: `.unauthenticated` if the session has already ended, `.unavailable`.
+  /// - Throws: `.sessionEnded` if the session has already ended, `.databaseUnavailable`.
   package static func logout(
     _ user: UserID,
     next: NextActive = .mostRecent,
@@ -205,7 +205,7 @@ import Postgres
   /// Returns the caller's live sessions, the newest first, from 1 to `pageSize`.
   ///
   /// `cursor` is the `next` of the previous page; nil for the first page.
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func page(
     of user: UserID,
     before cursor: SessionID? = nil,
@@ -220,7 +220,8 @@ import Postgres
 
   /// Ends one of the caller's sessions, or all others if `session` is nil.
   ///
-  /// - Throws: `.notFound` if the user has no such session, `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.notFound` if the user has no such session, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
   package static func end(
     _ session: SessionID?,
     by user: UserID,
@@ -246,7 +247,7 @@ import Postgres
   /// Locks a user, so that no other transaction changes its credentials, and the device of the session.
   ///
   /// Every transaction locks the user, then the device, then sessions.
-  /// - Throws: `.unauthenticated` if the session of the request is not live once the lock is held.
+  /// - Throws: `.sessionEnded` if the session of the request is not live once the lock is held.
   ///   The transaction that held the lock before may have ended it, as a reset of the password
   ///   does.
   static func lockUser(

@@ -13,7 +13,7 @@ import WebTokens
 extension Sessions {
   /// Returns an access token of the session of the request, without a new refresh token.
   ///
-  /// - Throws: `.overloaded`, `.unavailable`.
+  /// - Throws: `.overloaded`, `.databaseUnavailable`.
   package static func accessToken(
     as style: SessionStyle,
     _ context: RequestContext
@@ -67,7 +67,7 @@ extension AccessTokens {
 
   /// Verifies such a token, and returns its principal; the next statement checks the session.
   ///
-  /// - Throws: `.unauthenticated`.
+  /// - Throws: `.tokenInvalid`, `.tokenExpired`.
   package func principal(
     ofSignedRefreshToken token: String,
     _ context: RequestContext
@@ -85,8 +85,8 @@ extension AccessTokens {
       let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
       let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
       let expires = claims["exp"]?.number?.int
-    else { throw .unauthenticated(.malformed) }
-    guard expires > time(nil) else { throw .unauthenticated(.expired) }
+    else { throw .tokenInvalid }
+    guard expires > time(nil) else { throw .tokenExpired }
     return Principal(user, session, device, in: context.app.id, scopes: .user)
   }
 
@@ -100,7 +100,7 @@ extension AccessTokens {
 extension Sessions {
   /// Extends a session whose refresh token stays by the session lifetime of the app.
   ///
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func renew(_ context: RequestContext) async throws(Failure) {
     guard let user = context.principal.user else { throw context.gone }
     let renewed = try await context.write(

@@ -16,7 +16,7 @@ struct EmailAddress {
 
   /// Folds an address, with a query unless it is ASCII, which both fold alike.
   ///
-  /// - Throws: `.unavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop init(_ text: String, _ context: RequestContext) async throws(Failure) {
     if let key = Self.asciiKey(text) {
       self.key = key

@@ -28,7 +28,7 @@ extension Export {
   ///
   /// An API client needs the scopes of all parts. An export by the operator is recorded as an
   /// event.
-  /// - Throws: `.forbidden`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  /// - Throws: `.insufficientScope`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func all(
     of user: UserID,
     _ context: RequestContext

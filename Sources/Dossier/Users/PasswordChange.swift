@@ -9,7 +9,7 @@ extension Users {
   /// - Returns: the tokens of a new session, which replaces the session of the request.
   /// - Throws: `.invalid`, `.wrongCredentials` also if the user has no password,
   ///   `.reauthenticationRequired` in a session without the second factor of the user,
-  ///   `.tooManyAttempts`, `.unauthenticated`, `.overloaded`, `.unavailable`.
+  ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func changePassword(
     from current: String,
     to new: String,
@@ -62,8 +62,8 @@ extension Users {
   /// Verifies the user's password, and counts the attempt.
   ///
   /// - Returns: the stored hash.
-  /// - Throws: `.wrongCredentials` also if the user has no password, `.unauthenticated`,
-  ///   `.overloaded`, `.unavailable`.
+  /// - Throws: `.wrongCredentials` also if the user has no password, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop static func verify(
     _ password: String,
     of user: UserID,

@@ -14,7 +14,7 @@ import ReferenceData
 
   /// Reads the user's profile.
   ///
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func read(
     of user: UserID,
     _ context: RequestContext
@@ -30,7 +30,7 @@ import ReferenceData
   ///   - user: the user.
   ///   - context: the context of the request.
   /// - Returns: the decoded row.
-  /// - Throws: `.unauthenticated`, `.unavailable`.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func read<Form>(
     by statement: Statement<Form, UserID, Principal>,
     of user: UserID,
@@ -45,7 +45,8 @@ import ReferenceData
   /// Changes members of the user's profile; null removes one.
   ///
   /// - Throws: `.invalid` with each member that is unknown, read-only, of a wrong type, too long,
-  ///   or no locale, zone or phone number; `.preconditionFailed`, `.unauthenticated`, `.unavailable`.
+  ///   or no locale, zone or phone number; `.preconditionFailed`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
   package static func change(
     _ members: JSONObject,
     if condition: VersionCondition,

@@ -7,7 +7,7 @@ package enum Users {
   /// Creates a guest, a user without credentials, and logs it in.
   ///
   /// - Throws: `.loginMethodDisabled`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`,
-  ///   `.tooManyAttempts`, `.overloaded`, `.unavailable`.
+  ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func signInAnonymously(
     as style: SessionStyle = .native,
     _ context: RequestContext
@@ -75,6 +75,6 @@ package enum Users {
 extension RequestContext {
   /// - Throws: `.loginMethodDisabled` if the app does not allow this login method.
   func requireOpen(_ way: LoginMethod) throws(Failure) {
-    guard app.accountSettings.isOpen(way) else { throw .loginMethodDisabled(way.rawValue) }
+    guard app.accountSettings.isOpen(way) else { throw .loginMethodDisabled(way) }
   }
 }

@@ -138,7 +138,7 @@ extension Operation {
     query: [QueryParameter] = [],
     versions: Versions = .none,
     gives: [Answer],
-    refuses: [ProblemType] = [],
+    refuses: [ErrorType] = [],
     summary: String,
     _ handler:
       @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
@@ -168,7 +168,7 @@ extension Operation {
     body: BodyRule,
     reads variants: Variants<Value>,
     gives: [Answer],
-    refuses: [ProblemType] = [],
+    refuses: [ErrorType] = [],
     summary: String,
     _ handler: @escaping @EventLoop @Sendable (Call, Value) async throws(Failure) -> Response
   ) {

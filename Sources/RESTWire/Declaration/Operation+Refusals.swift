@@ -1,30 +1,32 @@
+import Dossier
 import HTTP
+import JSON
 import WireKit
 
 extension Operation {
   /// All kinds of problems that the route can return.
-  var problems: [ProblemType] {
-    var all = Set(ProblemType.everywhere + route.access.problems + route.body.problems + refuses)
+  var problems: [ErrorType] {
+    var all = Set(ErrorType.everywhere + route.access.problems + route.body.problems + refuses)
     if takes != nil || !query.isEmpty { all.insert(.invalid) }
-    if !parameters.isEmpty { all.formUnion(ProblemType.path) }
-    if route.method == .post { all.formUnion(ProblemType.post) }
+    if !parameters.isEmpty { all.formUnion(ErrorType.path) }
+    if route.method == .post { all.formUnion(ErrorType.post) }
     switch versions {
     case .none, .tagged: break
     case .read: all.insert(.notFound)
     case .write: all.formUnion([.notFound, .invalid])
     case .conflict: all.insert(.versionConflict)
     }
-    return ProblemType.allCases.filter(all.contains)
+    return ErrorType.all.filter(all.contains)
   }
 
   /// The problems that do not follow from access, path and body.
-  var ownProblems: [ProblemType] {
+  var ownProblems: [ErrorType] {
     let given = Set(
-      ProblemType.everywhere + route.access.impliedProblems
-        + (parameters.isEmpty ? [] : ProblemType.path)
-        + (route.method == .post ? ProblemType.post : [])
-        + (route.body == .none ? [] : ProblemType.body)
-        + (readsJSON ? ProblemType.json + [.invalid] : [])
+      ErrorType.everywhere + route.access.impliedProblems
+        + (parameters.isEmpty ? [] : ErrorType.path)
+        + (route.method == .post ? ErrorType.post : [])
+        + (route.body == .none ? [] : ErrorType.body)
+        + (readsJSON ? ErrorType.json + [.invalid] : [])
     )
     return problems.filter { !given.contains($0) }
   }
@@ -54,30 +56,27 @@ extension Operation {
   }
 }
 
-extension ProblemType {
+extension ErrorType {
   /// The problems of every route: refusals by nginx, an unknown app, and failures of the server.
-  static let everywhere: [ProblemType] = [
-    .requestMalformed, .conditionMalformed, .preconditionFailed, .appNotFound, .bodyTooLarge,
+  static let everywhere: [ErrorType] = [
+    .requestMalformed, .conditionMalformed, .preconditionFailed, .unknownApp, .bodyTooLarge,
     .uriTooLong,
     .tooManyRequests,
     .headerTooLarge, .internalError, .overloaded, .databaseUnavailable, .serverUnavailable,
   ]
 
   /// The problems of every route that reads JSON.
-  static let json: [ProblemType] = [
-    .jsonEmpty, .jsonSyntax, .jsonTrailing, .jsonUTF8, .jsonSurrogate, .jsonNul,
-    .jsonDuplicateKey, .jsonDepth, .jsonNumber,
-  ]
-  static let body: [ProblemType] = [.mediaType, .bodyTruncated]
+  static let json: [ErrorType] = JSONError.Reason.allCases.map(\.type)
+  static let body: [ErrorType] = [.mediaType, .bodyTruncated]
   /// The problems of every POST.
   ///
   /// Some occur only if the route stores responses, some only otherwise.
-  static let post: [ProblemType] = [
+  static let post: [ErrorType] = [
     .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
     .idempotencyKeyInUse,
   ]
   /// The problems of every route with path parameters.
-  static let path: [ProblemType] = [.pathMalformed, .notFound]
+  static let path: [ErrorType] = [.pathMalformed, .notFound]
 
   /// Whether the reference lists the problem once for all routes.
   var isCommon: Bool {
@@ -86,14 +85,14 @@ extension ProblemType {
 }
 
 extension Access {
-  static let userProblems: [ProblemType] = [
+  static let userProblems: [ErrorType] = [
     .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope,
   ]
-  static let clientProblems: [ProblemType] = [.clientUnknown, .insufficientScope]
-  static let deviceProblems: [ProblemType] = [.deviceUnknown, .originForbidden]
+  static let clientProblems: [ErrorType] = [.unknownClient, .insufficientScope]
+  static let deviceProblems: [ErrorType] = [.deviceUnknown, .originForbidden]
 
   /// The problems that follow from the credentials alone.
-  fileprivate var impliedProblems: [ProblemType] {
+  fileprivate var impliedProblems: [ErrorType] {
     switch self {
     case .user: Self.userProblems
     case .device: Self.deviceProblems
@@ -103,7 +102,7 @@ extension Access {
     }
   }
 
-  fileprivate var problems: [ProblemType] {
+  fileprivate var problems: [ErrorType] {
     switch self {
     case .open: Self.deviceProblems
     case .user(_, .fresh): Self.userProblems + [.reauthenticationRequired]
@@ -118,12 +117,12 @@ extension Access {
 }
 
 extension BodyRule {
-  fileprivate var problems: [ProblemType] {
+  fileprivate var problems: [ErrorType] {
     formats.flatMap { format in
       switch format {
-      case .json, .mergePatch: ProblemType.body + ProblemType.json
-      case .jsonPatch: ProblemType.body + ProblemType.json + [.patchMalformed]
-      case .form, .multipart, .bytes: ProblemType.body
+      case .json, .mergePatch: ErrorType.body + ErrorType.json
+      case .jsonPatch: ErrorType.body + ErrorType.json + [.patchMalformed]
+      case .form, .multipart, .bytes: ErrorType.body
       }
     }
   }

@@ -14,7 +14,7 @@ struct Operation: Sendable {
   let versions: Versions
   let gives: [Answer]
   /// The problems that do not follow from access, body, path and versions.
-  let refuses: [ProblemType]
+  let refuses: [ErrorType]
 
   init(
     _ method: Method,
@@ -25,7 +25,7 @@ struct Operation: Sendable {
     query: [QueryParameter] = [],
     versions: Versions = .none,
     gives: [Answer],
-    refuses: [ProblemType] = [],
+    refuses: [ErrorType] = [],
     summary: String,
     _ handler: @escaping Route.Handler
   ) {

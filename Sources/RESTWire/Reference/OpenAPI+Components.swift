@@ -102,18 +102,18 @@ extension OpenAPI {
 
   /// All problems with their status, and the groups of problems that operations do not list.
   static var problems: JSON {
-    func codes(_ types: [ProblemType]) -> JSON { .array(types.map { .string($0.rawValue) }) }
+    func codes(_ types: [ErrorType]) -> JSON { .array(types.map { .string($0.code) }) }
     var statuses = JSONObject()
-    for type in ProblemType.allCases {
-      statuses[type.rawValue] = .number(JSONNumber(type.status.code))
+    for type in ErrorType.all {
+      statuses[type.code] = .number(JSONNumber(type.status.code))
     }
     return [
       "statuses": .object(statuses),
-      "everywhere": codes(ProblemType.everywhere),
-      "withBody": codes(ProblemType.body),
-      "withJSON": codes(ProblemType.json + [.invalid]),
-      "withPath": codes(ProblemType.path),
-      "ofPOST": codes(ProblemType.post),
+      "everywhere": codes(ErrorType.everywhere),
+      "withBody": codes(ErrorType.body),
+      "withJSON": codes(ErrorType.json + [.invalid]),
+      "withPath": codes(ErrorType.path),
+      "ofPOST": codes(ErrorType.post),
       "bySecurity": [
         "user": codes(Access.userProblems), "client": codes(Access.clientProblems),
         "operator": codes(Access.clientProblems), "device": codes(Access.deviceProblems),

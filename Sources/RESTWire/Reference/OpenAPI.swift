@@ -65,7 +65,7 @@ enum OpenAPI {
     object["requestBody"] = body(of: operation).map { components.body($0, operation) }
     object["responses"] = .object(responses(of: operation, &components))
     let problems = operation.ownProblems
-    if !problems.isEmpty { object["x-problems"] = .array(problems.map { .string($0.rawValue) }) }
+    if !problems.isEmpty { object["x-problems"] = .array(problems.map { .string($0.code) }) }
     return object
   }
 

@@ -1,3 +1,4 @@
+import Dossier
 import HTTP
 import JSON
 import Operators
@@ -39,7 +40,7 @@ extension ReferencePage {
       "Operators",
       names.map { (Self.anchor(ofOperator: operators[$0]), operators[$0], "") }
     )
-    addEntries("Problems", ProblemType.allCases.map { ($0.rawValue, $0.rawValue, $0.title) })
+    addEntries("Problems", ErrorType.all.map { ($0.code, $0.code, $0.title) })
     add("</ul></nav>")
   }
 
@@ -49,7 +50,7 @@ extension ReferencePage {
     let route = operation.route
     let words =
       [EverydayWords.all[route.name]].compactMap(\.self)
-      + operation.problems.filter { !$0.isCommon }.map(\.rawValue)
+      + operation.problems.filter { !$0.isCommon }.map(\.code)
     add("<li class=\"route\" title=\"\(Self.escaped(route.summary))\" ")
     add("data-words=\"\(Self.escaped(words.joined(separator: " ")))\">")
     add(

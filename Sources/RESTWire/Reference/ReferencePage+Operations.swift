@@ -36,7 +36,7 @@ extension ReferencePage {
     let own = operation.problems.filter { !$0.isCommon }
     let problems = Dictionary(grouping: own, by: \.status.code)
     for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
-      let links = types.map { "<a href=\"/problems/\($0.rawValue)\">\($0.rawValue)</a>" }
+      let links = types.map { "<a href=\"/problems/\($0.code)\">\($0.code)</a>" }
       add("<dt>\(code)</dt><dd>\(links.joined(separator: ", "))</dd>")
     }
     add("</dl><details><summary>Example</summary>")

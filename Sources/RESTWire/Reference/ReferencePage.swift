@@ -31,14 +31,14 @@ struct ReferencePage {
   }
 
   /// Returns the page of a kind of problem.
-  static func text(of type: ProblemType, in chapters: [Chapter]) -> String {
+  static func text(of type: ErrorType, in chapters: [Chapter]) -> String {
     var page = ReferencePage(values: ExampleValues([]))
-    page.add(head("Dossier: \(type.rawValue)"))
+    page.add(head("Dossier: \(type.code)"))
     page.add("<main><p><a href=\"/reference#problems\">All problems</a></p>")
-    page.add("<h1><code>\(type.rawValue)</code></h1><dl><dt>Status</dt>")
+    page.add("<h1><code>\(type.code)</code></h1><dl><dt>Status</dt>")
     page.add("<dd>\(type.status.code) \(type.status.reason)</dd>")
     page.add("<dt>Cause</dt><dd>", text: type.title, "</dd>")
-    page.add("<dt>Cure</dt><dd>", text: type.cure, "</dd><dt>Routes</dt><dd>")
+    page.add("<dt>Remedy</dt><dd>", text: type.remedy, "</dd><dt>Routes</dt><dd>")
     if type.isCommon {
       page.add("Every route may return it.")
     } else {
@@ -140,8 +140,8 @@ struct ReferencePage {
     add(
       "<h2 id=\"problems\">Problems</h2><table><tr><th>code</th><th>status</th><th>meaning</th></tr>"
     )
-    for type in ProblemType.allCases {
-      let name = type.rawValue
+    for type in ErrorType.all {
+      let name = type.code
       add("<tr id=\"\(name)\"><td><a href=\"/problems/\(name)\"><code>\(name)</code></a></td>")
       let note = type.isCommon ? " On any route." : ""
       add("<td class=\"number\">\(type.status.code)</td>")

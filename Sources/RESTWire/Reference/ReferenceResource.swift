@@ -34,7 +34,7 @@ import WireKit
       gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
       summary: "Read the cause of a problem, and what to do"
     ) { (call) throws(Failure) in
-      guard let type = ProblemType(rawValue: call.text("code")) else { throw .notFound }
+      guard let type = ErrorType.named(call.text("code")) else { throw .notFound }
       let page = ReferencePage.text(of: type, in: RESTWire.chapters)
       return show("text/html; charset=utf-8", Array(page.utf8))
     },

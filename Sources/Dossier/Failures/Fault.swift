@@ -1,0 +1,31 @@
+import Encoding
+package import JSON
+
+/// A member of the input that breaks a rule.
+package struct Fault: Sendable, Equatable {
+  /// The place of the value, as a JSON Pointer (RFC 6901) that starts with the field's name in the
+  /// domain; empty for the whole.
+  package let place: String
+  /// A stable code for programs.
+  package let code: String
+  /// The rule, for people.
+  package let detail: String
+
+  /// The most faults in one response: enough to correct, and it bounds the length of responses.
+  package static let limit = 20
+
+  package init(_ place: String, _ code: String, _ detail: String) {
+    self.place = JSONPointer.shortened(place)
+    self.code = code
+    self.detail = detail.excerpt(512)
+  }
+
+  private var json: JSON {
+    ["pointer": .string(place), "code": .string(code), "detail": .string(detail)]
+  }
+
+  /// Returns the member `errors` of a response, and of a line of results.
+  package static func json(of faults: [Fault]) -> JSON {
+    .array(faults.prefix(limit).map(\.json))
+  }
+}

@@ -1,0 +1,21 @@
+import Dossier
+import HTTP
+import JSON
+import WireKit
+
+extension ErrorType {
+  /// The types of error of all modules, by status and code.
+  static let all: [ErrorType] =
+    [
+      generalErrors, appErrors, administrationErrors, accountErrors, secondFactorErrors,
+      sessionErrors, deviceErrors, identityErrors, documentErrors, propertyErrors, searchErrors,
+      pictureErrors, mailErrors, transportErrors, JSONError.Reason.allCases.map(\.type),
+    ]
+    .flatMap(\.self)
+    .sorted { ($0.status.code, $0.code) < ($1.status.code, $1.code) }
+
+  /// Returns the type with a code; nil if no type has it.
+  static func named(_ code: String) -> ErrorType? {
+    all.first { $0.code.utf8.elementsEqual(code.utf8) }
+  }
+}

@@ -1,0 +1,33 @@
+package import Dossier
+package import HTTP
+
+extension ErrorType {
+  /// The status of the response.
+  package var status: Status {
+    switch self {
+    case .methodNotAllowed: .methodNotAllowed
+    case .uriTooLong: .uriTooLong
+    case .headerTooLarge: .headerTooLarge
+    default: kind.status
+    }
+  }
+}
+
+extension ErrorKind {
+  fileprivate var status: Status {
+    switch self {
+    case .malformed: .badRequest
+    case .invalid: .unprocessable
+    case .unauthenticated: .unauthorized
+    case .forbidden: .forbidden
+    case .notFound: .notFound
+    case .conflict: .conflict
+    case .precondition: .preconditionFailed
+    case .tooLarge: .contentTooLarge
+    case .unsupportedMedia: .unsupportedMediaType
+    case .tooMany: .tooManyRequests
+    case .unavailable: .unavailable
+    case .internal: .internalError
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package import Dossier
+import HTTP
+package import JSON
+
+/// The types of error that the service and the web server report before a handler runs.
+extension ErrorType {
+  package static let requestMalformed = ErrorType("request_malformed", .malformed)
+    .titled("The request is malformed.")
+    .remedied(
+      by: "Check the bytes that your HTTP client sends. The web server could not parse them."
+    )
+  package static let pathMalformed = ErrorType("path_malformed", .malformed)
+    .titled("The path is not percent-encoded UTF-8.")
+    .remedied(by: "Encode the segments of the path as UTF-8, then percent-encode them.")
+  package static let bodyTruncated = ErrorType("body_truncated", .malformed)
+    .titled("The body is shorter than its stated length.")
+    .remedied(
+      by: "Send as many bytes as Content-Length announces. A proxy may have cut off the body."
+    )
+  package static let patchMalformed = ErrorType("patch_malformed", .malformed)
+    .titled("The body is not a JSON Patch.")
+    .remedied(
+      by: "Send an array of operations (RFC 6902). The member errors points at the invalid one."
+    )
+  package static let conditionMalformed = ErrorType("condition_malformed", .malformed)
+    .titled("If-Match or If-None-Match is malformed.")
+    .remedied(by: "Send the ETag of the last response with its quotes, or *.")
+  package static let idempotencyKeyMalformed = ErrorType("idempotency_key_malformed", .malformed)
+    .titled("The Idempotency-Key is malformed.")
+    .remedied(
+      by: "Send 1 to 255 printable characters without spaces, such as a UUID, in quotes or bare."
+    )
+  package static let idempotencyKeyUnsupported = ErrorType(
+    "idempotency_key_unsupported",
+    .malformed
+  )
+  .titled("This route does not accept an Idempotency-Key.")
+  .remedied(
+    by: "Omit the Idempotency-Key. Responses with tokens are never stored, nor are those of "
+      + "public routes."
+  )
+  package static let internalOnly = ErrorType("internal_only", .forbidden)
+    .titled("Only the server itself and its operations networks may use this route.")
+    .remedied(
+      by: "Send the request from the machine that runs the server, or from a network that the "
+        + "setting internal_networks lists."
+    )
+  package static let routeNotFound = ErrorType("route_not_found", .notFound)
+    .titled("No route has this path.")
+    .remedied(by: "Compare the method and the path with GET /reference. No path ends with a slash.")
+  package static let methodNotAllowed = ErrorType("method_not_allowed", .malformed)
+    .titled("This path does not support this method.")
+    .remedied(by: "Use one of the methods in the Allow header field.")
+  package static let idempotencyKeyInUse = ErrorType("idempotency_key_in_use", .conflict)
+    .titled("The first request with this Idempotency-Key is still in progress.")
+    .remedied(
+      by: "Wait a moment, then repeat the request. The response is that of the first request."
+    )
+  package static let uriTooLong = ErrorType("uri_too_long", .tooLarge)
+    .titled("The path and query are too long.")
+    .remedied(by: "Shorten the query, for example with fewer terms in the filter.")
+  package static let mediaType = ErrorType("media_type", .unsupportedMedia)
+    .titled("The Content-Type is missing, or this route does not accept it.")
+    .remedied(by: "Send a Content-Type that the route accepts.")
+  package static let idempotencyKeyReused = ErrorType("idempotency_key_reused", .invalid)
+    .titled("The Idempotency-Key was already used for another request.")
+    .remedied(by: "Use a new key for each request. Repeat a key only with the same bytes.")
+  package static let headerTooLarge = ErrorType("header_too_large", .tooLarge)
+    .titled("The header fields are too large.")
+    .remedied(by: "Send fewer or shorter header fields. Cookies of other pages count too.")
+  package static let serverUnavailable = ErrorType("server_unavailable", .unavailable)
+    .titled("The server is unavailable.")
+    .remedied(by: retryRemedy)
+
+  package static let transportErrors = [
+    requestMalformed, pathMalformed, bodyTruncated, patchMalformed, conditionMalformed,
+    idempotencyKeyMalformed, idempotencyKeyUnsupported, internalOnly, routeNotFound,
+    methodNotAllowed, idempotencyKeyInUse, uriTooLong, mediaType, idempotencyKeyReused,
+    headerTooLarge, serverUnavailable,
+  ]
+}
+
+extension Failure {
+  package static let routeNotFound = Failure(.routeNotFound)
+  static let pathMalformed = Failure(.pathMalformed)
+  package static let bodyTruncated = Failure(.bodyTruncated)
+  static let conditionMalformed = Failure(.conditionMalformed)
+  static let idempotencyKeyMalformed = Failure(.idempotencyKeyMalformed)
+  static let idempotencyKeyUnsupported = Failure(.idempotencyKeyUnsupported)
+  static let idempotencyKeyReused = Failure(.idempotencyKeyReused)
+  static let idempotencyKeyInUse = Failure(.idempotencyKeyInUse)
+  static let internalOnly = Failure(.internalOnly)
+  static let methodNotAllowed = Failure(.methodNotAllowed)
+  /// A malformed form, or a form with a duplicate name.
+  static let formMalformed = Failure(.requestMalformed)
+  /// A precondition that fails because the resource has no versions.
+  static let unversioned = Failure(
+    .preconditionFailed,
+    "This resource has no ETag, so If-Match and If-None-Match cannot be satisfied."
+  )
+
+  static func patchMalformed(pointer: String, reason: String) -> Failure {
+    Failure(.patchMalformed, at: pointer, reason)
+  }
+
+  static func mediaType(accepted types: [MediaType]) -> Failure {
+    let names = types.map(\.rawValue).joined(separator: ", ")
+    let isText = types.contains { $0.rawValue.hasSuffix("json") }
+    return Failure(.mediaType, "The route reads \(names)\(isText ? ", in UTF-8" : "").")
+  }
+
+  /// Maps the error of a body that is not valid JSON.
+  convenience init(_ error: JSONError) {
+    self.init(
+      error.reason.type,
+      faults: [Fault(error.pointer, error.reason.rawValue, error.detail)],
+      members: [("offset", .number(JSONNumber(error.offset)))]
+    )
+  }
+}
+
+extension JSONError.Reason {
+  /// The type of error of a body that is not valid JSON.
+  package var type: ErrorType {
+    let title =
+      switch self {
+      case .empty: "The body is empty."
+      case .syntax: "The body is not JSON."
+      case .trailing: "The body continues after its JSON value."
+      case .utf8: "The body is not UTF-8."
+      case .surrogate: "A string in the body contains a lone surrogate."
+      case .nul: "A string in the body contains the character U+0000."
+      case .duplicateKey: "An object in the body has the same key twice."
+      case .depth: "The body is nested too deeply."
+      case .number: "A number is too long or too large."
+      }
+    let remedy =
+      switch self {
+      case .empty: "Send a JSON body. An empty object is {}."
+      case .depth: "Nest objects and arrays at most 64 levels deep."
+      case .number: "Send numbers that fit a double, or send them as strings."
+      case .syntax, .trailing, .utf8, .surrogate, .nul, .duplicateKey:
+        "Send one JSON value (RFC 8259) in UTF-8, such as JSON.stringify makes. The member offset "
+          + "is the position of the invalid byte."
+      }
+    return ErrorType(rawValue, .malformed).titled(title).remedied(by: remedy)
+  }
+}

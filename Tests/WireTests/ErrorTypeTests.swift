@@ -1,0 +1,61 @@
+import Dossier
+import FoundationEssentials
+import JSON
+import Testing
+
+@testable import RESTWire
+
+/// Tests the registry of errors.
+@Suite struct ErrorTypeTests {
+  @Test func `every declared type is listed`() throws {
+    let declared = try Self.declaredCodes() + JSONError.Reason.allCases.map(\.rawValue)
+    #expect(declared.sorted() == ErrorType.all.map(\.code).sorted())
+  }
+
+  @Test func `a code belongs to one type`() {
+    let codes = ErrorType.all.map(\.code)
+    #expect(Set(codes).count == codes.count)
+  }
+
+  @Test(arguments: ErrorType.all)
+  func `every type has a cause and a remedy`(_ type: ErrorType) {
+    #expect(type.title.hasSuffix(".") && type.remedy.hasSuffix("."))
+    #expect(type.title.first?.isUppercase == true && type.remedy.first?.isUppercase == true)
+  }
+
+  @Test(arguments: ErrorType.all)
+  func `a response without a detail has the remedy, and never the reason`(_ type: ErrorType) {
+    let problem = Problem(Failure(type, reason: "a secret")).json(of: nil)
+    #expect(problem["code"] == .string(type.code) && problem["title"] == .string(type.title))
+    #expect(problem["detail"] == .string(type.remedy))
+    #expect(!problem.text.contains("a secret"))
+  }
+
+  @Test func `a failure is caught by its type`() {
+    func thrown(_ failure: Failure) -> String {
+      do throws(Failure) {
+        throw failure
+      } catch .notFound {
+        return "not found"
+      } catch let error where error.type == .preconditionFailed {
+        return "version \(error["current_version"]?.text ?? "")"
+      } catch {
+        return "another"
+      }
+    }
+    #expect(thrown(.notFound) == "not found")
+    #expect(thrown(.preconditionFailed(current: 7)) == "version 7")
+    #expect(thrown(.tokenExpired) == "another")
+  }
+
+  /// Returns the codes that the sources declare.
+  private static func declaredCodes() throws -> [String] {
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/Sources"
+    return try FileManager.default.subpathsOfDirectory(atPath: root)
+      .filter { $0.hasSuffix(".swift") }
+      .flatMap { path in
+        let text = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+        return text.matches(of: /\bErrorType\(\s*"([^"]+)"/).map { String($0.1) }
+      }
+  }
+}
