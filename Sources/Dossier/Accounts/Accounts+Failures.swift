@@ -40,8 +40,14 @@ extension ErrorType {
   package static let noEmail = ErrorType("no_email", .conflict)
     .titled("The user has no email address to sign in with.")
     .remedied(by: "Link an address and a password: POST /v1/me/identities.")
+  package static let userExists = ErrorType("user_exists", .conflict)
+    .titled("Another user already has the id or the email address.")
+    .remedied(
+      by: "The member errors names the taken value. Change the existing user, or omit the value."
+    )
 
   package static let accountErrors = [
+    userExists,
     wrongCredentials, invalidCode, invalidMailToken, signInToVerify, loginMethodDisabled,
     signUpClosed, emailUnverified, emailTaken, noEmail,
   ]
@@ -70,4 +76,7 @@ extension Failure {
       members: [("setting", .string(method.rawValue))]
     )
   }
+
+  /// Returns the error for a new user whose members an existing user has; each fault names one.
+  static func userExists(_ faults: [Fault]) -> Failure { Failure(.userExists, faults: faults) }
 }

@@ -8,19 +8,38 @@ extension ErrorType {
   package static let issuerExists = ErrorType("issuer_exists", .conflict)
     .titled("The app already has an issuer with that name.")
     .remedied(by: "Choose another name.")
-  package static let userExists = ErrorType("user_exists", .conflict)
-    .titled("Another user already has the id or the email address.")
+  package static let invalidExternalToken = ErrorType("external_token_invalid", .unauthenticated)
+    .titled("The app does not accept this token.")
     .remedied(
-      by: "The member errors names the taken value. Change the existing user, or omit the value."
+      by: "Compare iss, aud and exp of the token with the app's issuers (dossier issuer list)."
     )
+  package static let issuerUnavailable = ErrorType("issuer_unavailable", .unavailable)
+    .titled("The keys of the issuer cannot be fetched.")
+    .remedied(by: retryRemedy)
 
-  package static let administrationErrors = [unknownClient, issuerExists, userExists]
+  package static let administrationErrors = [
+    unknownClient, issuerExists, invalidExternalToken, issuerUnavailable,
+  ]
 }
 
 extension Failure {
   package static let unknownClient = Failure(.unknownClient)
   static let issuerExists = Failure(.issuerExists)
 
-  /// Returns the error for a new user whose members an existing user has; each fault names one.
-  static func userExists(_ faults: [Fault]) -> Failure { Failure(.userExists, faults: faults) }
+  /// Returns the error for a token of another issuer that breaks a rule.
+  ///
+  /// The rule is for the client's developer and the log. It contains no token, no claim and no
+  /// other value that a client chose.
+  static func invalidExternalToken(_ rule: String) -> Failure {
+    Failure(.invalidExternalToken, "The token is not valid because \(rule).")
+  }
+
+  /// Returns the error for keys that cannot be fetched; its reason is for the operator's log.
+  static func issuerUnavailable(
+    _ issuer: String,
+    _ reason: String,
+    retryAfter time: Duration
+  ) -> Failure {
+    Failure(.issuerUnavailable, retryAfter: time, reason: "issuer \(issuer): \(reason)")
+  }
 }

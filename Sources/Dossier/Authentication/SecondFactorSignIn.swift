@@ -51,7 +51,8 @@ package import Postgres
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow).text(context.keys.master),
-      methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"]
+      methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"],
+      lifetime: lifetime
     )
   }
 

@@ -1,11 +1,6 @@
 import JSON
 
 extension ErrorType {
-  package static let invalidExternalToken = ErrorType("external_token_invalid", .unauthenticated)
-    .titled("The app does not accept this token.")
-    .remedied(
-      by: "Compare iss, aud and exp of the token with the app's issuers (dossier issuer list)."
-    )
   package static let identityTaken = ErrorType("identity_taken", .conflict)
     .titled("Another user already has this identity.")
     .remedied(by: "Sign in with that identity, or unlink it from the other user first.")
@@ -28,13 +23,9 @@ extension ErrorType {
   package static let tooManyAPIKeys = ErrorType("api_key_limit", .conflict)
     .titled("The user has the maximum number of API keys.")
     .remedied(by: "Delete an API key, or raise the app's api_keys_per_user.")
-  package static let issuerUnavailable = ErrorType("issuer_unavailable", .unavailable)
-    .titled("The keys of the issuer cannot be fetched.")
-    .remedied(by: retryRemedy)
 
   package static let identityErrors = [
-    invalidExternalToken, identityTaken, identityExists, emailRestorePending, lastIdentity,
-    tooManyAPIKeys, issuerUnavailable,
+    identityTaken, identityExists, emailRestorePending, lastIdentity, tooManyAPIKeys,
   ]
 }
 
@@ -43,14 +34,6 @@ extension Failure {
   /// The user already has an identity of that kind, or an API key with that name.
   static let identityExists = Failure(.identityExists)
   static let lastIdentity = Failure(.lastIdentity)
-
-  /// Returns the error for a token of another issuer that breaks a rule.
-  ///
-  /// The rule is for the client's developer and the log. It contains no token, no claim and no
-  /// other value that a client chose.
-  static func invalidExternalToken(_ rule: String) -> Failure {
-    Failure(.invalidExternalToken, "The token is not valid because \(rule).")
-  }
 
   /// Returns the error for an address that can be restored until a time.
   static func emailRestorePending(until end: Timestamp) -> Failure {
@@ -62,13 +45,4 @@ extension Failure {
   }
 
   static func tooManyAPIKeys(limit: Int) -> Failure { Failure(.tooManyAPIKeys, limit: limit) }
-
-  /// Returns the error for keys that cannot be fetched; its reason is for the operator's log.
-  static func issuerUnavailable(
-    _ issuer: String,
-    _ reason: String,
-    retryAfter time: Duration
-  ) -> Failure {
-    Failure(.issuerUnavailable, retryAfter: time, reason: "issuer \(issuer): \(reason)")
-  }
 }

@@ -25,12 +25,16 @@ extension Failure {
   static let mfaDisabled = Failure(.mfaDisabled)
 
   /// Returns the error for a login that one of `methods` completes in `flow`.
-  static func additionalFactorRequired(flow: String, methods: [String]) -> Failure {
+  static func additionalFactorRequired(
+    flow: String,
+    methods: [String],
+    lifetime: Duration
+  ) -> Failure {
     Failure(
       .additionalFactorRequired,
       members: [
         ("flow", .string(flow)), ("methods", .array(methods.map(JSON.string))),
-        ("expires_in", .number(JSONNumber(AuthenticationFlow.lifetime.wholeSeconds))),
+        ("expires_in", .number(JSONNumber(lifetime.wholeSeconds))),
       ]
     )
   }
