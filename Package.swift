@@ -114,24 +114,80 @@ let package = Package(
       swiftSettings: pointers
     ),
     .target(
-      name: "Dossier",
+      name: "Runtime",
       dependencies: [
-        "CSodium", "EventLoop", "JSON", "JSONSchema", "Encoding", "Operators", "Outbound",
-        "PasswordHashes", "PictureContract", "Postgres", "ReferenceData", "WebTokens",
+        "CSodium", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes", "Postgres",
+        "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
     ),
     .target(
+      name: "Tenancy",
+      dependencies: [
+        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "WebTokens",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
+      swiftSettings: house + unchecked
+    ),
+    .target(
+      name: "Delivery",
+      dependencies: [
+        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime",
+      ],
+      swiftSettings: house + unchecked
+    ),
+    .target(
+      name: "Sessions",
+      dependencies: [
+        "Delivery", "Encoding", "EventLoop", "JSON", "PasswordHashes", "Postgres", "Runtime",
+        "Tenancy", "WebTokens",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
+      swiftSettings: house + unchecked
+    ),
+    .target(
+      name: "Accounts",
+      dependencies: [
+        "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
+        "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
+      swiftSettings: house + unchecked
+    ),
+    .target(
+      name: "Documents",
+      dependencies: [
+        "Accounts", "Encoding", "EventLoop", "JSON", "JSONSchema", "Operators", "Postgres",
+        "Runtime", "Sessions", "Tenancy",
+      ],
+      swiftSettings: house + unchecked
+    ),
+    .target(
+      name: "Transfer",
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes",
+        "Postgres", "Runtime", "Sessions", "Tenancy",
+      ],
+      swiftSettings: house + unchecked
+    ),
+    .target(
       name: "WireKit",
-      dependencies: ["Dossier", "EventLoop", "HTTP", "JSON"],
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "EventLoop", "HTTP", "JSON",
+      ],
       swiftSettings: house + unchecked
     ),
     .target(
       name: "RESTWire",
       dependencies: [
-        "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Postgres", "WireKit",
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Postgres", "WireKit",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house
@@ -139,14 +195,16 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
-        "Dossier", "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "WireKit",
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "WireKit",
       ],
       swiftSettings: house
     ),
     .target(
       name: "Configuration",
       dependencies: [
-        "AppServicesWire", "Dossier", "EventLoop", "Encoding", "Outbound", "PasswordHashes",
+        "AppServicesWire", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
+        "Transfer", "EventLoop", "Encoding", "Outbound", "PasswordHashes",
         "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -155,7 +213,8 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "AppServicesWire", "CLinux", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON",
+        "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Documents",
+        "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "HTTP", "JSON",
         "Encoding", "Outbound", "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
         "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -165,7 +224,8 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "AppServicesWire", "CLinux", "Configuration", "Dossier", "EventLoop", "FastCGI", "HTTP",
+        "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Documents",
+        "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP",
         "JSON", "Encoding", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -196,7 +256,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Configuration", "Dossier", "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres",
+        "Configuration", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
+        "Transfer", "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres",
         "RESTWire",
         "ReferenceData", "TestSupport", "WebTokens",
       ],
@@ -210,7 +271,10 @@ let package = Package(
     ),
     .testTarget(
       name: "PicturesTests",
-      dependencies: ["Dossier", "EventLoop", "PictureContract", "TestSupport", "dossier-pictures"],
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "EventLoop", "PictureContract", "TestSupport", "dossier-pictures",
+      ],
       swiftSettings: house
     ),
     .testTarget(name: "EncodingTests", dependencies: ["Encoding"], swiftSettings: house),
@@ -234,14 +298,18 @@ let package = Package(
     ),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["Dossier", "HTTP", "JSON", "Postgres", "WireKit", "dossier"],
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer", "HTTP",
+        "JSON", "Postgres", "WireKit", "dossier",
+      ],
       swiftSettings: house
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "AppServicesWire", "Configuration", "Dossier", "EventLoop", "HTTP", "JSON", "Encoding",
+        "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents", "Runtime",
+        "Sessions", "Tenancy", "Transfer", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "RESTWire", "TestSupport", "WireKit", "dossier-pictures",
         "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -272,7 +340,8 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "CFastCGI", "Dossier", "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding",
+  "CFastCGI", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+  "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding",
   "Operators", "Patterns", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
 ]
 

@@ -1,4 +1,6 @@
-package import Dossier
+package import Runtime
+import Sessions
+import Tenancy
 import EventLoop
 package import HTTP
 import JSON

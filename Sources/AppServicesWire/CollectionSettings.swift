@@ -1,4 +1,4 @@
-package import Dossier
+package import Runtime
 
 /// The settings of the collection that holds the custom data.
 package struct CollectionSettings: SettingsSection {

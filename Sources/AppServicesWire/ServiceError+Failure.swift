@@ -1,4 +1,9 @@
-import Dossier
+import Delivery
+import Documents
+import Accounts
+import Runtime
+import Sessions
+import Tenancy
 import EventLoop
 import HTTP
 import JSON

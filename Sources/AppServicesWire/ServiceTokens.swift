@@ -1,4 +1,6 @@
-import Dossier
+import Documents
+import Runtime
+import Sessions
 import EventLoop
 import JSON
 

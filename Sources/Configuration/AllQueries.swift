@@ -1,4 +1,10 @@
-import Dossier
+import Accounts
+import Delivery
+import Documents
+import Runtime
+import Sessions
+import Tenancy
+import Transfer
 package import Postgres
 
 /// Every statement of the domain, for the test that prepares them all.

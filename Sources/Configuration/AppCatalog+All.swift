@@ -1,5 +1,10 @@
 import AppServicesWire
-package import Dossier
+import Accounts
+import Delivery
+import Documents
+package import Runtime
+import Sessions
+package import Tenancy
 import WireKit
 
 extension SettingsCatalog {
@@ -11,6 +16,6 @@ extension SettingsCatalog {
 }
 
 extension AppCatalog {
-  /// What all features and wires add to each app.
+  /// The settings and data of all features and wires.
   package static let all = AppCatalog(settings: .all, parts: [DocumentSchemas.self])
 }

@@ -1,4 +1,8 @@
-package import Dossier
+import Accounts
+import Delivery
+package import Runtime
+import Sessions
+import Tenancy
 package import EventLoop
 import Outbound
 package import Postgres

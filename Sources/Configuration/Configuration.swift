@@ -1,4 +1,5 @@
-package import Dossier
+package import Runtime
+package import Tenancy
 import FoundationEssentials
 package import Glibc
 import Encoding

@@ -18,7 +18,8 @@ extension Database {
         )
       )
       defer { connection.close() }
-      try await Transaction.run(on: connection) { (transaction) async throws(DatabaseError) in
+      try await DatabaseTransaction.run(on: connection) {
+        (transaction) async throws(DatabaseError) in
         _ = try await transaction.run(statement, repeat each values)
         throw DatabaseError(.undone, "an attempt")
       }

@@ -255,11 +255,11 @@ package import EventLoop
   /// of one user.
   package func transaction<Value>(
     for owner: (any JobOwner)? = nil,
-    _ body: @EventLoop (Transaction) async throws(DatabaseError) -> Value
+    _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     try await retryingConflicts { () async throws(DatabaseError) in
       try await exclusive.withConnection(for: owner) { (connection) async throws(DatabaseError) in
-        try await Transaction.run(on: connection, body)
+        try await DatabaseTransaction.run(on: connection, body)
       }
     }
   }

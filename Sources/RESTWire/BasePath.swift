@@ -1,4 +1,4 @@
-import Dossier
+import Runtime
 import WireKit
 
 /// A path of user data: `/v1/me` for the user, `/v1/users/{user}` for API clients.

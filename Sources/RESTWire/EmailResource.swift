@@ -1,4 +1,7 @@
-import Dossier
+import Delivery
+import Sessions
+import Accounts
+import Runtime
 import EventLoop
 import HTTP
 import JSON

@@ -1,4 +1,9 @@
-import Dossier
+import Documents
+import Tenancy
+import Sessions
+import Delivery
+import Accounts
+import Runtime
 import HTTP
 import JSON
 import WireKit

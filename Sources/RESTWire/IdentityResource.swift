@@ -1,4 +1,7 @@
-import Dossier
+import Tenancy
+import Accounts
+import Runtime
+import Sessions
 import EventLoop
 import HTTP
 import JSON

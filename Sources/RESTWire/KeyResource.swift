@@ -1,4 +1,5 @@
-import Dossier
+import Runtime
+import Tenancy
 import EventLoop
 import HTTP
 import JSON

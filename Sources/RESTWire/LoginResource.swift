@@ -1,4 +1,8 @@
-import Dossier
+import Delivery
+import Tenancy
+import Accounts
+import Runtime
+import Sessions
 import EventLoop
 import HTTP
 import JSON

@@ -1,4 +1,7 @@
-import Dossier
+import Accounts
+import Documents
+import Runtime
+import Transfer
 import EventLoop
 import HTTP
 import JSON

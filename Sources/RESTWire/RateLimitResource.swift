@@ -1,4 +1,6 @@
-import Dossier
+import Accounts
+import Runtime
+import Sessions
 import EventLoop
 import HTTP
 import JSON

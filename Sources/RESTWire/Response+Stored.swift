@@ -1,4 +1,4 @@
-import Dossier
+import Documents
 import HTTP
 
 extension Response {

@@ -1,4 +1,5 @@
-import Dossier
+import Runtime
+import Sessions
 import EventLoop
 import HTTP
 import WireKit

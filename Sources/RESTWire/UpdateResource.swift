@@ -1,4 +1,5 @@
-import Dossier
+import Documents
+import Runtime
 import EventLoop
 import HTTP
 import JSON

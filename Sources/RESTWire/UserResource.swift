@@ -1,4 +1,8 @@
-import Dossier
+import Delivery
+import Accounts
+import Documents
+import Runtime
+import Transfer
 import EventLoop
 import HTTP
 import JSON

@@ -1,4 +1,5 @@
-package import Dossier
+package import Runtime
+package import Tenancy
 import EventLoop
 import HTTP
 

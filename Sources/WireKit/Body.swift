@@ -1,4 +1,4 @@
-import Dossier
+import Runtime
 package import HTTP
 package import JSON
 

@@ -1,4 +1,4 @@
-package import Dossier
+package import Runtime
 package import EventLoop
 
 /// The source of a request body, read on demand.

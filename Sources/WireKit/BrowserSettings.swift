@@ -1,4 +1,4 @@
-package import Dossier
+package import Runtime
 
 /// The settings of requests from web pages.
 package struct BrowserSettings: SettingsSection {

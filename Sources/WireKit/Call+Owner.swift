@@ -1,4 +1,5 @@
-package import Dossier
+import Tenancy
+package import Runtime
 import EventLoop
 import HTTP
 

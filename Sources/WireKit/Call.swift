@@ -1,4 +1,7 @@
-package import Dossier
+import Accounts
+package import Runtime
+import Sessions
+package import Tenancy
 package import EventLoop
 package import HTTP
 package import JSON

@@ -1,4 +1,3 @@
-import Dossier
 import HTTP
 
 /// The CORS header fields of a wire.

@@ -1,4 +1,5 @@
-package import Dossier
+import Accounts
+package import Runtime
 import EventLoop
 package import HTTP
 package import JSON

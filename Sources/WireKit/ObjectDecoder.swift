@@ -1,4 +1,4 @@
-package import Dossier
+package import Runtime
 import EventLoop
 import HTTP
 package import JSON

@@ -1,4 +1,4 @@
-package import Dossier
+package import Runtime
 package import HTTP
 import JSON
 

@@ -1,4 +1,5 @@
-package import Dossier
+package import Runtime
+import Sessions
 import EventLoop
 package import HTTP
 

@@ -1,4 +1,6 @@
-import Dossier
+import Runtime
+import Sessions
+import Tenancy
 import EventLoop
 import HTTP
 

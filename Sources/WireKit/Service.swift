@@ -1,4 +1,6 @@
-package import Dossier
+import Tenancy
+package import Runtime
+import Sessions
 package import EventLoop
 package import HTTP
 

@@ -1,4 +1,5 @@
-import Dossier
+import Accounts
+import Runtime
 package import HTTP
 
 /// Configuration of nginx, generated from the declarations of the wires.

@@ -1,6 +1,8 @@
+import Accounts
 import Configuration
 import ArgumentParser
-import Dossier
+import Runtime
+import Tenancy
 import HTTP
 import JSON
 

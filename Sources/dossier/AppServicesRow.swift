@@ -1,4 +1,5 @@
-import Dossier
+import Accounts
+import Runtime
 import JSON
 import Encoding
 

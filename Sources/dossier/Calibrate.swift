@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dossier
 import JSON
 import PasswordHashes
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Dossier
+import Runtime
 import HTTP
 import JSON
 

@@ -1,5 +1,7 @@
 import Configuration
-import Dossier
+import Accounts
+import Runtime
+import Tenancy
 import EventLoop
 import FoundationEssentials
 import HTTP

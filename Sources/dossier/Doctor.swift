@@ -1,6 +1,8 @@
+import Runtime
+import Delivery
 import ArgumentParser
 import Configuration
-import Dossier
+import Tenancy
 import EventLoop
 import Glibc
 import JSON

@@ -1,4 +1,5 @@
-import Dossier
+import Delivery
+import Runtime
 import Postgres
 
 /// The exit statuses of `dossier`.

@@ -1,5 +1,9 @@
+import Accounts
+import Tenancy
 import AppServicesWire
-import Dossier
+import Documents
+import Runtime
+import Transfer
 import EventLoop
 import Glibc
 import JSON

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Dossier
+import Documents
+import Runtime
 import HTTP
 import JSON
 

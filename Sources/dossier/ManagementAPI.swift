@@ -1,4 +1,4 @@
-import Dossier
+import Runtime
 import EventLoop
 import HTTP
 import JSON

@@ -1,5 +1,7 @@
+import Tenancy
 import ArgumentParser
-import Dossier
+import Documents
+import Runtime
 import HTTP
 import JSON
 

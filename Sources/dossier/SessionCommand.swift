@@ -1,5 +1,7 @@
+import Tenancy
 import ArgumentParser
-import Dossier
+import Runtime
+import Sessions
 import EventLoop
 import JSON
 

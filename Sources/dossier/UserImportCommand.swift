@@ -1,6 +1,7 @@
+import Transfer
 import ArgumentParser
 import Configuration
-import Dossier
+import Documents
 import ReferenceData
 
 struct UserImportCommand: ParsableCommand {

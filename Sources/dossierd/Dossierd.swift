@@ -1,6 +1,5 @@
 import ArgumentParser
 import Configuration
-import Dossier
 import EventLoop
 import Glibc
 import RESTWire

@@ -1,5 +1,6 @@
 import Configuration
-import Dossier
+import Delivery
+import Runtime
 import EventLoop
 import HTTP
 import Postgres

@@ -1,5 +1,7 @@
+import Accounts
 import Configuration
-import Dossier
+import Runtime
+import Tenancy
 import EventLoop
 import Postgres
 

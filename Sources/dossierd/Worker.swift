@@ -1,6 +1,11 @@
 import CLinux
 import Configuration
-import Dossier
+import Accounts
+import Delivery
+import Documents
+import Runtime
+import Tenancy
+import Transfer
 import EventLoop
 import FastCGI
 import Glibc

@@ -258,7 +258,7 @@ class Bench:
 
     def pgbench_script(self):
         """The statement of a metadata PATCH, without the product."""
-        source = (ROOT / "Sources/Dossier/Documents/Documents+Queries.swift").read_text()
+        source = (ROOT / "Sources/Documents/Documents+Queries.swift").read_text()
         sql = re.search(r'"documents.write",\s*"""(.*?)"""', source, re.S).group(1)
         user, session = [
             f"(select {column} from bench_sessions where n = :n)"

@@ -1,4 +1,6 @@
-import Dossier
+import Tenancy
+import Delivery
+import Runtime
 import HTTP
 import JSON
 import Postgres

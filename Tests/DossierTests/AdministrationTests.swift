@@ -1,7 +1,7 @@
 import PasswordHashes
 import Testing
 
-@testable import Dossier
+@testable import Runtime
 
 @Suite struct AdministrationTests {
   @Test(arguments: ["a", "0", "a-b-9", String(repeating: "a", count: 63)])

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Dossier
+@testable import Runtime
 
 @Suite struct CredentialTests {
   private let key = MasterKey([UInt8](repeating: 7, count: 32))

@@ -1,6 +1,8 @@
+import Runtime
 import Testing
 
-@testable import Dossier
+@testable import Accounts
+@testable import Delivery
 import ReferenceData
 
 @Suite struct EmailAddressTests {

@@ -1,4 +1,6 @@
-import Dossier
+import Accounts
+import Documents
+import Runtime
 import EventLoop
 import Postgres
 import TestSupport

@@ -1,4 +1,4 @@
-import Dossier
+import Documents
 import Testing
 
 @Suite struct FilterTests {

@@ -1,4 +1,4 @@
-import Dossier
+import Transfer
 import EventLoop
 import Postgres
 import TestSupport

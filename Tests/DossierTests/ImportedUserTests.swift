@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Dossier
+@testable import Runtime
+@testable import Transfer
 
 @Suite struct ImportedUserTests {
   private func faults(_ text: String) -> [String] {

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 import WebTokens
 
-@testable import Dossier
+@testable import Runtime
+@testable import Sessions
+@testable import Tenancy
 
 /// Tests the signing keys of an app on several workers, with clocks that the tests set.
 @Suite struct KeyringTests {

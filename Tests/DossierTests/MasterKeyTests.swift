@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
 
-@testable import Dossier
+@testable import Runtime
+@testable import Tenancy
 
 @Suite struct MasterKeyTests {
   private let old = [UInt8](repeating: 1, count: 32)

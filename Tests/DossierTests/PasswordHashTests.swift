@@ -1,8 +1,6 @@
 import PasswordHashes
 import Testing
 
-@testable import Dossier
-
 /// Tests hashes that other programs made: bcrypt 5, passlib, argon2-cffi and Python's hashlib.
 @Suite struct PasswordHashTests {
   private static let password = "pässwörd 9"

@@ -3,7 +3,7 @@ import PasswordHashes
 import TestSupport
 import Testing
 
-@testable import Dossier
+@testable import Accounts
 
 @Suite struct PasswordHasherTests {
   init() { LoopThread.start() }

@@ -1,4 +1,3 @@
-import Dossier
 import FoundationEssentials
 import ReferenceData
 import Testing

@@ -1,7 +1,8 @@
 import JSON
 import Testing
 
-@testable import Dossier
+@testable import Runtime
+@testable import Tenancy
 
 /// Tests the comparison of the settings of two hosts.
 @Suite struct SettingsFingerprintTests {

@@ -3,7 +3,8 @@ import Encoding
 import Testing
 import WebTokens
 
-@testable import Dossier
+@testable import Runtime
+@testable import Tenancy
 
 @Suite struct SignedTokenTests {
   private func token(_ head: String, _ claims: String = "{}") -> String {

@@ -1,5 +1,4 @@
 import Configuration
-import Dossier
 import FoundationEssentials
 import Postgres
 import RESTWire
@@ -23,7 +22,8 @@ let allStatements = AllQueries.statements + RESTWire.statements
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     var names: Set<String> = []
     var unreadable: [String] = []
-    for module in ["Dossier", "WireKit", "RESTWire", "Configuration", "dossier", "dossierd"] {
+    for module in try FileManager.default.contentsOfDirectory(atPath: "\(root)/Sources")
+    where !["Postgres", "Migrations", "dossier-migrate"].contains(module) {
       let folder = "\(root)/Sources/\(module)"
       for path in try FileManager.default.subpathsOfDirectory(atPath: folder)
       where path.hasSuffix(".swift") {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Dossier
+@testable import Runtime
+@testable import Sessions
 
 @Suite struct TimeBasedCodeTests {
   private let secret = Array("12345678901234567890".utf8)

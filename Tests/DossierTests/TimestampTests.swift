@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Dossier
+@testable import Runtime
 
 @Suite struct TimestampTests {
   init() { LoopThread.start() }

@@ -1,7 +1,10 @@
 import Glibc
 import JSON
 import Migrations
-@testable import Dossier
+@testable import Accounts
+@testable import Documents
+@testable import Runtime
+@testable import Transfer
 
 extension FuzzTarget {
   static let filters = FuzzTarget(

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Dossier
 @testable import JSON
 
 extension FuzzTarget {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import JSON
 import Encoding
 import WebTokens
-@testable import Dossier
+@testable import Tenancy
 
 extension FuzzTarget {
   /// Lines: the head and the claims of a token, its signature, and a key set.

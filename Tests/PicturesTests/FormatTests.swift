@@ -1,4 +1,4 @@
-import Dossier
+import Accounts
 import PictureContract
 import Testing
 

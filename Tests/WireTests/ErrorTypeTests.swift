@@ -1,4 +1,4 @@
-import Dossier
+import Runtime
 import FoundationEssentials
 import JSON
 import Testing

@@ -1,3 +1,4 @@
+import Sessions
 import Crypto
 import CryptoExtras
 import EventLoop
@@ -10,7 +11,8 @@ import TestSupport
 import Testing
 import WireKit
 
-@testable import Dossier
+@testable import Runtime
+@testable import Tenancy
 
 /// Tests tokens for OpenID Connect, which RS256 keys of a separate set sign.
 @Suite(.fewAtOnce) struct OpenIDTokenTests {

@@ -1,4 +1,3 @@
-import Dossier
 import EventLoop
 import FoundationEssentials
 import HTTP

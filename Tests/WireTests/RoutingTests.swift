@@ -1,4 +1,3 @@
-import Dossier
 import EventLoop
 import HTTP
 import JSON

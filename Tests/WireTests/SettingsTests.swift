@@ -3,7 +3,10 @@ import JSON
 import Outbound
 import Testing
 
-@testable import Dossier
+@testable import Accounts
+@testable import Documents
+@testable import Runtime
+@testable import Sessions
 @testable import WireKit
 
 @Suite struct SettingsTests {
@@ -71,7 +74,7 @@ import Testing
     )
     #expect(
       settings.account.signUp == .closed && settings.session.mfa == .required
-        && settings.account.mfaIssuer == ""
+        && settings.session.mfaIssuer == ""
     )
     #expect(!settings.documents.isAppMetadataReadable && !settings.session.allowsSwitching)
     #expect(settings.browser.deviceCookieSameSite == .strict)
@@ -79,7 +82,7 @@ import Testing
     #expect(!settings.browser.allows(origin: "https://a.example"))
     #expect(
       settings.misfits == [
-        "anonymous", "sign_up", "mfa_issuer", "mfa", "session_days", "switching",
+        "anonymous", "sign_up", "mfa", "mfa_issuer", "session_days", "switching",
         "allowed_origins", "device_cookie_same_site", "app_metadata_readable",
         "email_link_base_url",
         "mail_translations",

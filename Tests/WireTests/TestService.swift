@@ -1,5 +1,9 @@
 import Configuration
-import Dossier
+import Accounts
+import Delivery
+import Runtime
+import Sessions
+import Tenancy
 import EventLoop
 import FoundationEssentials
 import Glibc

@@ -1,4 +1,7 @@
-import Dossier
+import Accounts
+import Runtime
+import Sessions
+import Tenancy
 import EventLoop
 import HTTP
 import JSON

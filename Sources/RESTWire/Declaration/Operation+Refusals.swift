@@ -1,4 +1,7 @@
-import Dossier
+import Documents
+import Sessions
+import Tenancy
+import Runtime
 import HTTP
 import JSON
 import WireKit

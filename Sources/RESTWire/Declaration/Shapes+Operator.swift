@@ -1,4 +1,6 @@
-import Dossier
+import Documents
+import Runtime
+import Tenancy
 import JSON
 
 /// Shapes of the routes for operators.

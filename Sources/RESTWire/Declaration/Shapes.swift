@@ -1,4 +1,8 @@
-import Dossier
+import Accounts
+import Documents
+import Runtime
+import Sessions
+import Transfer
 import JSON
 
 /// Shapes of responses and request bodies.

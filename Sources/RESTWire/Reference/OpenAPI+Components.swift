@@ -1,4 +1,5 @@
-import Dossier
+import Accounts
+import Runtime
 import HTTP
 import JSON
 import WireKit

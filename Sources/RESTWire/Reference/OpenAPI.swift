@@ -1,4 +1,4 @@
-import Dossier
+import Runtime
 import HTTP
 import JSON
 import WireKit

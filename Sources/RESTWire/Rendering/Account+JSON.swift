@@ -1,4 +1,8 @@
-package import Dossier
+package import Accounts
+import Documents
+package import Runtime
+package import Sessions
+package import Transfer
 package import JSON
 
 /// JSON of a user's identities, keys, sessions, events, devices and versions.

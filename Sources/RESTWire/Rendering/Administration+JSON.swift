@@ -1,4 +1,6 @@
-package import Dossier
+package import Documents
+import Runtime
+package import Tenancy
 package import JSON
 
 // JSON for operators.

@@ -1,4 +1,6 @@
-package import Dossier
+package import Accounts
+import Documents
+import Runtime
 import HTTP
 package import JSON
 import Postgres

@@ -1,0 +1,158 @@
+import Runtime
+import Sessions
+import EventLoop
+package import Postgres
+
+/// The user of an address, and what a sign-in needs to know of it.
+struct Account: RowDecodable {
+  package let user: UserID
+  /// As the user wrote the address.
+  package let email: String
+  /// The hash of the password; nil without one.
+  package let hash: String?
+  let isVerified: Bool
+  /// Whether the address is verified by a mailed token alone, without a password or a session.
+  let isVerifiedByReader: Bool
+  let isBlocked: Bool
+  let language: String?
+  /// Whether the user signs in by the address; false if only an issuer or an import has named it.
+  let isCredential: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    email = try row.text(1)
+    hash = row.text(ifAny: 2)
+    isVerified = try row.bool(3)
+    isVerifiedByReader = try row.bool(4)
+    isBlocked = try row.bool(5)
+    language = row.text(ifAny: 6)
+    isCredential = try row.bool(7)
+  }
+
+  /// Whether a reset or a mailed code takes the account over.
+  ///
+  /// An attacker may have made the account, and may know its password.
+  var isTakenOverByMail: Bool { !isVerified || isVerifiedByReader }
+}
+
+/// Finds and makes the users of addresses; one address belongs to one user.
+enum Accounts {
+  /// Returns the user of an address; nil without one.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func find(
+    _ address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> Account? {
+    try await context.read(AccountQueries.find, context.app.id, address.key).first
+  }
+
+  /// Returns the user of an address from the latest commit; nil without one.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func findLatest(
+    _ address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> Account? {
+    try await context.readLatest(AccountQueries.find, context.app.id, address.key).first
+  }
+
+  /// Locks a user, and returns its account; nil if it has another address by now.
+  @EventLoop static func lock(
+    _ address: EmailAddress,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> Account? {
+    _ = try await transaction.run(SessionsQueries.lockUser, user)
+    return try await transaction.run(AccountQueries.find, context.app.id, address.key).first {
+      $0.user == user
+    }
+  }
+
+  /// Marks the address of a user as verified, and gives the user an identity with it.
+  @EventLoop static func markVerified(
+    _ address: EmailAddress,
+    of user: UserID,
+    byReader isReader: Bool = false,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await transaction.run(
+      AccountQueries.verify,
+      user,
+      context.app.id,
+      address.key,
+      IdentityID(),
+      isReader
+    )
+  }
+}
+
+package enum AccountQueries {
+  /// Served by the primary keys.
+  static let find = Statement<Account, AppID, String>(
+    "accounts.find",
+    """
+    select u.user_id, coalesce(u.email, s.subject), p.hash, u.email_verified,
+      coalesce(i.proved_by_reader, false), u.blocked_at is not null, u.locale,
+      coalesce(i.provider in ('password', 'email'), false)
+    from identity_subjects s
+    join users u on u.user_id = s.user_id
+    left join passwords p on p.user_id = s.user_id
+    left join identities i on i.user_id = s.user_id and i.identity_id = s.identity_id
+    where s.app_id = $1 and s.provider = 'email' and s.subject = $2 and s.reserved_until is null
+    """
+  )
+
+  /// Makes a user with an address; undoes the transaction if another user has it.
+  static let create = Statement<NoRow, UserID, AppID, IdentityID, String, String, String?, Bool>(
+    "accounts.create",
+    """
+    with created as (
+      insert into users (user_id, app_id, anonymous, email, email_verified)
+      values ($1, $2, false, btrim($4), $7)
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      values ($1, $3, $2, case when $6::text is null then 'email' else 'password' end, $5)
+    ), password as (
+      insert into passwords (user_id, hash) select $1, $6 where $6::text is not null
+    ), subject as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      values ($2, 'email', $5, $1, $3)
+      on conflict (app_id, provider, subject) do update
+        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+        where s.reserved_until < now()
+      returning 1
+    )
+    select require((select count(*) from subject) = 1)
+    """
+  )
+
+  /// Verifies an address, and gives the user an identity by it if it has none.
+  ///
+  /// - Parameter 5: whether it is verified by a mailed token alone.
+  static let verify = Statement<NoRow, UserID, AppID, String, IdentityID, Bool>(
+    "accounts.verify",
+    """
+    with own as (
+      update identities set proved_by_reader = $5
+      where user_id = $1 and provider in ('password', 'email')
+      returning identity_id
+    ), made as (
+      insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
+      select $1, $4, $2, 'email', $3, $5 where not exists (select from own)
+    ), subject as (
+      update identity_subjects set identity_id = coalesce((select identity_id from own), $4)
+      where app_id = $2 and provider = 'email' and subject = $3 and user_id = $1
+    ), mails as (
+      delete from mail_tokens where user_id = $1 and purpose = 'verify'
+    )
+    update users set email_verified = true, anonymous = false, version = version + 1,
+      updated_at = now()
+    where user_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [find, create, verify]
+}

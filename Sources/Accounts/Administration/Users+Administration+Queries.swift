@@ -1,0 +1,114 @@
+package import Runtime
+package import Postgres
+
+/// A user, locked for an administrative change.
+package struct AdministeredUser: RowDecodable {
+  let version: Int
+  let isBlocked: Bool
+  let address: Address?
+
+  /// The address of a user.
+  struct Address {
+    let text: String
+    package let key: String
+    /// Whether the address is verified, and not by mail only.
+    let isVerified: Bool
+    /// Whether the user logs in by it, with a password or by mailed codes.
+    let isCredential: Bool
+    let language: String?
+  }
+
+  package init(from row: Row) throws(DatabaseError) {
+    version = try row.int(0)
+    isBlocked = try row.bool(1)
+    guard let text = row.text(ifAny: 2) else {
+      address = nil
+      return
+    }
+    address = Address(
+      text: text,
+      key: try row.text(3),
+      isVerified: try row.bool(4),
+      isCredential: try row.bool(5),
+      language: row.text(ifAny: 6)
+    )
+  }
+}
+
+/// The last login and the number of logins of a user.
+package struct LoginHistory: RowDecodable {
+  package let last: Timestamp?
+  package let count: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    last = try row.time(ifAny: 0)
+    count = try row.int(1)
+  }
+}
+
+package enum UsersAdministrationQueries {
+  /// Served by `users_by_app`.
+  static let page = Statement<Profile, AppID, UserID?, Int>(
+    "users.page",
+    """
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture
+    from profiles p
+    where p.app_id = $1 and p.id > coalesce($2, '')
+    order by p.id limit $3::bigint
+    """
+  )
+
+  static let logins = Statement<LoginHistory, UserID, AppID>(
+    "users.logins",
+    "select last_login_at, login_count from users where user_id = $1 and app_id = $2"
+  )
+
+  /// Returns the user of an address; no row if no user has it.
+  ///
+  /// Served by the primary key.
+  static let holder = Statement<String, AppID, String>(
+    "users.holder",
+    """
+    select user_id from identity_subjects
+    where app_id = $1 and provider = 'email' and subject = email_key($2) and reserved_until is null
+    """
+  )
+
+  static let find = Statement<AdministeredUser, UserID, AppID>(
+    "users.administered",
+    """
+    select u.version, u.blocked_at is not null, u.email, email_key(u.email),
+      u.email_verified,
+      exists (
+        select from identities i
+        where i.user_id = u.user_id and i.provider in ('password', 'email')),
+      u.locale
+    from users u where u.user_id = $1 and u.app_id = $2
+    """
+  )
+
+  static let setBlocked = Statement<NoRow, UserID, Bool>(
+    "users.set_blocked",
+    """
+    update users set blocked_at = case when $2::boolean then now() end, version = version + 1,
+      updated_at = now()
+    where user_id = $1
+    """
+  )
+
+  /// Deletes a user and returns its picture; no row if the user does not exist.
+  static let remove = Statement<ReplacedPicture, UserID>(
+    "users.remove",
+    """
+    with subjects as (delete from identity_subjects where user_id = $1)
+    delete from users where user_id = $1
+    returning picture
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    page, logins, holder, find, setBlocked, remove,
+  ]
+}

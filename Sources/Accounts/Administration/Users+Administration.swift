@@ -1,0 +1,138 @@
+import Delivery
+package import Runtime
+import Sessions
+package import EventLoop
+import JSON
+import Postgres
+
+/// The management of users.
+extension Users {
+  /// The greatest number of users on a page.
+  package static let pageSize = 100
+
+  /// Returns the profiles of the users of an app, oldest first.
+  ///
+  /// - Parameters:
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: from 1 to `pageSize`.
+  ///   - context: the context of the request.
+  /// - Returns: the profiles.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func page(
+    after cursor: UserID? = nil,
+    count: Int = pageSize,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<Profile> {
+    let count = min(max(count, 1), pageSize)
+    let profiles = try await context.read(
+      UsersAdministrationQueries.page,
+      context.app.id,
+      cursor,
+      count
+    )
+    return Page(profiles, of: count)
+  }
+
+  /// Returns the last login and the number of logins of a user.
+  ///
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  @EventLoop package static func logins(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> LoginHistory {
+    let logins = try await context.read(UsersAdministrationQueries.logins, user, context.app.id)
+    guard let logins = logins.first else { throw .notFound }
+    return logins
+  }
+
+  /// Returns the user of an address, verified or not; nil if no user has it.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func holder(
+    of email: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID? {
+    let rows = try await context.read(UsersAdministrationQueries.holder, context.app.id, email)
+    return rows.first.map(UserID.init(trusted:))
+  }
+
+  /// Blocks a user and ends its sessions, or unblocks it.
+  ///
+  /// It changes nothing if the user is already in that state.
+  /// - Returns: the profile.
+  /// - Throws: `.notFound`, `.preconditionFailed`, `.databaseUnavailable`.
+  @EventLoop package static func setBlocked(
+    _ isBlocked: Bool,
+    _ user: UserID,
+    if condition: VersionCondition = VersionCondition(),
+    _ context: RequestContext
+  ) async throws(Failure) -> Profile {
+    let action = isBlocked ? "user_block" : "user_unblock"
+    try await change(user, if: condition, context) {
+      (transaction, found) async throws(Failure) in
+      guard found.isBlocked != isBlocked else { return }
+      _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
+      if isBlocked { try await endSessions(of: user, "blocked", context, in: transaction) }
+      try await Event(action, of: user).record(in: transaction, context)
+    }
+    return try await Profiles.read(of: user, context)
+  }
+
+  /// Marks the address of a user as verified, at the operator's request.
+  ///
+  /// It revokes nothing. An attacker may have created the user. The next mail verification
+  /// therefore takes the account over, as after a verification by mail only.
+  /// - Throws: `.notFound` also if the user has no address, `.databaseUnavailable`.
+  @EventLoop package static func verifyEmail(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await change(user, context) { (transaction, found) async throws(Failure) in
+      guard let address = found.address else { throw .notFound }
+      guard !address.isVerified else { return }
+      _ = try await transaction.run(
+        AccountQueries.verify,
+        user,
+        context.app.id,
+        address.key,
+        IdentityID(),
+        true
+      )
+      try await Event("email_verify", of: user).record(in: transaction, context)
+      try await SecurityNotice.emailVerified.notice(of: user, in: transaction, context).queue(
+        in: transaction
+      )
+    }
+  }
+
+  @EventLoop static func endSessions(
+    of user: UserID,
+    _ reason: String,
+    _ context: RequestContext,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    try await Sessions.end(.all, of: user, reason, in: transaction, context)
+  }
+
+  /// Locks a user and runs `body`, if the version condition holds.
+  ///
+  /// - Returns: the result of `body`.
+  /// - Throws: `.notFound`, `.sessionEnded`, `.preconditionFailed`, errors of `body`.
+  @discardableResult
+  @EventLoop package static func change<Outcome>(
+    _ user: UserID,
+    if condition: VersionCondition = VersionCondition(),
+    _ context: RequestContext,
+    _ body: @EventLoop (Transaction, AdministeredUser) async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    try await context.transaction { transaction async throws(Failure) in
+      try await Sessions.lockUser(user, in: transaction, context)
+      let rows = try await transaction.run(UsersAdministrationQueries.find, user, context.app.id)
+      guard let found = rows.first else { throw context.gone }
+      guard condition.allows(found.version) else {
+        throw .preconditionFailed(current: found.version)
+      }
+      return try await body(transaction, found)
+    }
+  }
+}

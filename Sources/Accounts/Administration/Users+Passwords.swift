@@ -1,0 +1,58 @@
+import Delivery
+package import Runtime
+import EventLoop
+import Outbound
+import Postgres
+
+/// Help for users who cannot log in.
+extension Users {
+  /// Sets the password of a user who logs in by an address, and ends its sessions and API keys.
+  ///
+  /// This is what a reset by mail does, except that the address stays verified or unverified.
+  /// - Throws: `.notFound` also if the user does not log in by an address, `.invalid`,
+  ///   `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func setPassword(
+    _ password: String,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let app = context.app
+    let found = try await context.read(UsersAdministrationQueries.find, user, app.id)
+    guard let address = found.first?.address, address.isCredential else { throw .notFound }
+    if let fault = Credentials.fault(in: password, of: address.key, at: "/password", app) {
+      throw .invalid([fault])
+    }
+    let hash = try await context.passwords.hash(password, for: context.owner)
+    try await change(user, context) { (transaction, _) async throws(Failure) in
+      _ = try await transaction.run(PasswordQueries.set, user, hash)
+      _ = try await transaction.run(APIKeyQueries.removeAll, user)
+      try await endSessions(of: user, "password_set", context, in: transaction)
+      try await Event("password_set", of: user).record(in: transaction, context)
+      try await SecurityNotice.passwordSet.notice(of: user, in: transaction, context).queue(
+        in: transaction
+      )
+    }
+  }
+
+  /// Mails a user a password reset link, even shortly after another mail.
+  ///
+  /// - Throws: `.notFound` also if the user has no address, `.mailNotConfigured`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func mailReset(
+    to user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try await change(user, context) { (transaction, found) async throws(Failure) in
+      guard let address = found.address else { throw .notFound }
+      try await EmailToken(
+        .reset,
+        to: address.text,
+        of: user,
+        in: address.language,
+        context
+      ).queue(in: transaction)
+      try await Event("password_reset_mail", of: user).record(in: transaction, context)
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import Sessions
+package import Runtime
+import PasswordHashes
+package import EventLoop
+import JSON
+package import Postgres
+
+/// A sign-in, a registration or a change of address that waits for a mailed code.
+///
+/// A code works only for the client that has the flow. So an attacker cannot use up the tries of
+/// another client. A user who reads a code aloud to a stranger does not let the stranger in. Each
+/// code needs a mail, so the limits of mail bound how many codes an attacker can guess.
+@EventLoop package struct AuthenticationFlow {
+  enum Purpose: String, Sendable {
+    case signIn = "sign_in"
+    case register
+    case changeEmail = "change_email"
+    case secondFactor = "second_factor"
+    case enroll
+  }
+
+  /// The number of digits of a code.
+  package nonisolated static let length = 8
+  /// How often a code may be mistyped.
+  nonisolated static let tries = 5
+  package nonisolated static let lifetime = Duration.seconds(600)
+
+  package let id: FlowID
+  let purpose: Purpose
+  package let address: EmailAddress
+  /// The address as the caller wrote it.
+  package let email: String
+  /// The hash of the password of a registration.
+  package let hash: String?
+  /// The user who changes the address.
+  package let user: UserID?
+
+  // MARK: Beginning
+
+  /// A new flow and its code.
+  package struct New {
+    let purpose: Purpose
+    package let email: String
+    package let address: EmailAddress
+    package var hash: String?
+    package var user: UserID?
+    fileprivate let credential = Credential(.flow, of: FlowID())
+    fileprivate let code = AuthenticationFlow.newCode()
+
+    @EventLoop init(
+      _ purpose: Purpose,
+      _ email: String,
+      _ address: EmailAddress,
+      hash: String? = nil,
+      user: UserID? = nil
+    ) {
+      (self.purpose, self.email, self.address) = (purpose, email, address)
+      (self.hash, self.user) = (hash, user)
+    }
+
+    /// Returns what the client sends with the code.
+    @EventLoop package func text(_ context: RequestContext) -> String {
+      credential.text(context.keys.master)
+    }
+
+    /// The code as people read it.
+    var shownCode: String { "\(code.prefix(length / 2)) \(code.suffix(length / 2))" }
+
+    /// Stores the flow.
+    @EventLoop package func write(in transaction: Transaction, _ context: RequestContext)
+      async throws(Failure)
+    {
+      let master = context.keys.master
+      _ = try await transaction.run(
+        FlowQueries.write,
+        context.app.id,
+        credential.owner(as: FlowID.self),
+        purpose.rawValue,
+        user,
+        address.key,
+        address.stored(email),
+        hash,
+        credential.hash(with: code, master),
+        tries,
+        lifetime
+      )
+    }
+  }
+
+  private nonisolated static func newCode() -> String {
+    let most = (0..<length).reduce(1) { power, _ in power * 10 }
+    let digits = String(Int.random(in: 0..<most))
+    return String(repeating: "0", count: length - digits.count) + digits
+  }
+
+  // MARK: Completing
+
+  /// Finds the flow of a code, and counts the try.
+  ///
+  /// - Parameters:
+  ///   - code: as people type it; spaces and hyphens do not count.
+  ///   - text: the flow as the client sends it.
+  ///   - purposes: the purposes that the flow may have.
+  ///   - context: the context of the request.
+  /// - Throws: `.invalidCode` for a wrong code, a flow that has ended or one of another purpose;
+  ///   `.databaseUnavailable`.
+  init(
+    _ code: String,
+    _ text: String,
+    for purposes: [Purpose],
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let master = context.keys.master
+    guard let credential = Credential(.flow, text, master) else { throw .invalidCode }
+    id = credential.owner()
+    let tried = try await context.write(FlowQueries.spend, context.app.id, id)
+    guard let row = tried.first, let purpose = Purpose(rawValue: row.purpose),
+      purposes.contains(purpose), let stored = row.codeHash, let key = row.key,
+      let email = row.email
+    else { throw .invalidCode }
+    self.purpose = purpose
+    address = EmailAddress(key: key)
+    self.email = email
+    hash = row.passwordHash
+    user = row.user
+    let typed = code.filter { $0 != " " && $0 != "-" }
+    guard areSame(credential.hash(with: typed, master).bytes, stored) else {
+      let account = try await Accounts.find(address, context)
+      try await Event(
+        "login_failure",
+        of: account?.isVerified == true ? account?.user : nil,
+        detail: ["provider": "email"]
+      ).record(context)
+      throw .invalidCode
+    }
+  }
+
+  /// Uses the flow up, with all other flows of the same purpose and address.
+  ///
+  /// - Throws: `.invalidCode` if another request has used it up.
+  package func use(in transaction: Transaction, _ context: RequestContext) async throws(Failure) {
+    let used = try await transaction.run(
+      FlowQueries.use,
+      context.app.id,
+      address.key,
+      purpose.rawValue
+    )
+    guard used.contains(where: { $0.hasSameBytes(as: id.text) }) else { throw .invalidCode }
+  }
+}
+
+package typealias FlowID = ID<AuthenticationFlow>
+
+/// A flow as it is stored.
+struct FlowRow: RowDecodable {
+  let purpose: String
+  package let user: UserID?
+  package let key: String?
+  package let email: String?
+  let passwordHash: String?
+  let codeHash: [UInt8]?
+  package let provider: String?
+  package let evidence: String?
+  /// In seconds since 1970.
+  package let authenticatedAt: Int?
+
+  init(from row: Row) throws(DatabaseError) {
+    purpose = try row.text(0)
+    user = row.id(ifAny: 1)
+    key = row.text(ifAny: 2)
+    email = row.text(ifAny: 3)
+    passwordHash = row.text(ifAny: 4)
+    codeHash = row.isNull(5) ? nil : try row.binary(5)
+    provider = row.text(ifAny: 6)
+    evidence = row.text(ifAny: 7)
+    authenticatedAt = row.isNull(8) ? nil : try row.int(8)
+  }
+}
+
+package enum FlowQueries {
+  static let write = Statement<
+    NoRow, AppID, FlowID, String, UserID?, String, String, String?, BinaryBytes, Int, Duration
+  >(
+    "flows.write",
+    """
+    insert into authentication_flows (
+      app_id, flow_id, purpose, user_id, email_key, email, password_hash, code_hash, tries,
+      expires_at)
+    values ($1, $2, $3, $4, $5, btrim($6), $7, $8, $9::bigint, now() + $10::interval)
+    """
+  )
+
+  /// Counts a try before it is made; returns no row if none is left.
+  static let spend = Statement<FlowRow, AppID, FlowID>(
+    "flows.spend",
+    """
+    update authentication_flows set tries = tries - 1
+    where app_id = $1 and flow_id = $2 and tries > 0 and expires_at > now()
+    returning purpose, user_id, email_key, email, password_hash, code_hash, provider, evidence,
+      extract(epoch from authenticated_at)::bigint
+    """
+  )
+
+  /// Deletes all flows of an address and a purpose, and returns their ids.
+  ///
+  /// Served by `authentication_flows_by_address`.
+  static let use = Statement<String, AppID, String, String>(
+    "flows.use",
+    """
+    delete from authentication_flows where app_id = $1 and email_key = $2 and purpose = $3
+    returning flow_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [write, spend, use]
+}

@@ -1,0 +1,189 @@
+import Tenancy
+package import Runtime
+package import Sessions
+import EventLoop
+import Glibc
+import JSON
+package import Postgres
+
+/// A credential that a user sends, in a live session, to authenticate again.
+package enum ReauthenticationCredential: Sendable {
+  case password(String)
+  /// A mailed code, and its flow.
+  case code(String, flow: String)
+  /// A token of an issuer.
+  case token(String)
+  case apiKey(String)
+
+  fileprivate var provider: String {
+    switch self {
+    case .password: "password"
+    case .code: "email"
+    case .token: "jwt"
+    case .apiKey: "api-key"
+    }
+  }
+}
+
+/// A fresh authentication, so that a stolen access token alone cannot change credentials.
+extension Sessions {
+  /// Checks that the caller has authenticated in this session within `reauthentication_minutes`.
+  ///
+  /// A user without credentials is exempt, as it has only its session. A guest with API keys and
+  /// nothing else stays exempt: otherwise a thief of its token could make a key, and lock the owner
+  /// out. After the first link, the guest's session is never fresh: an attacker may have copied its
+  /// tokens before.
+  /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func requireFreshProof(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let age = context.app.sessionSettings.proofLifetime
+    let rows = try await context.read(
+      FreshProofQueries.isFresh,
+      user,
+      context.principal,
+      age,
+      context.app.sessionSettings.mfa != .off
+    )
+    guard let isFresh = rows.first else { throw context.gone }
+    guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
+  }
+
+  /// Verifies a credential of the caller as at a sign-in, and replaces the session by a new one.
+  ///
+  /// A copy of the old session's tokens becomes useless. The new session has the scope of the old one,
+  /// and the tokens of the given style.
+  /// - Throws: `.wrongCredentials` also for another user's credential, `.invalidCode`, `.loginMethodDisabled`,
+  ///   `.invalidExternalToken` also if its user has signed in too long ago, `.issuerUnavailable`,
+  ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func reauthenticate(
+    _ user: UserID,
+    by evidence: ReauthenticationCredential,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> TokenSet {
+    try await context.requireSession(of: user)
+    // One limit for all kinds of credentials: the access token may be stolen.
+    let guarding = Users.passwordGuard(of: user, context)
+    let (verified, flow): (VerifiedCredential, AuthenticationFlow?)
+    do throws(Failure) {
+      (verified, flow) = try await guarding.attempt { () async throws(Failure) in
+        try await verify(evidence, of: user, context)
+      }
+    } catch {
+      switch error {
+      case .wrongCredentials, .invalidExternalToken, .invalidCode:
+        try await event("login_failure", evidence, user).record(context)
+      default: break
+      }
+      throw error
+    }
+    let live = try await guarding.complete { () async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
+        try await Sessions.lockUser(user, in: transaction, context)
+        try await flow?.use(in: transaction, context)
+        let live = try await renew(
+          user,
+          by: verified,
+          as: style,
+          "reauthenticate",
+          in: transaction,
+          context
+        )
+        try await guarding.succeed(in: transaction)
+        try await event("reauthenticate", evidence, user, live.session).record(
+          in: transaction,
+          context
+        )
+        return live
+      }
+    }
+    return try await grant(live, of: user, as: style, context)
+  }
+
+  @EventLoop private static func verify(
+    _ evidence: ReauthenticationCredential,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> (VerifiedCredential, AuthenticationFlow?) {
+    switch evidence {
+    case .password(let password):
+      try context.requireOpen(.password)
+      let hash = try await Users.verify(password, of: user, context)
+      return (VerifiedCredential(of: user, .password(hash: hash)), nil)
+    case .code(let code, let flow):
+      try context.requireOpen(.emailCode)
+      let flow = try await AuthenticationFlow(code, flow, for: [.signIn], context)
+      // A code to an address that is not verified takes the account over; that is a sign-in.
+      guard let account = try await Accounts.find(flow.address, context),
+        account.user == user, !account.isTakenOverByMail
+      else { throw .invalidCode }
+      return (VerifiedCredential(of: user, .email(key: flow.address.key)), flow)
+    case .token(let token):
+      try context.requireOpen(.jwt)
+      let external = try await context.external.identity(of: token, context)
+      let age = context.app.sessionSettings.proofLifetime.wholeSeconds
+      guard external.authenticatedAt > time(nil) - age else {
+        throw .invalidExternalToken(
+          "its auth_time, or without one its iat, is more than \(age / 60) minutes ago"
+        )
+      }
+      let holder = try await context.read(
+        IdentitiesQueries.holder,
+        context.app.id,
+        external.provider,
+        external.subject
+      )
+      guard holder.first?.user == user else { throw .wrongCredentials }
+      let credential = VerifiedCredential(
+        of: user,
+        .token(provider: external.provider, subject: external.subject),
+        at: external.authenticatedAt
+      )
+      return (credential, nil)
+    case .apiKey(let text):
+      let key = try await APIKeys.use(text, context)
+      guard key.owner == user else { throw .wrongCredentials }
+      return (VerifiedCredential(of: user, .apiKey(key.id)), nil)
+    }
+  }
+
+  private static func event(
+    _ action: String,
+    _ evidence: ReauthenticationCredential,
+    _ user: UserID,
+    _ next: SessionID? = nil
+  ) -> Event {
+    var detail = JSONObject()
+    detail["provider"] = .string(evidence.provider)
+    detail["next_session_id"] = next.map { .string($0.text) }
+    return Event(action, of: user, detail: .object(detail))
+  }
+}
+
+package enum FreshProofQueries {
+  /// Returns one row if the session is live.
+  static let isFresh = Statement<Bool, UserID, Principal, Duration, Bool>(
+    "fresh_proof.is_fresh",
+    """
+    select (not $4::boolean or exists (
+        select from sessions s
+        where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
+      or not exists (
+        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null))
+      and (exists (
+        select from sessions s where s.user_id = c.user_id and s.session_id = $2
+          and case when s.provider = 'anonymous'
+            then not exists (
+              select from identities i
+              where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))
+            else s.authenticated_at > now() - $3::interval end)
+      or not exists (
+        select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous'))
+    from caller($1, $2) c
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [isFresh]
+}

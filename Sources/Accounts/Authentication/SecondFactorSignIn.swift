@@ -1,0 +1,257 @@
+import Delivery
+package import Runtime
+package import Sessions
+package import EventLoop
+import JSON
+package import Postgres
+
+/// The second step of a sign-in: a code, after a credential was verified.
+///
+/// The flow keeps the credential, which is checked again when the session is created.
+@EventLoop package enum SecondFactorFlow {
+  package nonisolated static let lifetime = Duration.seconds(600)
+  /// How many codes one flow takes.
+  ///
+  /// The failures of a user also count over all flows.
+  private nonisolated static let tries = 10
+  /// How many flows of second factors a user may have.
+  ///
+  /// A right password begins any number of them, and each one ends the oldest.
+  private nonisolated static let limit = 10
+
+  /// Begins a flow for a verified credential that is not enough for a session.
+  ///
+  /// A user with a factor must enter a code. Without one, the user must enroll a factor if the app
+  /// requires it.
+  /// - Parameters:
+  ///   - credential: the credential.
+  ///   - transaction: the transaction that has verified the credential.
+  ///   - context: the request that brought the credential.
+  /// - Returns: the error that gives the client the flow; nil if the credential is enough.
+  /// - Throws: `.databaseUnavailable`.
+  package static func begin(
+    _ credential: VerifiedCredential,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> Failure? {
+    let isEnrolled =
+      try await transaction.run(SecondFactorQueries.isEnrolled, credential.user).first == true
+    guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
+    let flow = FlowID()
+    let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
+    _ = try await transaction.run(
+      SecondFactorFlowQueries.begin,
+      context.app.id,
+      flow,
+      purpose.rawValue,
+      credential.user,
+      credential.provider,
+      credential.evidence,
+      credential.authenticatedAt,
+      tries,
+      lifetime,
+      limit
+    )
+    return .additionalFactorRequired(
+      flow: Credential(.flow, of: flow).text(context.keys.master),
+      methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"],
+      lifetime: lifetime
+    )
+  }
+
+  /// Signs in by the code of a second factor.
+  ///
+  /// In a flow that enrolls a factor, the code confirms the factor.
+  /// - Parameters:
+  ///   - text: the flow, as the first step has returned it.
+  ///   - code: a code of an authenticator, or a recovery code.
+  ///   - style: the style of the wire's sessions.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens, and new recovery codes if a factor was enrolled.
+  /// - Throws: `.invalidCode` also for a flow that is finished or expired, `.wrongCredentials` if the
+  ///   credential of the first step is not valid any more, `.tooManyAttempts`, `.deviceFull`,
+  ///   `.databaseUnavailable`.
+  package static func complete(
+    _ text: String,
+    by code: String,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
+    let flow = try id(of: text, context)
+    let spent = try await context.write(FlowQueries.spend, context.app.id, flow)
+    guard let row = spent.first, let first = FirstStep(row) else { throw .invalidCode }
+    let user = first.credential.user
+    let guarding = FailureLimiter(
+      .secondFactor,
+      on: user.text,
+      isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
+      context
+    )
+    var recoveryCodes: [String] = []
+    do throws(Failure) {
+      try await guarding.count()
+      let grant = try await SignIn.complete(
+        first.credential,
+        secondFactor: SecondFactors.methods,
+        countedBy: guarding,
+        as: style,
+        context
+      ) { (transaction) async throws(Failure) in
+        if first.enrolls {
+          recoveryCodes = try await enroll(user, by: code, in: transaction, context)
+        } else {
+          try await SecondFactors.use(code, of: user, in: transaction, context)
+        }
+        let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
+        return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
+      }
+      return (grant, recoveryCodes)
+    } catch let error where error.type == .tooManyAttempts {
+      // The code was not looked at.
+      _ = try await context.write(SecondFactorFlowQueries.giveBack, context.app.id, flow)
+      throw error
+    } catch .invalidCode {
+      try await Event("login_failure", of: user, detail: ["provider": "second-factor"]).record(
+        context
+      )
+      throw .invalidCode
+    }
+  }
+
+  /// Begins to enroll a factor in a flow of an app that requires one.
+  ///
+  /// Throws `.invalidCode` for a flow that is finished or expired, or whose user has a factor;
+  /// `.mfaDisabled`, `.databaseUnavailable`.
+  package static func enroll(
+    _ text: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> SecondFactors.Enrollment {
+    let flow = try id(of: text, context)
+    try SecondFactors.requireOffered(context)
+    return try await context.transaction { transaction async throws(Failure) in
+      let found = try await transaction.run(
+        SecondFactorFlowQueries.enrollingUser,
+        context.app.id,
+        flow
+      )
+      guard let user = found.first.map(UserID.init(trusted:)) else { throw .invalidCode }
+      _ = try await lockedFactors(of: user, in: transaction)
+      return try await SecondFactors.begin(of: user, in: transaction, context)
+    }
+  }
+
+  /// Confirms the factor that the flow has enrolled, and returns new recovery codes.
+  private static func enroll(
+    _ user: UserID,
+    by code: String,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> [String] {
+    try SecondFactors.requireOffered(context)
+    guard let factor = try await lockedFactors(of: user, in: transaction).first else {
+      throw .invalidCode
+    }
+    try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
+    let codes = try await SecondFactors.replaceRecoveryCodes(of: user, in: transaction, context)
+    try await Sessions.end(.all, of: user, "second_factor_add", in: transaction, context)
+    try await SecurityNotice.factorAdded.record(ofReader: user, in: transaction, context)
+    return codes
+  }
+
+  /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.
+  private static func lockedFactors(
+    of user: UserID,
+    in transaction: Transaction
+  ) async throws(Failure) -> [StoredFactor] {
+    _ = try await transaction.run(SessionsQueries.lockUser, user)
+    let factors = try await transaction.run(SecondFactorQueries.factors, user)
+    // Another request has enrolled one since the first step: a new sign-in asks for its code.
+    guard !factors.contains(where: \.isConfirmed) else { throw .invalidCode }
+    return factors
+  }
+
+  private static func id(of text: String, _ context: RequestContext) throws(Failure) -> FlowID {
+    guard let credential = Credential(.flow, text, context.keys.master) else {
+      throw .invalidCode
+    }
+    return credential.owner()
+  }
+}
+
+/// The first step of a sign-in, as its flow has kept it.
+private struct FirstStep {
+  let credential: VerifiedCredential
+  /// Whether the second step enrolls a factor.
+  let enrolls: Bool
+
+  /// Returns nil for a flow of another purpose.
+  init?(_ row: FlowRow) {
+    switch AuthenticationFlow.Purpose(rawValue: row.purpose) {
+    case .secondFactor: enrolls = false
+    case .enroll: enrolls = true
+    default: return nil
+    }
+    guard let user = row.user, let provider = row.provider, let evidence = row.evidence else {
+      return nil
+    }
+    credential = VerifiedCredential(
+      of: user,
+      provider: provider,
+      evidence: evidence,
+      at: row.authenticatedAt
+    )
+  }
+}
+
+package enum SecondFactorFlowQueries {
+  /// Adds a flow, and deletes the oldest flows of second factors beyond the limit.
+  ///
+  /// The user is locked. Flows that another request has locked stay.
+  /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
+  /// - Parameter 10: the limit.
+  static let begin = Statement<
+    NoRow, AppID, FlowID, String, UserID, String, String?, Int?, Int, Duration, Int
+  >(
+    "second_factor_flows.begin",
+    """
+    with surplus as (
+      delete from authentication_flows
+      where app_id = $1 and flow_id = any (array(
+        select f.flow_id::text from authentication_flows f
+        where f.user_id = $4 and f.purpose in ('second_factor', 'enroll')
+        order by f.expires_at desc offset $10::bigint - 1 for update skip locked))
+    )
+    insert into authentication_flows (
+      app_id, flow_id, purpose, user_id, provider, evidence, authenticated_at, tries, expires_at)
+    values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval)
+    """
+  )
+
+  /// Returns the user of a flow that enrolls a factor; no row if it is finished or expired.
+  static let enrollingUser = Statement<String, AppID, FlowID>(
+    "second_factor_flows.enrolling_user",
+    """
+    select user_id from authentication_flows
+    where app_id = $1 and flow_id = $2 and purpose = 'enroll' and tries > 0 and expires_at > now()
+    """
+  )
+
+  /// Gives the try of a flow back.
+  static let giveBack = Statement<NoRow, AppID, FlowID>(
+    "second_factor_flows.give_back",
+    "update authentication_flows set tries = tries + 1 where app_id = $1 and flow_id = $2"
+  )
+
+  /// Finishes a flow; undoes the transaction if another request has finished it.
+  static let finish = Statement<NoRow, AppID, FlowID>(
+    "second_factor_flows.finish",
+    """
+    with gone as (
+      delete from authentication_flows where app_id = $1 and flow_id = $2 returning 1
+    )
+    select require((select count(*) from gone) = 1)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [begin, enrollingUser, giveBack, finish]
+}

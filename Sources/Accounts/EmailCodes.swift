@@ -1,0 +1,110 @@
+import Delivery
+package import Runtime
+package import Sessions
+import EventLoop
+import Outbound
+import Postgres
+
+/// Sign-in and sign-up by a mailed code.
+package enum EmailCodes {
+  /// Mails a code to an address, whether or not a user has it.
+  ///
+  /// - Returns: the flow, which the client sends with the code.
+  /// - Throws: `.invalid`, `.loginMethodDisabled`, `.mailNotConfigured`, `.tooManyAttempts`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func request(
+    for email: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    try context.requireOpen(.emailCode)
+    try EmailAddress.check(email, context)
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    let address = try await EmailAddress(email, context)
+    // One read for every address, so that the time does not reveal a user.
+    let account = try await Accounts.find(address, context)
+    try await RequestLimiter.mail(to: address.key, for: account, context)
+    let verified = account.flatMap { $0.isVerified ? $0 : nil }
+    let flow = AuthenticationFlow.New(.signIn, verified?.email ?? email, address)
+    let isClosed = account == nil && context.app.accountSettings.signUp == .closed
+    try await context.transaction { transaction async throws(Failure) in
+      try await flow.write(in: transaction, context)
+      if isClosed {
+        // No mail is sent, and the response takes as long.
+        try await AccountMail.request(.nothing, address, in: transaction, context)
+      } else {
+        try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
+      }
+    }
+    return flow.text(context)
+  }
+
+  /// Signs in, or signs up, by a mailed code.
+  ///
+  /// The code verifies the address. So an account that was not verified before is taken over.
+  /// - Throws: `.invalidCode`, `.wrongCredentials` for a blocked user, `.signUpClosed`,
+  ///   `.emailTaken` while the address is reserved for the user who had it before,
+  ///   `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func signIn(
+    _ code: String,
+    _ flow: String,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    let flow = try await AuthenticationFlow(code, flow, for: [.signIn, .register], context)
+    if flow.purpose == .signIn { try context.requireOpen(.emailCode) }
+    while true {
+      do throws(Failure) {
+        if let account = try await Accounts.findLatest(flow.address, context) {
+          return try await enter(account, flow, as: style, context)
+        }
+        return try await create(flow, as: style, context)
+      } catch .emailTaken {
+        // Another request has made the user at the same moment, or the address is reserved.
+        guard try await Accounts.findLatest(flow.address, context) != nil else {
+          throw .emailTaken
+        }
+      }
+    }
+  }
+
+  @EventLoop private static func enter(
+    _ account: Account,
+    _ flow: AuthenticationFlow,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    try await SignIn.complete(
+      VerifiedCredential(of: account.user, .email(key: flow.address.key)),
+      as: style,
+      context
+    ) { transaction async throws(Failure) in
+      guard
+        let now = try await Accounts.lock(flow.address, of: account.user, in: transaction, context)
+      else { throw .invalidCode }
+      try await flow.use(in: transaction, context)
+      if now.isTakenOverByMail {
+        try await Takeover.run(now, flow.address, in: transaction, context)
+        // The code of a registration comes with the password that the reader of the mail has chosen.
+        if let hash = flow.hash {
+          _ = try await transaction.run(PasswordQueries.set, account.user, hash)
+        }
+      }
+      return Attempts.sendForget(of: flow.address.key, context, in: transaction)
+    }
+  }
+
+  @EventLoop private static func create(
+    _ flow: AuthenticationFlow,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    try context.requireOpenSignUp()
+    let account = NewAccount(flow.email, flow.address, hash: flow.hash, isVerified: true)
+    return try await SignIn.complete(account.credential, as: style, context) {
+      transaction async throws(Failure) in
+      try await flow.use(in: transaction, context)
+      return try await account.send(in: transaction, context)
+    }
+  }
+}

@@ -1,0 +1,292 @@
+import Delivery
+package import Runtime
+package import Sessions
+import EventLoop
+package import Postgres
+
+/// API keys: credentials that users create for their scripts.
+///
+/// Each key is also an identity, with the same id.
+package enum APIKeys {
+  /// A new key, which is shown only once.
+  package struct Made: Sendable {
+    package let id: APIKeyID
+    package let key: String
+  }
+
+  /// Creates an API key.
+  ///
+  /// - Parameters:
+  ///   - name: a label of 1 to 100 characters.
+  ///   - isSingle: whether the name must be unique among the user's keys.
+  ///   - user: the user.
+  ///   - context: the context of the request.
+  /// - Returns: the key.
+  /// - Throws: `.invalid`, `.identityExists` if the name is taken, `.loginMethodDisabled`,
+  ///   `.tooManyAPIKeys`, `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func make(
+    _ name: String,
+    isSingle: Bool = false,
+    for user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Made {
+    try context.requireOpen(.apiKey)
+    if let fault = OperatorName.labelFault(in: name, at: "/name") { throw .invalid([fault]) }
+    let id = APIKeyID()
+    let key = Credential(.apiKey, of: user, part: id)
+    let limit = context.app.accountSettings.apiKeysPerUser
+    let master = context.keys.master
+    try await context.transaction { transaction async throws(Failure) in
+      // Serializes key creation of one user, for the limit and the unique name.
+      try await Sessions.lockUser(user, in: transaction, context)
+      if isSingle {
+        let others = try await transaction.run(APIKeyQueries.named, user, name)
+        guard others.isEmpty else { throw .identityExists }
+      }
+      let made = try await transaction.run(
+        APIKeyQueries.make,
+        user,
+        context.app.id,
+        id,
+        name,
+        key.hash(master),
+        limit
+      )
+      guard !made.isEmpty else { throw .tooManyAPIKeys(limit: limit) }
+      try await SecurityNotice.linked("api-key").record(of: user, in: transaction, context)
+    }
+    return Made(id: id, key: key.text(master))
+  }
+
+  /// Returns the user's keys without their secrets.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func list(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [APIKeyInfo] {
+    let found = try await context.list(APIKeyQueries.list, user, context.principal)
+    guard let found else { throw context.gone }
+    return found
+  }
+
+  /// Returns the key that created the session of the request; nil if no key did.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func opener(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> APIKeyID? {
+    guard let session = context.principal.session else { return nil }
+    let found = try await context.read(APIKeyQueries.opener, user, session)
+    return found.first.map(APIKeyID.init(trusted:))
+  }
+
+  /// Disables a key and ends the sessions that it created, or enables the key again.
+  ///
+  /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func setDisabled(
+    _ isDisabled: Bool,
+    _ key: APIKeyID,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      // A concurrent login with the key finishes first, or finds the key disabled.
+      try await Sessions.lockUser(user, in: transaction, context)
+      let found = try await transaction.run(
+        APIKeyQueries.setDisabled,
+        user,
+        context.principal,
+        key,
+        isDisabled
+      ).first
+      guard let found, found.isThere else { throw .notFound }
+      guard found.isChanged else { return }
+      let change: SecurityNotice = isDisabled ? .keyDisabled : .keyEnabled
+      try await change.record(of: user, in: transaction, context)
+      guard isDisabled else { return }
+      try await Sessions.end(
+        .opened(by: key),
+        of: user,
+        "api_key_disable",
+        in: transaction,
+        context
+      )
+    }
+  }
+
+  /// Logs in with an API key.
+  ///
+  /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func signIn(
+    _ text: String,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    let key = try await shown(text, context)
+    return try await SignIn.complete(
+      VerifiedCredential(of: key.owner, .apiKey(key.id)),
+      as: style,
+      context
+    )
+  }
+
+  /// Authenticates an API key; a refused key is recorded in the audit log.
+  ///
+  /// It also refuses the keys of blocked users.
+  /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.databaseUnavailable`.
+  @EventLoop package static func shown(
+    _ text: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
+    do throws(Failure) {
+      return try await use(text, context)
+    } catch .wrongCredentials {
+      // The key is forged, deleted or disabled, or its user is blocked.
+      let shown = Credential(.apiKey, text, context.keys.master)
+      try await RefusedLogin.record("api-key", of: shown?.owner(), context)
+      throw .wrongCredentials
+    }
+  }
+
+  /// Authenticates as `shown` does, and leaves the audit event to the calling code.
+  @EventLoop package static func use(
+    _ text: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
+    try context.requireOpen(.apiKey)
+    // No rate limit: the MAC in the key rejects guesses without a database query.
+    guard let key = Credential(.apiKey, text, context.keys.master) else {
+      throw .wrongCredentials
+    }
+    let user: UserID = key.owner()
+    let id: APIKeyID = key.part()
+    let used = try await context.write(
+      APIKeyQueries.use,
+      user,
+      id,
+      key.hash(context.keys.master),
+      context.app.id
+    )
+    guard !used.isEmpty else { throw .wrongCredentials }
+    return (id, user)
+  }
+}
+
+/// A key without its secret.
+package struct APIKeyInfo: RowDecodable {
+  package let id: APIKeyID
+  package let name: String
+  package let isDisabled: Bool
+  package let createdAt: Timestamp
+  package let lastUsedAt: Timestamp?
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    name = try row.text(1)
+    isDisabled = try row.bool(2)
+    createdAt = try row.time(3)
+    lastUsedAt = try row.time(ifAny: 4)
+  }
+}
+
+/// The result of disabling or enabling a key.
+struct DisabledKey: RowDecodable {
+  let isThere: Bool
+  let isChanged: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    isThere = try row.bool(0)
+    isChanged = try row.bool(1)
+  }
+}
+
+package enum APIKeyQueries {
+  /// Returns no row if the user has reached its limit of keys.
+  static let make = Statement<String, UserID, AppID, APIKeyID, String, BinaryBytes, Int>(
+    "api_keys.make",
+    """
+    with made as (
+      insert into api_keys (user_id, key_id, name, key_hash)
+      select $1::text, $3::text, $4, $5
+      where (select count(*) from api_keys where user_id = $1::text) < $6::bigint
+      returning user_id
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, $3::text, $2, 'api-key', $3::text from made
+    ), guest as (
+      delete from identities i using made where i.user_id = made.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using made
+      where s.user_id = made.user_id and s.provider = 'anonymous'
+    )
+    update users u set anonymous = false, version = u.version + 1, updated_at = now()
+    from made m where u.user_id = m.user_id
+    returning u.user_id
+    """
+  )
+
+  /// Returns the keys with a name, compared by bytes.
+  static let named = Statement<String, UserID, String>(
+    "api_keys.named",
+    """
+    select key_id from api_keys where user_id = $1 and name collate "C" = $2
+    """
+  )
+
+  static let list = Statement<Found<APIKeyInfo>, UserID, Principal>(
+    "api_keys.list",
+    """
+    select k.key_id, k.name, k.disabled_at is not null, k.created_at, k.last_used_at
+    from caller($1, $2) c left join api_keys k on k.user_id = c.user_id
+    order by k.created_at, k.key_id
+    """
+  )
+
+  static let opener = Statement<String, UserID, SessionID>(
+    "api_keys.opener",
+    """
+    select key_id from sessions where user_id = $1 and session_id = $2 and key_id is not null
+    """
+  )
+
+  static let setDisabled = Statement<DisabledKey, UserID, Principal, APIKeyID, Bool>(
+    "api_keys.set_disabled",
+    """
+    with c as (select user_id from caller($1, $2)), changed as (
+      update api_keys k set disabled_at = case when $4::boolean then now() end
+      from c where k.user_id = c.user_id and k.key_id = $3
+        and (k.disabled_at is not null) <> $4::boolean
+      returning 1
+    )
+    select exists (select from api_keys k where k.user_id = c.user_id and k.key_id = $3),
+      exists (select from changed)
+    from c
+    """
+  )
+
+  static let use = Statement<String, UserID, APIKeyID, BinaryBytes, AppID>(
+    "api_keys.use",
+    """
+    update api_keys k set last_used_at = now() from users u
+    where k.user_id = $1 and k.key_id = $2 and k.key_hash = $3 and k.disabled_at is null
+      and u.user_id = k.user_id and u.app_id = $4 and u.blocked_at is null
+    returning k.user_id
+    """
+  )
+
+  /// Deletes all keys of a user.
+  static let removeAll = Statement<NoRow, UserID>(
+    "api_keys.remove_all",
+    """
+    with keys as (delete from api_keys where user_id = $1)
+    delete from identities where user_id = $1 and provider = 'api-key'
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    make, named, list, opener, setDisabled, use, removeAll,
+  ]
+}

@@ -1,0 +1,212 @@
+package import Runtime
+package import Postgres
+
+/// An identity of a user: an address, a subject at an issuer, or an API key.
+package struct IdentityInfo: RowDecodable {
+  package let id: IdentityID
+  package let provider: String
+  package let subject: String
+  /// Whether the address is verified; true for an identity of another kind.
+  package let isVerified: Bool
+  package let createdAt: Timestamp
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    provider = try row.text(1)
+    subject = try row.text(2)
+    isVerified = try row.bool(3)
+    createdAt = try row.time(4)
+  }
+}
+
+/// The user of an identity.
+struct IdentityHolder: RowDecodable {
+  package let user: UserID
+  let isBlocked: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    user = UserID(trusted: try row.text(0))
+    isBlocked = try row.bool(1)
+  }
+}
+
+/// An identity to be unlinked.
+struct IdentityToUnlink: RowDecodable {
+  package let provider: String
+  /// The number of other credentials of the user.
+  let others: Int
+
+  init(from row: Row) throws(DatabaseError) {
+    provider = try row.text(0)
+    others = try row.int(1)
+  }
+}
+
+package enum IdentitiesQueries {
+  /// Returns at least one row if the session is live.
+  static let list = Statement<Found<IdentityInfo>, UserID, Principal>(
+    "identities.list",
+    """
+    select i.identity_id, i.provider, i.subject,
+      i.provider not in ('password', 'email') or c.email_verified, i.created_at
+    from caller($1, $2) c left join identities i on i.user_id = c.user_id
+    order by i.created_at, i.identity_id
+    """
+  )
+
+  static let holder = Statement<IdentityHolder, AppID, String, String>(
+    "identities.holder",
+    """
+    select u.user_id, u.blocked_at is not null
+    from identity_subjects i join users u on u.user_id = i.user_id
+    where i.app_id = $1 and i.provider = $2 and i.subject = $3
+    """
+  )
+
+  /// Links an address and a password.
+  ///
+  /// Returns no row if the session has ended, or if the user already logs in by an address. Undoes
+  /// the transaction if another user has the address. It replaces an address that an issuer has
+  /// asserted; the same address stays verified if it was.
+  /// - Parameter 5: the key of the address.
+  static let linkPassword = Statement<
+    String, UserID, Principal, IdentityID, String, String, String
+  >(
+    "identities.link_password",
+    """
+    with c as (
+      select user_id, app_id from caller($1, $2) where not exists (
+        select from identities where user_id = $1 and provider in ('password', 'email'))
+    ), password as (
+      insert into passwords (user_id, hash) select user_id, $6 from c
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, $3, app_id, 'password', $5 from c
+    ), asserted as (
+      delete from identity_subjects s using c
+      where s.user_id = c.user_id and s.provider = 'email' and s.subject <> $5
+        and s.reserved_until is null
+    ), subject as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      select app_id, 'email', $5, user_id, $3 from c
+      on conflict (app_id, provider, subject) do update
+        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+        where s.user_id = excluded.user_id or s.reserved_until < now()
+      returning 1
+    ), guest as (
+      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using c
+      where s.user_id = c.user_id and s.provider = 'anonymous'
+    )
+    update users u set anonymous = false, email = btrim($4),
+      email_verified = u.email_verified and email_key(u.email) is not distinct from $5,
+      version = u.version + 1, updated_at = now()
+    from c
+    where u.user_id = c.user_id
+      and require((select count(*) from subject) = (select count(*) from c))
+    returning u.user_id
+    """
+  )
+
+  /// Links a subject at an issuer; returns one row if the session is live.
+  ///
+  /// Violates `identity_subjects_taken` if the identity belongs to another user.
+  static let linkSubject = Statement<String, UserID, Principal, IdentityID, String, String>(
+    "identities.link_subject",
+    """
+    with c as (select user_id, app_id from caller($1, $2)), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, $3, app_id, $4, $5 from c
+    ), subject as (
+      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+      select app_id, $4, $5, user_id, $3 from c
+    ), guest as (
+      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using c
+      where s.user_id = c.user_id and s.provider = 'anonymous'
+    )
+    update users u set anonymous = false, version = u.version + 1, updated_at = now()
+    from c where u.user_id = c.user_id
+    returning u.user_id
+    """
+  )
+
+  /// Returns until when a user without an address can restore one; no row if it cannot.
+  static let wayBack = Statement<Timestamp, UserID>(
+    "identities.way_back",
+    """
+    select max(t.expires_at) from mail_tokens t
+    where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
+      and not exists (
+        select from identities i
+        where i.user_id = t.user_id and i.provider in ('password', 'email'))
+    having count(*) > 0
+    """
+  )
+
+  /// Revokes the credentials that a guest had before its first link.
+  ///
+  /// - Parameters:
+  ///   - 6: the session to keep; null for none.
+  ///   - 7: the device of that session.
+  static let revokeGuest = Statement<
+    NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
+  >(
+    "identities.revoke_guest",
+    """
+    select revoke_credentials($1, $2, $3, $4::inet, $5, $7), (
+      select count(*) from end_sessions($1, 'link', $3, $4::inet, $5, null, $6))
+    where not exists (
+      select from identities i
+      where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
+    """
+  )
+
+  /// Returns the number of other credentials of the user; no row if it has no such identity.
+  static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
+    "identities.others",
+    """
+    select i.provider, (select count(*) from identities o
+      where o.user_id = i.user_id and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
+    from identities i where i.user_id = $1 and i.identity_id = $2
+    """
+  )
+
+  /// Deletes an identity with its credential.
+  static let unlink = Statement<NoRow, UserID, IdentityID>(
+    "identities.unlink",
+    """
+    with gone as (
+      delete from identities where user_id = $1 and identity_id = $2 returning user_id, provider
+    ), reserved as (
+      update identity_subjects s set reserved_until = now() + interval '7 days'
+      from users u where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email'
+        and s.reserved_until is null and u.user_id = $1 and u.email_verified
+    ), subject as (
+      delete from identity_subjects s using users u
+      where s.user_id = $1 and s.identity_id = $2 and s.reserved_until is null
+        and u.user_id = $1 and not (s.provider = 'email' and u.email_verified)
+    ), key as (delete from api_keys where user_id = $1 and key_id = $2), password as (
+      delete from passwords p using gone g where p.user_id = g.user_id and g.provider = 'password'
+    ), mail as (
+      delete from mail_tokens m using gone g
+      where m.user_id = g.user_id and g.provider in ('password', 'email')
+        and m.purpose <> 'restore'
+    )
+    update users u set version = u.version + 1, updated_at = now(),
+      email = case when o.is_address then null else u.email end,
+      email_verified = u.email_verified and not o.is_address
+    from gone g, lateral (
+      select g.provider in ('password', 'email') or exists (
+        select from identity_subjects s
+        where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email') as is_address) o
+    where u.user_id = g.user_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    list, holder, linkPassword, linkSubject, wayBack, revokeGuest, others, unlink,
+  ]
+}

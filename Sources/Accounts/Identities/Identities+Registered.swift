@@ -1,0 +1,83 @@
+import Delivery
+package import Runtime
+import Sessions
+import EventLoop
+import Postgres
+
+extension Identities {
+  /// Links the address and password of a registration to the user of the session.
+  ///
+  /// It deletes the user that the registration created, who has never logged in. The address and
+  /// password move to the user of the session, and stay verified or unverified. Nothing changes if
+  /// they already belong to that user. The session stays.
+  /// - Throws: `.wrongCredentials` if no user has them, `.identityTaken` if their user has logged
+  ///   in, `.identityExists` if the user of the session has an address, `.emailUnverified`,
+  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
+  package static func linkRegistered(
+    _ credentials: Credentials,
+    to user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try context.requireOpen(.password)
+    try await context.requireSession(of: user)
+    let right = try await Users.compare(credentials, context)
+    try await right.guarding.takeBack()
+    let (account, address) = (right.account, right.address)
+    if account.user == user { return }
+    try account.requireUsable(context)
+    // The earlier mailed token belongs to the registered user, who is deleted here.
+    let mail =
+      account.isVerified
+      ? nil : try await Users.verification(of: user, account.email, address, context)
+    do throws(Failure) {
+      try await context.transaction { transaction async throws(Failure) in
+        // In the order of ids, so that two concurrent links do not deadlock.
+        for user in [user, account.user].sorted(by: { $0.text < $1.text }) {
+          _ = try await transaction.run(SessionsQueries.lockUser, user)
+        }
+        guard
+          try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
+        else { throw context.gone }
+        if let end = try await wayBack(to: user, in: transaction) {
+          throw .emailRestorePending(until: end)
+        }
+        // A reset may have changed the password during the comparison.
+        let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
+        guard let now, now.user == account.user else { throw .identityTaken }
+        guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
+        let gone = try await transaction.run(
+          UserOriginQueries.takeOver,
+          account.user,
+          context.app.id
+        )
+        guard !gone.isEmpty else { throw .identityTaken }
+        _ = try await transaction.run(UserOriginQueries.forget, account.user)
+        try await revokeGuestCredentials(of: user, in: transaction, context)
+        try await link(
+          address,
+          account.email,
+          right.renewed ?? right.hash,
+          to: user,
+          in: transaction,
+          context
+        )
+        if now.isVerified {
+          try await Accounts.markVerified(
+            address,
+            of: user,
+            byReader: now.isVerifiedByReader,
+            in: transaction,
+            context
+          )
+        }
+        try await mail?.queue(in: transaction)
+        try await SecurityNotice.linked("password").record(of: user, in: transaction, context)
+      }
+    } catch .identityTaken {
+      // A concurrent link may already have moved the identity to this user.
+      let now = try await Accounts.findLatest(address, context)
+      guard now?.user == user else { throw .identityTaken }
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import Tenancy
+import Delivery
+package import Runtime
+package import Sessions
+package import EventLoop
+import JSON
+import Postgres
+
+/// Lists, links and unlinks the identities of users.
+@EventLoop package enum Identities {
+  /// Returns the user's identities, oldest first.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func list(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [IdentityInfo] {
+    let found = try await context.list(IdentitiesQueries.list, user, context.principal)
+    guard let found else { throw context.gone }
+    return found
+  }
+
+  /// Links an email address and a password to the user, and mails a link that verifies the address.
+  ///
+  /// - Parameters:
+  ///   - credentials: the address and the password.
+  ///   - user: the user.
+  ///   - style: the protocol of the new session; nil if the client cannot accept one, which keeps
+  ///     its session.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens of the new session.
+  /// - Throws: `.invalid`, `.emailTaken`, `.identityExists` if the user has an address,
+  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
+  @discardableResult
+  package static func linkPassword(
+    _ credentials: Credentials,
+    to user: UserID,
+    as style: SessionStyle?,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet? {
+    try context.requireOpen(.password)
+    try credentials.checkForRegistration(context.app)
+    try await context.requireSession(of: user)
+    let address = try await EmailAddress(credentials.email, context)
+    try await RequestLimiter.registration(of: address.key, context)
+    let account = try await Accounts.find(address, context)
+    if let account {
+      guard account.user == user else { throw .emailTaken }
+      // Without a credential, the address comes from an issuer or an import.
+      guard !account.isCredential else { throw .identityExists }
+    }
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
+    let mail =
+      account?.isVerified == true
+      ? nil : try await Users.verification(of: user, credentials.email, address, context)
+    return try await link("password", to: user, as: style, context) {
+      transaction async throws(Failure) in
+      try await link(address, credentials.email, hash, to: user, in: transaction, context)
+      try await mail?.queue(in: transaction)
+      return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
+    }
+  }
+
+  /// Writes an address and a password of the user, who must be locked.
+  package static func link(
+    _ address: EmailAddress,
+    _ email: String,
+    _ hash: String,
+    to user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let linked = try await transaction.send(
+      IdentitiesQueries.linkPassword,
+      user,
+      context.principal,
+      IdentityID(),
+      address.stored(email),
+      address.key,
+      hash
+    ).rows(undone: .emailTaken, duplicate: .identityExists)
+    guard !linked.isEmpty else { throw .identityExists }
+  }
+
+  /// Links credentials to the user of the session: the part that all links share.
+  ///
+  /// The first link of a guest revokes the guest's credentials. If the client accepts new tokens,
+  /// the session of the request ends too: an attacker may have copied its tokens before. `write`
+  /// writes the credential, and returns whether it is new.
+  private static func link(
+    _ provider: String,
+    to user: UserID,
+    as style: SessionStyle?,
+    _ context: RequestContext,
+    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
+  ) async throws(Failure) -> Sessions.TokenSet? {
+    let live = try await context.transaction {
+      transaction async throws(Failure) -> LiveSession? in
+      try await Sessions.lockUser(user, in: transaction, context)
+      if let end = try await wayBack(to: user, in: transaction) {
+        throw .emailRestorePending(until: end)
+      }
+      try await revokeGuestCredentials(of: user, in: transaction, context)
+      let (credential, isNew) = try await write(transaction)
+      if isNew {
+        try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
+      }
+      guard let style else { return nil }
+      return try await Sessions.renew(
+        user,
+        by: credential,
+        as: style,
+        "link",
+        in: transaction,
+        context
+      )
+    }
+    guard let style, let live else { return nil }
+    return try await Sessions.grant(live, of: user, as: style, context)
+  }
+
+  /// Returns until when a removed address of the user can be restored.
+  ///
+  /// The result is nil if none can, or if the user has another address. Until then, no credential
+  /// can be linked. A restore hands over the user with all stored data. Otherwise an attacker could
+  /// link the address of another person, wait until that person stores data, and restore. The
+  /// restore link cannot be revoked instead: a thief would revoke the owner's. A change of address
+  /// needs no wait, because the code verifies the new address.
+  static func wayBack(
+    to user: UserID,
+    in transaction: Transaction
+  ) async throws(Failure) -> Timestamp? {
+    try await transaction.run(IdentitiesQueries.wayBack, user).first
+  }
+
+  /// Links the identity of an issuer's token to the user, unless the user already has it.
+  ///
+  /// - Parameters:
+  ///   - token: the token.
+  ///   - isAccepted: whether the route accepts identities of a provider.
+  ///   - user: the user.
+  ///   - style: as for `linkPassword`.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens of the new session.
+  /// - Throws: `.identityTaken` if another user has the identity, `.emailRestorePending`,
+  ///   `.invalidExternalToken`, `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
+  @discardableResult
+  package static func linkToken(
+    _ token: String,
+    accepting isAccepted: (String) -> Bool = { _ in true },
+    to user: UserID,
+    as style: SessionStyle?,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet? {
+    try context.requireOpen(.jwt)
+    try await context.requireSession(of: user)
+    let external = try await TokenLogin.identity(
+      of: token,
+      accepting: isAccepted,
+      shownBy: user,
+      context
+    )
+    return try await link(external.provider, to: user, as: style, context) {
+      transaction async throws(Failure) in
+      let holder = try await transaction.run(
+        IdentitiesQueries.holder,
+        context.app.id,
+        external.provider,
+        external.subject
+      )
+      // A concurrent link of the same identity has finished by now, so its row is found.
+      let credential = VerifiedCredential(
+        of: user,
+        .token(provider: external.provider, subject: external.subject),
+        at: external.authenticatedAt
+      )
+      if holder.first?.user == user { return (credential, isNew: false) }
+      let linked = try await transaction.send(
+        IdentitiesQueries.linkSubject,
+        user,
+        context.principal,
+        IdentityID(),
+        external.provider,
+        external.subject
+      ).rows(duplicate: .identityTaken)
+      guard !linked.isEmpty else { throw context.gone }
+      return (credential, isNew: true)
+    }
+  }
+
+  /// Revokes what a guest had before the first link: API keys, other sessions, and other devices.
+  ///
+  /// The session of the request and its device stay. Another person may have used the guest before,
+  /// in the same browser, and created an API key.
+  static func revokeGuestCredentials(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await transaction.run(
+      IdentitiesQueries.revokeGuest,
+      user,
+      context.app.id,
+      context.principal.name,
+      context.address.text,
+      context.agent,
+      context.principal.session,
+      context.principal.device
+    )
+  }
+
+  /// Unlinks an identity of the user.
+  ///
+  /// A user who began as a guest becomes one again without its last API key.
+  /// - Throws: `.notFound`, `.lastIdentity` if the user has no other login method,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
+  package static func unlink(
+    _ identity: IdentityID,
+    from user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      // Two concurrent requests must not remove the last two identities.
+      try await Sessions.lockUser(user, in: transaction, context)
+      let found = try await transaction.run(IdentitiesQueries.others, user, identity)
+      guard let found = found.first else { throw .notFound }
+      if found.others == 0 {
+        // A guest whose only credential was an API key still has its session.
+        guard found.provider == "api-key",
+          try await !transaction.run(UserOriginQueries.comeBack, user).isEmpty
+        else { throw .lastIdentity }
+      }
+      try await SecurityNotice.unlinked(found.provider).record(of: user, in: transaction, context)
+      _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)
+      if found.provider == "api-key" {
+        try await Sessions.end(
+          .opened(by: APIKeyID(trusted: identity.text)),
+          of: user,
+          "api_key_delete",
+          in: transaction,
+          context
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package import Runtime
+import EventLoop
+package import Postgres
+
+/// The origin of users, for clients that show or use it.
+package enum UserOrigins {
+  /// Records that the user began as a guest, if it still has no credentials.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func note(anonymous user: UserID, _ context: RequestContext)
+    async throws(Failure)
+  {
+    try await context.requireSession(of: user)
+    _ = try await context.write(UserOriginQueries.note, user, context.principal)
+  }
+
+  /// Returns whether the user began as a guest and has linked credentials since.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func wasAnonymous(
+    _ user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    let rows = try await context.read(UserOriginQueries.wasAnonymous, user, context.principal)
+    guard let row = rows.first else { throw context.gone }
+    return row
+  }
+}
+
+package enum UserOriginQueries {
+  static let note = Statement<NoRow, UserID, Principal>(
+    "beginnings.note",
+    """
+    insert into beginnings (user_id, kind)
+    select c.user_id, 'anonymous' from caller($1, $2) c where c.anonymous on conflict do nothing
+    """
+  )
+
+  /// Returns one row if the session is live.
+  static let wasAnonymous = Statement<Bool, UserID, Principal>(
+    "beginnings.was_anonymous",
+    """
+    select exists (
+      select from beginnings b where b.user_id = c.user_id and b.kind = 'anonymous')
+    from caller($1, $2) c
+    """
+  )
+
+  /// Makes a user anonymous again; returns one row if the user began as a guest.
+  static let comeBack = Statement<String, UserID>(
+    "beginnings.come_back",
+    """
+    with began as (
+      select u.user_id, u.app_id, new_object_id() as identity_id
+      from beginnings b join users u on u.user_id = b.user_id
+      where b.user_id = $1 and b.kind = 'anonymous'
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, identity_id, app_id, 'anonymous', user_id from began
+    ), subject as (
+      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+      select app_id, 'anonymous', user_id, user_id, identity_id from began
+    )
+    update users u set anonymous = true from began b where u.user_id = b.user_id
+    returning u.user_id
+    """
+  )
+
+  static let register = Statement<NoRow, UserID>(
+    "beginnings.register",
+    "insert into beginnings (user_id, kind) values ($1, 'registered')"
+  )
+
+  /// Deletes a registered user who has never logged in and has no other data; returns one row if it
+  /// did.
+  static let takeOver = Statement<String, UserID, AppID>(
+    "beginnings.take_over",
+    """
+    delete from users u using beginnings b
+    where u.user_id = $1 and u.app_id = $2 and b.user_id = u.user_id and b.kind = 'registered'
+      and u.login_count = 0 and u.blocked_at is null
+      and not exists (select from documents d where d.user_id = u.user_id)
+      and not exists (select from properties p where p.user_id = u.user_id)
+      and not exists (
+        select from identities i where i.user_id = u.user_id and i.provider <> 'password')
+    returning u.user_id
+    """
+  )
+
+  /// Deletes the remaining identity index rows of a user, which no foreign key removes.
+  static let forget = Statement<NoRow, UserID>(
+    "beginnings.forget",
+    "delete from identity_subjects where user_id = $1"
+  )
+
+  package static let all: [any PreparedStatement] = [
+    note, wasAnonymous, comeBack, register, takeOver, forget,
+  ]
+}

@@ -1,0 +1,123 @@
+import Tenancy
+package import Delivery
+package import Runtime
+package import EventLoop
+import JSON
+import Outbound
+import Postgres
+
+/// Mails about accounts, queued in the transaction that decides to send them.
+@EventLoop package enum AccountMail {
+  /// The mail that a request asks for; its user is looked up at delivery.
+  package enum Request: String {
+    case verification = "verify"
+    case reset
+    /// Queues a request without effect, in the same time as the others.
+    case nothing
+  }
+
+  /// Queues a request for mail to an address.
+  ///
+  /// The user of the address is looked up when the mail is delivered. Neither the response nor its
+  /// time therefore reveals whether a user has the address.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
+  ///   `.databaseUnavailable`.
+  package static func request(
+    _ request: Request,
+    _ email: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try context.requireOpen(.password)
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    let address = try await EmailAddress(email, context)
+    let account = try await Accounts.find(address, context)
+    // An address without a user is counted too, so that the response reports the same limits.
+    try await RequestLimiter.mail(to: address.key, for: account, context)
+    try await context.transaction { transaction async throws(Failure) in
+      try await self.request(request, address, in: transaction, context)
+    }
+  }
+
+  /// Queues a request in a transaction.
+  package static func request(
+    _ request: Request,
+    _ address: EmailAddress,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let id = MailID()
+    let json: JSON = ["request": .string(request.rawValue), "key": .string(address.key)]
+    guard let sealed = try? context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
+    else {
+      return context.mailer.lose("a request for mail cannot be sealed")
+    }
+    context.wakeDelivery()
+    _ = try await transaction.run(
+      OutboxQueries.add,
+      id,
+      context.app.id,
+      Outbox.requestKind,
+      BinaryBytes(sealed),
+      Outbox.patience
+    )
+  }
+
+  /// Replaces a request by its mail; removes it if no user has the address.
+  package static func resolve(_ due: DueRow, _ context: RequestContext) async throws(Failure) {
+    guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
+      let json = try? JSON.parse(opened), let key = json["key"]?.string,
+      let request = json["request"]?.string.flatMap(Request.init)
+    else { throw .internalError("a request for mail cannot be opened with this master key") }
+    context.knownApp = try await context.apps.app(due.app)
+    try await context.transaction { transaction async throws(Failure) in
+      // Another worker may have replaced it.
+      guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
+      let account = try await transaction.run(AccountQueries.find, context.app.id, key).first
+      guard let account, !account.isBlocked else { return }
+      switch request {
+      case .nothing: return
+      case .verification where account.isVerified && !account.isVerifiedByReader:
+        try await sendTaken(to: account, in: transaction, context)
+      case .verification, .reset:
+        try await EmailToken(
+          request == .reset ? .reset : .verify,
+          to: account.email,
+          of: account.user,
+          in: account.language,
+          context
+        ).queue(in: transaction)
+      }
+    }
+  }
+
+  /// Mails the code of a flow in a language.
+  static func sendCode(
+    of flow: AuthenticationFlow.New,
+    in language: String?,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let message = try? AppMail.message(
+      .code,
+      to: flow.address.stored(flow.email),
+      in: language,
+      context.app,
+      ["code": flow.shownCode]
+    )
+    guard let message else { return context.mailer.lose("a code cannot be written") }
+    try await context.queue(message, .code, for: AuthenticationFlow.lifetime, in: transaction)
+  }
+
+  /// Informs the owner of an address that a client has tried to register it.
+  static func sendTaken(
+    to account: Account,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let message = try? AppMail.message(.taken, to: account.email, in: account.language, context.app)
+    guard let message else {
+      return context.mailer.lose("a mail about a taken address cannot be written")
+    }
+    try await context.queue(message, .taken, in: transaction)
+  }
+}

@@ -1,0 +1,104 @@
+package import Delivery
+package import Runtime
+package import Sessions
+import EventLoop
+import Postgres
+
+/// Verifies, changes and restores addresses, and resets passwords by mail.
+package enum Emails {
+  /// Mails a token that lets its reader choose a new password.
+  ///
+  /// The response is the same, and as fast, for an address of no user.
+  /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func requestReset(
+    of email: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await AccountMail.request(.reset, email, context)
+  }
+
+  /// Sets a new password by a mailed token, and signs in.
+  ///
+  /// It ends the sessions, API keys and places on devices of the user, and forgets the failed logins
+  /// of the address. An account that was not verified before is taken over.
+  /// - Returns: the tokens.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.additionalFactorRequired` (the password is set),
+  ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.loginMethodDisabled`, `.overloaded`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func reset(
+    _ text: String,
+    password: String,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    let credential = try await setPassword(text, password, context)
+    return try await SignIn.complete(credential, as: style, context)
+  }
+
+  /// Sets a new password by a mailed token, as `reset` does, without a sign-in.
+  ///
+  /// - Throws: as `reset`.
+  @EventLoop package static func resetOnly(
+    _ text: String,
+    password: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await setPassword(text, password, context)
+  }
+
+  @EventLoop private static func setPassword(
+    _ text: String,
+    _ password: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> VerifiedCredential {
+    let (token, hash) = try await choose(password, by: text, for: .reset, context)
+    _ = try await Devices.admit(token.user, context)
+    try await context.transaction { transaction async throws(Failure) in
+      let account = try await token.useForAccount(in: transaction, context)
+      if account.isTakenOverByMail {
+        try await Takeover.run(account, token.address, in: transaction, context)
+      } else {
+        if !account.isCredential {
+          // The password needs an identity with the address.
+          try await Accounts.markVerified(token.address, of: token.user, in: transaction, context)
+        }
+        _ = try await transaction.run(APIKeyQueries.removeAll, token.user)
+        try await Sessions.end(.all, of: token.user, "password_reset", in: transaction, context)
+      }
+      _ = try await transaction.run(PasswordQueries.set, token.user, hash)
+      try await SecurityNotice.passwordReset.record(ofReader: token.user, in: transaction, context)
+      try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
+    }
+    return VerifiedCredential(of: token.user, .password(hash: hash))
+  }
+
+  /// Checks and hashes a new password that comes with a mailed token, which stays valid.
+  ///
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.loginMethodDisabled`, `.overloaded`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func choose(
+    _ password: String,
+    by text: String,
+    for purpose: EmailToken.Purpose,
+    _ context: RequestContext
+  ) async throws(Failure) -> (PresentedEmailToken, hash: String) {
+    // An address can be restored in an app without passwords, too.
+    if purpose == .reset { try context.requireOpen(.password) }
+    // Also before the token is read: without a token the response to a password is the same.
+    try check(password, of: nil, context)
+    let token = try await PresentedEmailToken(text, for: purpose, context)
+    try check(password, of: token.email, context)
+    return (token, try await context.passwords.hash(password, for: context.owner))
+  }
+
+  @EventLoop private static func check(
+    _ password: String,
+    of email: String?,
+    _ context: RequestContext
+  ) throws(Failure) {
+    if let fault = Credentials.fault(in: password, of: email, at: "/password", context.app) {
+      throw .invalid([fault])
+    }
+  }
+}

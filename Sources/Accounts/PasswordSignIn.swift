@@ -1,0 +1,115 @@
+package import Runtime
+package import Sessions
+import EventLoop
+import JSON
+import Postgres
+
+/// Sign-in by address and password.
+extension Users {
+  /// Signs in by address and password.
+  ///
+  /// The response to a wrong password is that to an unknown address, and takes as long.
+  /// - Throws: `.wrongCredentials` also for a blocked user, `.emailUnverified`,
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.deviceUnknown`,
+  ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func signIn(
+    _ credentials: Credentials,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    try context.requireOpen(.password)
+    while true {
+      let right = try await compare(credentials, context)
+      do throws(Failure) {
+        return try await SignIn.complete(
+          VerifiedCredential(of: right.account.user, .password(hash: right.renewed ?? right.hash)),
+          countedBy: right.guarding,
+          as: style,
+          context
+        ) { (transaction) async throws(Failure) in
+          try right.account.requireUsable(context)
+          let renewal = right.renewed.map {
+            transaction.send(UsersQueries.renewHash, right.account.user, right.hash, $0)
+          }
+          return { () async throws(Failure) in try await renewal?.rows() }
+        }
+      } catch .wrongCredentials where right.renewed != nil {
+        // Another sign-in has stored a new hash of the same password meanwhile.
+      }
+    }
+  }
+
+  /// Compares a password with that of the user of an address; counts the attempt.
+  ///
+  /// - Returns: the account and its hash if the password is right, and the guard that counted.
+  /// - Throws: `.wrongCredentials` for a wrong one and for a blocked user, which is recorded;
+  ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop static func compare(
+    _ credentials: Credentials,
+    _ context: RequestContext
+  ) async throws(Failure) -> RightPassword {
+    let address = try await EmailAddress(credentials.email, context)
+    let strangers = FailureLimiter(.login, on: address.key, context)
+    let familiar = FailureLimiter(.login, on: address.key, isFamiliar: true, context)
+    // Independent reads take one round trip.
+    var batch = ReadBatch()
+    let find = batch.add(AccountQueries.find, context.app.id, address.key)
+    let device = Devices.addRead(to: &batch, context)
+    let ofStrangers = batch.add(strangers.calls)
+    let ofFamiliar = context.device == nil ? 0..<0 : batch.add(familiar.calls)
+    let results = try await context.read(batch)
+    let account: Account? = try results.first(find)
+    if let device { context.deviceRecord = .some(try results.first(device)) }
+    let isFamiliar = context.deviceRecord??.knows(account?.user, .credential) ?? false
+    let guarding = isFamiliar ? familiar : strangers
+    var used: [Int] = []
+    for place in isFamiliar ? ofFamiliar : ofStrangers {
+      used.append(try results.first(place) ?? 0)
+    }
+    return try await guarding.attempt(knowing: used) { () async throws(Failure) in
+      let check = try await context.passwords.check(
+        credentials.password,
+        against: account?.hash,
+        for: context.owner
+      )
+      guard let account, let hash = account.hash, check.isRight, !account.isBlocked else {
+        try await recordFailure(of: account?.user, context)
+        throw .wrongCredentials
+      }
+      return RightPassword(
+        account: account,
+        address: address,
+        hash: hash,
+        renewed: check.renewed,
+        guarding: guarding
+      )
+    }
+  }
+
+  @EventLoop static func recordFailure(
+    of user: UserID?,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await Event("login_failure", of: user, detail: ["provider": "password"])
+      .record(by: .anyone, context)
+  }
+}
+
+/// An account whose password was right.
+struct RightPassword {
+  let account: Account
+  let address: EmailAddress
+  package let hash: String
+  /// The hash that replaces the stored one, if that was made at another cost.
+  let renewed: String?
+  let guarding: FailureLimiter
+}
+
+extension Account {
+  /// Throws `.emailUnverified` if the app accepts only users with a verified address.
+  @EventLoop func requireUsable(_ context: RequestContext) throws(Failure) {
+    guard isVerified || context.app.accountSettings.signUp != .verifyFirst else {
+      throw .emailUnverified
+    }
+  }
+}

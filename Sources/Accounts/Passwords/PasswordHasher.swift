@@ -1,0 +1,135 @@
+internal import CSodium
+package import Runtime
+package import EventLoop
+package import PasswordHashes
+
+/// Argon2id on threads of its own.
+///
+/// Each hash takes tens of milliseconds and `memory` bytes. Networks and users take turns, so a
+/// flood of logins from one of them does not delay the others. The server refuses the excess logins
+/// rather than serve them late.
+@EventLoop package final class PasswordHasher: DomainService {
+  package let pool: FairPool
+  /// The number of hashes so far; a request adds the same number for any address.
+  package private(set) var hashes = 0
+  private var times = VerificationTimes()
+
+  private let cost: HashingCost
+
+  /// - Parameters:
+  ///   - pool: as many threads as cores may be spent on hashing.
+  ///   - cost: the cost of new hashes; a hash with another cost is replaced at the next login.
+  package init(pool: FairPool, cost: HashingCost = .least) {
+    precondition(sodium_init() >= 0, "libsodium cannot be initialised")
+    self.pool = pool
+    self.cost = cost
+  }
+
+  /// Returns the hash of a new password, in the PHC string format.
+  ///
+  /// - Throws: `.overloaded` if the queue is full, `.tooManyRequests` if its owner's share is.
+  package func hash(_ password: String, for owner: (any JobOwner)?) async throws(Failure) -> String
+  {
+    hashes += 1
+    let hash = try await run(for: owner) { [cost] in cost.hash(password) }
+    guard let hash else { throw .internalError("no memory for Argon2id") }
+    return hash
+  }
+
+  /// Verifies a password against a hash; returns false at once without a hash.
+  ///
+  /// Use it for a known user only: the time reveals whether there is a hash.
+  /// - Throws: as `hash`.
+  package func verify(
+    _ password: String,
+    against hash: String?,
+    for owner: (any JobOwner)?
+  ) async throws(Failure) -> Bool {
+    guard let stored = hash.flatMap({ try? PasswordHash($0) }) else { return false }
+    hashes += 1
+    return try await run(for: owner) { stored.isRight(password) }
+  }
+
+  /// Checks a password at a login, in a time that does not reveal whether there is a hash.
+  ///
+  /// A hash from another program or with another cost is verified, and a new one is made. The
+  /// response to a wrong password is delayed by the time of the slowest kind of such hashes seen
+  /// here.
+  /// - Parameters:
+  ///   - password: the password as the user typed it.
+  ///   - hash: the stored hash; nil if no user has the address.
+  ///   - owner: the owner of the work; nil for the server itself.
+  /// - Returns: whether the password is right, and the hash that replaces the stored one.
+  /// - Throws: as `hash`.
+  func check(
+    _ password: String,
+    against hash: String?,
+    for owner: (any JobOwner)?
+  ) async throws(Failure) -> PasswordCheck {
+    let stored = hash.flatMap { try? PasswordHash($0) }
+    if let stored, stored.isMade(at: cost) {
+      hashes += 1
+      let isRight = try await run(for: owner) { stored.isRight(password) }
+      if !isRight { await times.holdBack(0) }
+      return PasswordCheck(isRight: isRight, renewed: nil)
+    }
+    hashes += stored == nil ? 1 : 2
+    let (made, isRight, spent) = try await run(for: owner) { [cost] in
+      let made = cost.hash(password)
+      let start = EventLoop.now()
+      let isRight = stored?.isRight(password) ?? false
+      return (made, isRight, stored == nil ? 0 : EventLoop.now() - start)
+    }
+    guard let made else { throw .internalError("no memory for Argon2id") }
+    if let stored { times.note(spent, of: stored.costClass) }
+    if !isRight { await times.holdBack(spent) }
+    return PasswordCheck(isRight: isRight, renewed: isRight ? made : nil)
+  }
+
+  private func run<Result: Sendable>(
+    for owner: (any JobOwner)?,
+    _ work: @escaping @Sendable () -> Result
+  ) async throws(Failure) -> Result {
+    do throws(FairQueueError) {
+      let latest = EventLoop.now() &+ pool.patience.nanoseconds
+      return try await pool.run(for: owner, until: latest, work)
+    } catch {
+      throw Failure(error, retryAfter: .seconds(1))
+    }
+  }
+}
+
+/// The result of a check of a password.
+struct PasswordCheck: Sendable {
+  let isRight: Bool
+  /// The hash that replaces a stored hash of another kind or cost.
+  let renewed: String?
+}
+
+/// Verification times of hashes of other kinds and costs.
+@EventLoop private struct VerificationTimes {
+  /// The shortest time of each class, in nanoseconds; longer times include waiting.
+  private var least: [String: UInt64] = [:]
+  /// More classes than the programs from which a database was filled.
+  private nonisolated static let limit = 64
+
+  nonisolated init() {}
+
+  package mutating func note(_ time: UInt64, of cost: String) {
+    if let known = least[cost] {
+      least[cost] = min(known, time)
+    } else if least.count < Self.limit {
+      least[cost] = time
+    }
+  }
+
+  /// Waits until the time of the slowest class has passed.
+  func holdBack(_ spent: UInt64) async {
+    let slowest = least.values.max() ?? 0
+    if spent < slowest { await EventLoop.sleep(for: .nanoseconds(Int64(slowest - spent))) }
+  }
+}
+
+extension RequestContext {
+  package var passwords: PasswordHasher { dependencies[PasswordHasher.self] }
+}

@@ -1,0 +1,78 @@
+import Delivery
+package import Runtime
+import Sessions
+import EventLoop
+import Postgres
+
+/// A token from a mail that a client presents.
+package struct PresentedEmailToken {
+  package let user: UserID
+  let address: EmailAddress
+  /// The address as it is stored of the user.
+  package let email: String
+  /// The hash of the user's password; nil without one.
+  package let hash: String?
+  private let purpose: EmailToken.Purpose
+  private let tokenHash: BinaryBytes
+
+  /// Reads a mailed token, which stays valid.
+  ///
+  /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
+  @EventLoop init(
+    _ text: String,
+    for purpose: EmailToken.Purpose,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let master = context.keys.master
+    guard let token = Credential(purpose.kind, text, master) else { throw .invalidMailToken }
+    self.purpose = purpose
+    user = token.owner()
+    tokenHash = token.hash(master)
+    let found = try await context.read(
+      MailTokenQueries.look,
+      user,
+      purpose.rawValue,
+      tokenHash,
+      context.app.id
+    )
+    guard let subject = found.first else { throw .invalidMailToken }
+    email = subject.email
+    address = EmailAddress(key: subject.key)
+    hash = subject.hash
+  }
+
+  /// Locks the user, and uses the token up.
+  ///
+  /// - Returns: when the token was mailed, in microseconds since 1970.
+  /// - Throws: `.invalidMailToken` if another request was first.
+  @discardableResult
+  @EventLoop func use(
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> Int {
+    // Concurrent sign-ins and changes run before this, or find its result.
+    _ = try await transaction.run(SessionsQueries.lockUser, user)
+    let taken = try await transaction.run(
+      MailTokenQueries.take,
+      user,
+      purpose.rawValue,
+      tokenHash,
+      context.app.id
+    )
+    guard let end = taken.first else { throw .invalidMailToken }
+    return end - purpose.lifetime.wholeSeconds * 1_000_000
+  }
+
+  /// Locks the user, uses the token up, and returns the account.
+  ///
+  /// - Throws: `.invalidMailToken` if another request was first, or the user has another address.
+  @EventLoop func useForAccount(
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> Account {
+    try await use(in: transaction, context)
+    let account = try await Accounts.lock(address, of: user, in: transaction, context)
+    guard let account else { throw .invalidMailToken }
+    return account
+  }
+}

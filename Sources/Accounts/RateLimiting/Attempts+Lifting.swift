@@ -1,0 +1,184 @@
+package import Runtime
+package import Sessions
+import EventLoop
+import JSON
+import Encoding
+package import Outbound
+package import Postgres
+
+/// Resets rate limits that callers have used up (429), for an operator.
+extension Attempts {
+  /// Lets a user log in, show its password and ask for mail again, where that was refused.
+  ///
+  /// Attempts are counted under keyed hashes, which only known subjects lead to. So this resets the
+  /// allowances of the address and the users, for each network and device that the database knows.
+  /// The networks are those that the app's audit events name as refused in the past two days.
+  /// - Parameters:
+  ///   - email: the address as typed, also one of no user; nil if the user has none.
+  ///   - users: the users of the address.
+  ///   - network: an IP address whose network and site have all their allowances reset too.
+  ///   - context: the context of the app.
+  /// - Returns: how many allowances were not full.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func lift(
+    of email: String?,
+    _ users: [UserID],
+    from network: IPAddress?,
+    _ context: RequestContext
+  ) async throws(Failure) -> Int {
+    let app = context.app.id
+    var identifiers: [(AttemptPurpose, String)] = users.flatMap {
+      [(.password, $0.text), (.secondFactor, $0.text)]
+    }
+    var keys: [String] = []
+    if let email { keys.append(try await EmailAddress(email, context).key) }
+    var devices: [DeviceID] = []
+    for user in users {
+      let own = try await context.read(AttemptLiftQueries.own, user, app)
+      keys += own.compactMap(\.address)
+      devices += own.compactMap(\.device)
+    }
+    identifiers += keys.flatMap { [(.login, $0), (.registration, $0), (.mail, $0)] }
+    var networks = network.map { [$0] } ?? []
+    if !identifiers.isEmpty {
+      networks += try await context.read(AttemptLiftQueries.refused, app)
+        .compactMap(IPAddress.init)
+    }
+    let places = Set(networks.map { String(hexadecimal: $0.network) })
+    let sites = Set(networks.compactMap { $0.site.map { String(hexadecimal: $0) } })
+    var subjects: [(name: String, parts: [String])] = []
+    for (purpose, identifier) in identifiers {
+      subjects += [purpose.anywhere, purpose.daily, purpose.inSession].map { ($0, [identifier]) }
+      subjects += places.flatMap {
+        [(purpose.rawValue, [identifier, $0]), (purpose.slowly, [identifier, $0])]
+      }
+      subjects += sites.flatMap {
+        [(purpose.fromSite, [identifier, $0]), (purpose.slowlyFromSite, [identifier, $0])]
+      }
+      subjects += devices.map { (purpose.onDevice, [identifier, $0.text]) }
+    }
+    if let network {
+      let place = String(hexadecimal: network.network)
+      subjects += AttemptPurpose.allCases.map { ($0.ofNetwork, [place]) }
+      if let site = network.site.map({ String(hexadecimal: $0) }) {
+        subjects += AttemptPurpose.allCases.map { ($0.ofSite, [site]) }
+      }
+    }
+    let master = context.keys.master
+    let lifted = subjects.map { ($0.name, Allowance.subject($0.name, $0.parts, master)) }
+    let recorded = lifted.map {
+      Allowance.subject(Allowance.recorded($0), [String(hexadecimal: $1)], master)
+    }
+    return try await forget(lifted.map(\.1), recorded, of: users, context, app)
+  }
+
+  /// Resets all allowances in an app.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func liftAll(_ context: RequestContext) async throws(Failure) -> Int {
+    let app = context.app.id
+    return try await context.transaction { transaction async throws(Failure) in
+      let count = try await transaction.run(AttemptLiftQueries.forgetAll, app).first ?? 0
+      try await record(count, of: nil, context, app, in: transaction)
+      return count
+    }
+  }
+
+  // `recorded` counts audit events: once it is reset too, the next refusal is recorded again.
+  @EventLoop private static func forget(
+    _ subjects: [[UInt8]],
+    _ recorded: [[UInt8]],
+    of users: [UserID],
+    _ context: RequestContext,
+    _ app: AppID
+  ) async throws(Failure) -> Int {
+    try await context.transaction { transaction async throws(Failure) in
+      let count = try await transaction.run(AttemptLiftQueries.forget, app, list(subjects)).first
+      _ = try await transaction.run(AttemptLiftQueries.forget, app, list(recorded))
+      let user = users.count == 1 ? users.first : nil
+      try await record(count ?? 0, of: user, context, app, in: transaction)
+      return count ?? 0
+    }
+  }
+
+  @EventLoop private static func record(
+    _ count: Int,
+    of user: UserID?,
+    _ context: RequestContext,
+    _ app: AppID,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    let detail: JSON = ["count": .number(JSONNumber(count))]
+    try await Event("rate_limit_reset", of: user, detail: detail).record(
+      in: transaction,
+      app: app,
+      context
+    )
+  }
+
+  private static func list(_ subjects: [[UInt8]]) -> TextBytes {
+    let texts = subjects.map { JSON.string("\\x" + String(hexadecimal: $0)) }
+    return TextBytes(JSON.array(texts).serialized())
+  }
+}
+
+/// An address or a device by which a user's attempts may be counted.
+struct AttemptIdentity: RowDecodable {
+  /// The key of the address by which the user logs in.
+  let address: String?
+  let device: DeviceID?
+
+  init(from row: Row) throws(DatabaseError) {
+    address = row.text(ifAny: 0)
+    device = row.text(ifAny: 1).map(DeviceID.init(trusted:))
+  }
+}
+
+package enum AttemptLiftQueries {
+  static let own = Statement<AttemptIdentity, UserID, AppID>(
+    "attempts.own",
+    """
+    select subject, null from identities
+    where user_id = $1 and app_id = $2 and provider in ('password', 'email')
+    union all
+    select null, p.device_id from device_users p join users u on u.user_id = p.user_id
+    where p.user_id = $1 and u.app_id = $2
+    """
+  )
+
+  /// Returns the IP addresses from which callers were refused in the past two days.
+  ///
+  /// Served by the primary key.
+  static let refused = Statement<String, AppID>(
+    "attempts.refused",
+    """
+    select distinct host(address) from audit
+    where user_id = $1 and action = 'rate_limited' and address is not null
+      and event_id > lpad(to_hex(extract(epoch from now() - interval '2 days')::bigint), 8, '0')
+    limit 10000
+    """
+  )
+
+  /// - Parameter 2: an array of subjects.
+  static let forget = Statement<Int, AppID, TextBytes>(
+    "attempts.forget",
+    """
+    with gone as (
+      delete from attempts where app_id = $1 and clear_at > now() and subject = any (array(
+        select t.subject::bytea from json_array_elements_text($2::json) as t (subject)))
+      returning 1
+    )
+    select count(*) from gone
+    """
+  )
+
+  static let forgetAll = Statement<Int, AppID>(
+    "attempts.forget_all",
+    """
+    with gone as (delete from attempts where app_id = $1 and clear_at > now() returning 1)
+    select count(*) from gone
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [own, refused, forget, forgetAll]
+}

@@ -1,0 +1,106 @@
+import Runtime
+import Sessions
+import EventLoop
+import Postgres
+
+/// Limits requests for mail, registrations, and new users without credentials.
+enum RequestLimiter {
+  /// Counts a mail to an address, by its key.
+  ///
+  /// One network may use half of the mails that an address may get at once. After several networks
+  /// have used up all of them, each has one more mail in a window. All of them end at the limit of
+  /// the address for a day. The owner of the address has a separate allowance, in a session or on a
+  /// known device. So strangers cannot keep mail from the owner.
+  /// - Parameters:
+  ///   - key: the key of the address.
+  ///   - account: the user of the address; nil without one.
+  ///   - context: the context of the request.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop static func mail(
+    to key: String,
+    for account: Account?,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let ways = try await waysOfMail(to: key, for: account, context)
+    if let more = ways.more, try await ways.first.spendIfLeft() == false {
+      return try await more.spend()
+    }
+    if ways.more == nil { try await ways.first.spend() }
+  }
+
+  /// Counts a mail as `mail` does, for an action that also succeeds without its mail.
+  ///
+  /// - Returns: whether the mail may be sent; the response does not report it.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func mayMail(
+    to key: String,
+    for account: Account?,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    let ways = try await waysOfMail(to: key, for: account, context)
+    if try await ways.first.spendUnseen() { return true }
+    return try await ways.more?.spendUnseen() ?? false
+  }
+
+  /// Returns the allowances that a mail uses, and those that it uses once these are used up.
+  @EventLoop private static func waysOfMail(
+    to key: String,
+    for account: Account?,
+    _ context: RequestContext
+  ) async throws(Failure) -> (first: Allowances, more: Allowances?) {
+    let owner = account.flatMap { $0.isTakenOverByMail ? nil : $0.user }
+    if let user = context.principal.user, user == owner, try await context.isLive(user) {
+      return (Allowances([.inSession(.mail, key, context)], context), nil)
+    }
+    if try await Devices.knows(owner, context), let own = Allowance.onDevice(.mail, key, context) {
+      return (Allowances([own], context), nil)
+    }
+    let settings = context.app.limitSettings
+    let daily = Allowance.anywhere(
+      AttemptPurpose.mail.daily,
+      key,
+      burst: settings.mailsPerAddressDaily,
+      in: .seconds(86_400),
+      context
+    )
+    let atOnce = Allowance.anywhere(
+      AttemptPurpose.mail.anywhere,
+      key,
+      burst: 2 * settings.failuresPerIdentifier,
+      in: settings.failureWindow,
+      context
+    )
+    let own =
+      Allowance.fromNetwork(.mail, key, context) + Allowance.ofNetwork(.mail, context) + [daily]
+    return (
+      Allowances(own + [atOnce], context),
+      Allowances(own + Allowance.slowlyFromNetwork(.mail, key, context), context)
+    )
+  }
+
+  /// Counts a registration of an address, or a link of it, by its key.
+  ///
+  /// It counts by network alone, so strangers in other networks cannot block the registration.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop static func registration(
+    of key: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await Allowances(
+      Allowance.fromNetwork(.registration, key, context)
+        + Allowance.ofNetwork(.registration, context),
+      context
+    ).spend()
+  }
+
+  /// Returns the allowances that a new user without credentials uses, for the caller to spend.
+  ///
+  /// - Throws: `.tooManyAttempts` if nothing is left, `.databaseUnavailable`.
+  @EventLoop package static func anonymous(_ context: RequestContext) async throws(Failure)
+    -> Allowances
+  {
+    let allowances = Allowances(Allowance.ofNetwork(.anonymous, context), context)
+    try await allowances.requireLeft()
+    return allowances
+  }
+}

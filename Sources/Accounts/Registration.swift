@@ -1,0 +1,123 @@
+package import Delivery
+package import Runtime
+package import Sessions
+import EventLoop
+import Postgres
+
+/// The result of a registration.
+package enum Registration {
+  case signedIn(Sessions.TokenSet)
+  /// A code is mailed; the flow is sent with it.
+  case codeMailed(flow: String)
+}
+
+extension Users {
+  /// Registers an address and a password, by the app's setting `sign_up`.
+  ///
+  /// - Returns: the tokens of the new user; in `verify_first` a flow, for a known address too. The
+  ///   user of a known address is mailed to sign in or to reset the password.
+  /// - Throws: `.invalid`, `.emailTaken` in `immediate`, `.signUpClosed`, `.mailNotConfigured` in
+  ///   `verify_first`, `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`,
+  ///   `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func register(
+    _ credentials: Credentials,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> Registration {
+    let address = try await admitRegistration(credentials, context)
+    guard context.app.accountSettings.signUp == .immediate else {
+      return .codeMailed(flow: try await mailCode(credentials, address, context))
+    }
+    let account = try await newAccount(credentials, address, context)
+    let grant = try await SignIn.complete(account.credential, as: style, context) {
+      (transaction) async throws(Failure) in try await account.send(in: transaction, context)
+    }
+    return .signedIn(grant)
+  }
+
+  /// Registers an address and a password without a sign-in.
+  ///
+  /// Until the first sign-in, a user who knows the password can link the address.
+  /// - Throws: as `register`; `.emailTaken` also in `verify_first`.
+  @EventLoop package static func registerOnly(
+    _ credentials: Credentials,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let address = try await admitRegistration(credentials, context)
+    let account = try await newAccount(credentials, address, context)
+    try await context.transaction { transaction async throws(Failure) in
+      try await account.send(in: transaction, context)()
+      _ = try await transaction.run(UserOriginQueries.register, account.user)
+    }
+  }
+
+  /// Checks that the app accepts a registration, and counts it.
+  @EventLoop private static func admitRegistration(
+    _ credentials: Credentials,
+    _ context: RequestContext
+  ) async throws(Failure) -> EmailAddress {
+    try context.requireOpen(.password)
+    try context.requireOpenSignUp()
+    try credentials.checkForRegistration(context.app)
+    let address = try await EmailAddress(credentials.email, context)
+    try await RequestLimiter.registration(of: address.key, context)
+    return address
+  }
+
+  /// Checks that the address is free, and hashes the password of its new user.
+  @EventLoop private static func newAccount(
+    _ credentials: Credentials,
+    _ address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> NewAccount {
+    guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
+    var account = NewAccount(credentials.email, address, hash: hash, isVerified: false)
+    account.mail = try await verification(of: account.user, account.email, address, context)
+    return account
+  }
+
+  /// Returns the mail that verifies the address of a new user; nil if none is sent.
+  @EventLoop package static func verification(
+    of user: UserID,
+    _ email: String,
+    _ address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> EmailToken? {
+    guard context.mailer.isConfigured,
+      try await RequestLimiter.mayMail(to: address.key, for: nil, context)
+    else { return nil }
+    return EmailToken(.verify, to: address.stored(email), of: user, in: nil, context)
+  }
+
+  /// Mails a code that completes a registration, or informs the user of the address.
+  ///
+  /// Only the text of the mail differs between a known and an unknown address.
+  @EventLoop private static func mailCode(
+    _ credentials: Credentials,
+    _ address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try await RequestLimiter.mail(to: address.key, for: nil, context)
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
+    let account = try await Accounts.find(address, context)
+    let flow = AuthenticationFlow.New(.register, credentials.email, address, hash: hash)
+    try await context.transaction { transaction async throws(Failure) in
+      try await flow.write(in: transaction, context)
+      if let account {
+        try await AccountMail.sendTaken(to: account, in: transaction, context)
+      } else {
+        try await AccountMail.sendCode(of: flow, in: nil, in: transaction, context)
+      }
+    }
+    return flow.text(context)
+  }
+}
+
+extension RequestContext {
+  /// Throws `.signUpClosed` if only the management API makes users.
+  func requireOpenSignUp() throws(Failure) {
+    guard app.accountSettings.signUp != .closed else { throw .signUpClosed }
+  }
+}

@@ -1,0 +1,76 @@
+import Delivery
+import Runtime
+import Sessions
+import EventLoop
+package import Postgres
+
+/// The takeover of an unverified account by a person who reads the mail of its address.
+///
+/// An attacker may have made the account, to wait there for the owner of the address (Sudhodanan and
+/// Paverd, "Pre-hijacked accounts", 2022). So all credentials are revoked. The data stays.
+@EventLoop enum Takeover {
+  /// Revokes all credentials of a user, marks its address as verified, records it and mails it.
+  ///
+  /// The transaction has locked the user. A password that the reader of the mail has chosen is set
+  /// after this.
+  static func run(
+    _ account: Account,
+    _ address: EmailAddress,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let user = account.user
+    try await revokeAll(of: user, in: transaction, context)
+    _ = try await transaction.run(PasswordQueries.remove, user)
+    try await Accounts.markVerified(address, of: user, in: transaction, context)
+    try await SecurityNotice.takenOver.record(ofReader: user, in: transaction, context)
+  }
+
+  /// Revokes the sessions, API keys, linked identities, second factors and places on devices of a
+  /// user: all but the password.
+  ///
+  /// Second factors stay that are older than `time`, in microseconds since 1970.
+  static func revokeAll(
+    of user: UserID,
+    factorsSince time: Int = 0,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await Sessions.end(.all, of: user, "account_takeover", in: transaction, context)
+    _ = try await transaction.run(
+      TakeoverQueries.revoke,
+      user,
+      context.app.id,
+      context.principal.name,
+      context.address.text,
+      context.agent
+    )
+    _ = try await transaction.run(TakeoverQueries.removeFactors, user, time)
+  }
+}
+
+package enum TakeoverQueries {
+  static let revoke = Statement<NoRow, UserID, AppID, String, String?, String?>(
+    "takeover.revoke",
+    """
+    with flows as (delete from authentication_flows where user_id = $1)
+    select revoke_credentials($1, $2, $3, $4::inet, $5)
+    """
+  )
+
+  /// Removes second factors that were confirmed, and recovery codes that were made, since a time.
+  static let removeFactors = Statement<NoRow, UserID, Int>(
+    "takeover.remove_factors",
+    """
+    with codes as (
+      delete from recovery_codes
+      where user_id = $1 and created_at >= to_timestamp($2::bigint / 1000000.0)
+    )
+    delete from second_factors
+    where user_id = $1
+      and coalesce(confirmed_at, created_at) >= to_timestamp($2::bigint / 1000000.0)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [revoke, removeFactors]
+}

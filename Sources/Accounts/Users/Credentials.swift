@@ -1,0 +1,74 @@
+import Delivery
+package import Runtime
+import EventLoop
+import ReferenceData
+
+/// An email address and a password, as the user typed them.
+package struct Credentials: Sendable {
+  package let email: String
+  package let password: String
+
+  package init(email: String, password: String) {
+    self.email = email
+    self.password = password
+  }
+
+  func checkForRegistration(_ app: App) throws(Failure) {
+    let faults = faults(in: app)
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  /// Returns the broken rules for the credentials of a new user.
+  package func faults(in app: App) -> [Fault] {
+    var faults: [Fault] = []
+    let isMixed = app.accountSettings.allowsMixedScripts
+    if let fault = EmailAddress.fault(in: email, at: "/email", mixed: isMixed) {
+      faults.append(fault)
+    }
+    if let fault = Self.fault(in: password, of: email, at: "/password", app) {
+      faults.append(fault)
+    }
+    return faults
+  }
+
+  /// In bytes: long enough for any passphrase; bounds the cost of hashing.
+  package static let longestPassword = 1_024
+  /// In bytes: shorter names occur in too many words.
+  private static let shortestName = 4
+
+  /// Returns the rule that a new password breaks.
+  ///
+  /// It may be too short, too long, or a common password. It must not contain the email address,
+  /// its local part, or a name of the app: attackers try those first.
+  /// - Parameters:
+  ///   - password: the password as the user typed it.
+  ///   - email: the address of the user; nil without one.
+  ///   - pointer: the pointer of the member.
+  ///   - app: the app of the user.
+  /// - Returns: the broken rule; nil if the password is valid.
+  package static func fault(
+    in password: String,
+    of email: String?,
+    at pointer: String,
+    _ app: App
+  ) -> Fault? {
+    let shortest = app.accountSettings.passwordMinLength
+    if password.unicodeScalars.count < shortest || password.utf8.count > longestPassword {
+      let rule =
+        "A password has at least \(shortest) characters and at most \(longestPassword) bytes."
+      return Fault(pointer, "length", rule)
+    }
+    switch ReferenceLists.ofProcess {
+    case .failure(let error): return Fault(pointer, "common", error.description)
+    case .success(let lists) where lists.passwords.contains(password):
+      return Fault(pointer, "common", "This password is one of those that are tried first.")
+    case .success: break
+    }
+    let local = email?.split(separator: "@").first.map(String.init)
+    let names = [email, local, app.name, app.mailSettings.senderName].compactMap(\.self)
+    guard names.contains(where: { $0.utf8.count >= shortestName && password.containsFolded($0) })
+    else { return nil }
+    let rule = "A password has neither the email address nor the name of the app in it."
+    return Fault(pointer, "personal", rule)
+  }
+}

@@ -1,0 +1,168 @@
+import Delivery
+package import Runtime
+package import Sessions
+import EventLoop
+package import Postgres
+
+extension Users {
+  /// Changes the user's password after verifying the current one, and ends its sessions and API
+  /// keys.
+  ///
+  /// With `keepingKeys`, the API keys stay.
+  /// - Returns: the tokens of a new session, which replaces the session of the request.
+  /// - Throws: `.invalid`, `.wrongCredentials` also if the user has no password,
+  ///   `.reauthenticationRequired` in a session without the second factor of the user,
+  ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func changePassword(
+    from current: String,
+    to new: String,
+    keepingKeys: Bool = false,
+    of user: UserID,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    let own = try await ownPassword(of: user, context)
+    if let fault = Credentials.fault(in: new, of: own.address, at: "/new_password", context.app) {
+      throw .invalid([fault])
+    }
+    let guarding = passwordGuard(of: user, context)
+    let hash = try await guarding.attempt { () async throws(Failure) in
+      try await verify(current, against: own, context)
+      return try await context.passwords.hash(new, for: context.owner)
+    }
+    let live = try await guarding.complete { () async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
+        // A reset may have ended the session or changed the password while we were hashing.
+        try await Sessions.lockUser(user, in: transaction, context)
+        try await SecondFactors.requirePassed(by: user, in: transaction, context)
+        let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
+        guard !changed.isEmpty else { throw .wrongCredentials }
+        if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
+        try await Sessions.end(
+          .others(than: context.principal.session),
+          of: user,
+          "password_change",
+          in: transaction,
+          context
+        )
+        try await guarding.succeed(in: transaction)
+        try await SecurityNotice.passwordChanged.record(of: user, in: transaction, context)
+        return try await Sessions.renew(
+          user,
+          by: VerifiedCredential(of: user, .password(hash: hash)),
+          as: style,
+          "password_change",
+          in: transaction,
+          context
+        )
+      }
+    }
+    return try await Sessions.grant(live, of: user, as: style, context)
+  }
+}
+
+extension Users {
+  /// Verifies the user's password, and counts the attempt.
+  ///
+  /// - Returns: the stored hash.
+  /// - Throws: `.wrongCredentials` also if the user has no password, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func verify(
+    _ password: String,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    let own = try await ownPassword(of: user, context)
+    try await verify(password, against: own, context)
+    return own.hash ?? ""
+  }
+
+  /// Returns the rate limit for reauthentication in a session, by password or otherwise.
+  @EventLoop static func passwordGuard(of user: UserID, _ context: RequestContext) -> FailureLimiter
+  {
+    FailureLimiter(.password, on: user.text, context)
+  }
+
+  @EventLoop private static func verify(
+    _ password: String,
+    against own: OwnPassword,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard own.address != nil,
+      try await context.passwords.verify(password, against: own.hash, for: context.owner)
+    else { throw .wrongCredentials }
+  }
+
+  @EventLoop static func ownPassword(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> OwnPassword {
+    let rows = try await context.read(PasswordQueries.own, user, context.principal)
+    guard let own = rows.first else { throw context.gone }
+    return own
+  }
+}
+
+/// The password of a user with a live session; without a hash if the user has no password.
+struct OwnPassword: RowDecodable {
+  package let hash: String?
+  /// The comparison key of the user's address.
+  let address: String?
+
+  init(from row: Row) throws(DatabaseError) {
+    hash = row.text(ifAny: 0)
+    address = row.text(ifAny: 1)
+  }
+}
+
+package enum PasswordQueries {
+  static let own = Statement<OwnPassword, UserID, Principal>(
+    "passwords.own",
+    """
+    select p.hash, i.subject from caller($1, $2) c
+    left join passwords p on p.user_id = c.user_id
+    left join identities i on i.user_id = c.user_id and i.provider in ('password', 'email')
+    """
+  )
+
+  /// Sets the password of a user with an address, and deletes its reset tokens.
+  static let set = Statement<NoRow, UserID, String>(
+    "passwords.set",
+    """
+    with used as (
+      delete from mail_tokens where user_id = $1 and purpose = 'reset'
+    ), identity as (
+      update identities set provider = 'password' where user_id = $1 and provider = 'email'
+    )
+    insert into passwords (user_id, hash) values ($1, $2)
+    on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
+    """
+  )
+
+  /// Deletes the password of a user, who logs in by mailed codes from then on.
+  static let remove = Statement<NoRow, UserID>(
+    "passwords.remove",
+    """
+    with identity as (
+      update identities set provider = 'email' where user_id = $1 and provider = 'password'
+    ), used as (
+      delete from mail_tokens where user_id = $1 and purpose = 'reset'
+    )
+    delete from passwords where user_id = $1
+    """
+  )
+
+  /// Replaces the password if its hash is still parameter 2; returns one row if it did.
+  ///
+  /// Reset tokens stay valid: they are the owner's remedy against a thief who keeps changing the
+  /// password.
+  static let replace = Statement<String, UserID, String, String>(
+    "passwords.replace",
+    """
+    update passwords set hash = $3, changed_at = now() where user_id = $1 and hash = $2
+    returning user_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [own, set, remove, replace]
+}

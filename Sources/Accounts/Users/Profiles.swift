@@ -1,0 +1,184 @@
+package import Runtime
+package import EventLoop
+package import JSON
+import Encoding
+package import Postgres
+import ReferenceData
+
+/// Reads and changes profiles.
+@EventLoop package enum Profiles {
+  /// The members that a user may change, with the greatest length of each in characters.
+  package nonisolated static let editable: [String: Int] = [
+    "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
+    "locale": 35, "zone": 64,
+  ]
+
+  /// Reads the user's profile.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func read(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Profile {
+    try await read(by: ProfileQueries.read, of: user, context)
+  }
+
+  /// Reads the user's profile by the statement of a wire, in the form of its protocol.
+  ///
+  /// Profiles are the most frequent reads.
+  /// - Parameters:
+  ///   - statement: a statement with a row if `caller($1, $2)` returns one.
+  ///   - user: the user.
+  ///   - context: the context of the request.
+  /// - Returns: the decoded row.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func read<Form>(
+    by statement: Statement<Form, UserID, Principal>,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Form {
+    guard let form = try await context.first(statement, user, context.principal) else {
+      throw context.gone
+    }
+    return form
+  }
+
+  /// Changes members of the user's profile; null removes one.
+  ///
+  /// - Throws: `.invalid` with each member that is unknown, read-only, of a wrong type, too long,
+  ///   or no locale, zone or phone number; `.preconditionFailed`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  package static func change(
+    _ members: JSONObject,
+    if condition: VersionCondition,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Profile {
+    let faults = members.compactMap { name, value in fault(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let found = try await context.written(
+      ProfileQueries.change,
+      user,
+      context.principal,
+      TextBytes(JSON.object(members).serialized()),
+      condition.allowed.map(VersionList.init),
+      DataChange(of: "profile", context)
+    )
+    guard let found else { throw context.gone }
+    guard let changed = found.first else {
+      throw .preconditionFailed(current: try await read(of: user, context).version)
+    }
+    return changed
+  }
+
+  /// Computes changes with `revision` from the current profile, and repeats that after a concurrent
+  /// write.
+  ///
+  /// - Throws: as `change`, and errors of `revision`.
+  package static func revise(
+    if condition: VersionCondition,
+    of user: UserID,
+    _ context: RequestContext,
+    _ revision: @escaping @Sendable (Profile) throws(Failure) -> JSONObject
+  ) async throws(Failure) -> Profile {
+    try await context.revise("profile", of: user) { () async throws(Failure) in
+      let current = try await read(of: user, context)
+      guard condition.allows(current.version) else {
+        throw .preconditionFailed(current: current.version)
+      }
+      let members = try await context.calculate(on: .max) { () throws(Failure) in
+        try revision(current)
+      }
+      let expected = VersionCondition(oneOf: [current.version])
+      do throws(Failure) {
+        return .done(try await change(members, if: expected, of: user, context))
+      } catch .preconditionFailed {
+        return .overtaken
+      }
+    }
+  }
+
+  package nonisolated static func fault(_ name: String, _ value: JSON) -> Fault? {
+    let pointer = "/" + JSONPointer.escaped(name)
+    guard let limit = editable[name] else {
+      return Fault(pointer, "unknown_member", "This member is unknown, or not yours to change.")
+    }
+    if value == .null { return nil }
+    guard let text = value.string else {
+      return Fault(pointer, "type", "This member must be a string or null.")
+    }
+    guard !text.isEmpty, text.unicodeScalars.count <= limit else {
+      return Fault(pointer, "length", "This member must have 1 to \(limit) characters.")
+    }
+    guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+      return Fault(pointer, "control_character", "Control characters are not allowed.")
+    }
+    return rule(name, text).map { Fault(pointer, name, $0) }
+  }
+
+  /// Returns the broken rule of a member's format; nil if it is valid.
+  ///
+  /// The name of the member is also the code of the fault.
+  private nonisolated static func rule(_ name: String, _ text: String) -> String? {
+    switch (name, ReferenceLists.ofProcess) {
+    case ("phone", _): isE164(text) ? nil : "A phone number is + and 7 to 15 digits (E.164)."
+    case ("locale", .success(let lists)): lists.fault(inLocale: text)
+    case ("zone", .success(let lists)): lists.fault(inZone: text)
+    case ("locale", .failure(let error)), ("zone", .failure(let error)): error.description
+    default: nil
+    }
+  }
+
+  private nonisolated static func isE164(_ text: String) -> Bool {
+    let digits = text.utf8.dropFirst()
+    return text.utf8.first == UInt8(ascii: "+") && (7...15).contains(digits.count)
+      && digits.allSatisfy(\.isDigit)
+  }
+}
+
+package enum ProfileQueries {
+  /// Returns one row if the session is live.
+  ///
+  /// Served by the primary keys of sessions and users.
+  static let read = Statement<Profile, UserID, Principal>(
+    "profile.read",
+    """
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture
+    from caller($1, $2) c cross join lateral profile_of(c) p
+    """
+  )
+
+  /// Returns one row if the session is live; its columns are null if the version condition failed.
+  static let change = Statement<
+    Found<Profile>, UserID, Principal, TextBytes, VersionList?, DataChange?
+  >(
+    "profile.change",
+    """
+    with c as (select user_id from caller($1, $2)), changed as (
+      update users u set name = patched($3::jsonb, 'name', u.name),
+        given_name = patched($3::jsonb, 'given_name', u.given_name),
+        family_name = patched($3::jsonb, 'family_name', u.family_name),
+        nickname = patched($3::jsonb, 'nickname', u.nickname),
+        phone = patched($3::jsonb, 'phone', u.phone),
+        locale = patched($3::jsonb, 'locale', u.locale),
+        zone = patched($3::jsonb, 'zone', u.zone),
+        version = u.version + 1, updated_at = now()
+      from c
+      where u.user_id = c.user_id
+        and ($4::bigint[] is null or u.version = any ($4::bigint[]))
+      returning u.user_id, u.created_at, u.updated_at, u.version, u.anonymous,
+        u.blocked_at is not null as blocked, u.email, u.email_verified, u.name, u.given_name,
+        u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture, u.app_id
+    )
+    select w.user_id, w.created_at, w.updated_at, w.version, w.anonymous, w.blocked, w.email,
+      w.email_verified, w.name, w.given_name, w.family_name, w.nickname, w.phone, w.locale,
+      w.zone, w.picture,
+      record_change(w.user_id, w.app_id, $5::jsonb)
+    from c left join changed w on true
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read, change]
+}

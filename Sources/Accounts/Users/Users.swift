@@ -1,0 +1,82 @@
+package import Runtime
+package import Sessions
+import EventLoop
+package import JSON
+package import Postgres
+
+/// Users, and their creation.
+package enum Users {
+  /// Creates a guest, a user without credentials, and logs it in.
+  ///
+  /// - Throws: `.loginMethodDisabled`, `.signUpClosed`, `.deviceUnknown`, `.deviceFull`,
+  ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func signInAnonymously(
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    try context.requireOpen(.anonymous)
+    try context.requireOpenSignUp()
+    let user = UserID()
+    let allowances = try await RequestLimiter.anonymous(context)
+    do throws(Failure) {
+      return try await SignIn.complete(
+        VerifiedCredential(of: user, .anonymous, isOfNewUser: true),
+        as: style,
+        context
+      ) { transaction in
+        let made = send(
+          user,
+          "anonymous",
+          user.text,
+          isAnonymous: true,
+          JSONObject(),
+          nil,
+          in: transaction,
+          context
+        )
+        let spent = allowances.sendSpending(in: transaction)
+        return { () async throws(Failure) in
+          try await made.rows()
+          try await spent()
+        }
+      }
+    } catch .tooManyAttempts {
+      // Concurrent requests have used up the limit; this reports which limit.
+      try await allowances.requireLeft()
+      throw .tooManyAttempts(retryAfter: .seconds(1))
+    }
+  }
+
+  /// Sends the statement that creates a user with one identity: a provider and a subject.
+  ///
+  /// An address in the profile that another user has is omitted.
+  @EventLoop package static func send(
+    _ user: UserID,
+    _ provider: String,
+    _ subject: String,
+    isAnonymous: Bool,
+    _ profile: JSONObject,
+    _ address: EmailAddress?,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) -> Sent<NoRow> {
+    transaction.send(
+      UsersQueries.create,
+      user,
+      context.app.id,
+      IdentityID(),
+      provider,
+      subject,
+      isAnonymous,
+      TextBytes(JSON.object(profile).serialized()),
+      address?.key
+    )
+  }
+}
+
+extension RequestContext {
+  /// - Throws: `.loginMethodDisabled` if the app does not allow this login method.
+  func requireOpen(_ way: LoginMethod) throws(Failure) {
+    guard app.accountSettings.isOpen(way) else { throw .loginMethodDisabled(way) }
+  }
+}

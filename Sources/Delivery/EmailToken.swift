@@ -1,0 +1,163 @@
+package import Runtime
+import EventLoop
+import Outbound
+package import Postgres
+
+/// A token that is mailed to a user, and presented by the mail's recipient.
+package struct EmailToken {
+  package enum Purpose: String, Sendable {
+    /// Verifies the address.
+    case verify
+    /// Lets the recipient choose a new password.
+    case reset
+    /// Restores a former address of the user.
+    case restore
+
+    package var kind: Credential.Kind {
+      switch self {
+      case .verify: .verification
+      case .reset: .passwordReset
+      case .restore: .addressRestore
+      }
+    }
+
+    package var lifetime: Duration {
+      switch self {
+      case .verify: .seconds(86_400)
+      case .reset: .seconds(3_600)
+      case .restore: .seconds(7 * 86_400)
+      }
+    }
+
+    fileprivate var mail: MailKind {
+      switch self {
+      case .verify: .verify
+      case .reset: .reset
+      case .restore: .restore
+      }
+    }
+  }
+
+  package let purpose: Purpose
+  package let email: String
+  package let user: UserID
+  private let language: String?
+  private let context: RequestContext
+  private let token: Credential
+
+  /// - Parameters:
+  ///   - purpose: the purpose of the token.
+  ///   - email: the address as stored for the user, never as the client typed it.
+  ///   - user: the user.
+  ///   - language: the language of the user; nil if unknown.
+  ///   - context: the context of the request.
+  package init(
+    _ purpose: Purpose,
+    to email: String,
+    of user: UserID,
+    in language: String?,
+    _ context: RequestContext
+  ) {
+    self.purpose = purpose
+    self.email = email
+    self.user = user
+    self.language = language
+    self.context = context
+    token = Credential(purpose.kind, of: user)
+  }
+
+  @EventLoop package var hash: BinaryBytes { token.hash(context.keys.master) }
+  package var lifetime: Duration { purpose.lifetime }
+
+  /// Queues its mail and stores the token, which is valid at once.
+  ///
+  /// Older tokens stay valid until the relay has accepted the mail (`OutboxQueries.sent`). A
+  /// request for a mail that cannot be sent therefore invalidates no token.
+  @EventLoop package func queue(in transaction: Transaction) async throws(Failure) {
+    if let message { try await context.queue(message, with: self, in: transaction) }
+  }
+
+  @EventLoop private var message: MailMessage? {
+    let text = token.text(context.keys.master)
+    let page = context.app.mailSettings.page
+    let values = [
+      "token": text, "link": page.isEmpty ? text : "\(page)#\(purpose.rawValue)=\(text)",
+    ]
+    do {
+      return try AppMail.message(purpose.mail, to: email, in: language, context.app, values)
+    } catch {
+      context.mailer.lose("\(error)")
+      return nil
+    }
+  }
+}
+
+/// The recipient of a mailed token.
+package struct MailedSubject: RowDecodable {
+  /// The address as stored for the user.
+  package let email: String
+  /// The comparison key of the address.
+  package let key: String
+  /// The hash of the user's password; nil without one.
+  package let hash: String?
+
+  package init(from row: Row) throws(DatabaseError) {
+    email = try row.text(0)
+    key = try row.text(1)
+    hash = row.text(ifAny: 2)
+  }
+}
+
+package enum MailTokenQueries {
+  /// Stores a token and queues its mail; the mail expires with the token.
+  static let write = Statement<
+    NoRow, UserID, String, BinaryBytes, String, Duration, MailID, AppID, BinaryBytes
+  >(
+    "mail_tokens.write",
+    """
+    with token as (
+      insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
+      values ($1, $2, $3, btrim($4), now() + $5::interval)
+      returning user_id, purpose, token_hash, expires_at
+    )
+    insert into mails (mail_id, app_id, kind, sealed, user_id, token_hash, expires_at)
+    select $6, $7, purpose, $8, user_id, token_hash, expires_at from token
+    """
+  )
+
+  /// Returns the address and user of a valid token, which stays valid.
+  package static let look = Statement<MailedSubject, UserID, String, BinaryBytes, AppID>(
+    "mail_tokens.look",
+    """
+    select t.email, email_key(t.email), p.hash
+    from mail_tokens t join users u on u.user_id = t.user_id
+    left join passwords p on p.user_id = t.user_id
+    where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
+      and u.app_id = $4 and u.blocked_at is null
+    """
+  )
+
+  /// Uses up a token and the others of its purpose; returns one row if it was valid.
+  ///
+  /// Of the tokens that restore addresses, only younger ones are deleted. Otherwise a thief, who
+  /// has a younger token, could use it to delete that of the owner. The row contains the expiry of
+  /// the token, in microseconds since 1970.
+  package static let take = Statement<Int, UserID, String, BinaryBytes, AppID>(
+    "mail_tokens.take",
+    """
+    with taken as (
+      delete from mail_tokens t using users u
+      where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
+        and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
+      returning t.user_id, t.expires_at
+    ), others as (
+      delete from mail_tokens m using taken
+      where m.user_id = taken.user_id and m.purpose = $2 and m.token_hash <> $3
+        and ($2 <> 'restore' or m.expires_at >= taken.expires_at)
+    )
+    select (extract(epoch from expires_at) * 1000000)::bigint from taken
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [write, look, take]
+}

@@ -1,0 +1,74 @@
+import Runtime
+import JSON
+
+/// The texts of an app's mails in other languages.
+///
+/// For example `{"de": {"reset_subject": "…", "reset_text": "…"}}`.
+struct MailTranslations: Sendable {
+  /// The texts by language in lower case, and by setting.
+  private let languages: [String: [String: String]]
+
+  private static let most = 100
+
+  init(_ translations: JSONObject) {
+    var languages: [String: [String: String]] = [:]
+    for (language, words) in translations {
+      let texts = (words.object ?? JSONObject()).compactMap { name, text in
+        text.string.map { (name, $0) }
+      }
+      languages[language.lowercased()] = Dictionary(texts) { first, _ in first }
+    }
+    self.languages = languages
+  }
+
+  /// Returns a text in a language, or in its parent: for `de-AT` also in `de`.
+  func text(_ name: String, in language: String?) -> String? {
+    guard !languages.isEmpty, var tag = language?.lowercased() else { return nil }
+    while true {
+      if let words = languages[tag]?[name] { return words }
+      guard let end = tag.lastIndex(of: "-") else { return nil }
+      tag = String(tag[..<end])
+    }
+  }
+
+  /// Returns the fault of a value; nil if it is valid.
+  static func fault(in value: JSON) -> String? {
+    guard let languages = value.object, languages.count <= most else {
+      return "This setting is an object of up to \(most) languages, such as "
+        + "{\"de\": {\"reset_subject\": \"…\"}}."
+    }
+    for (language, words) in languages {
+      guard isTag(language) else { return "\(language) is not a language tag such as de or pt-BR." }
+      guard let words = words.object else {
+        return "\(language) must be an object of settings and their texts."
+      }
+      for (name, text) in words {
+        guard let rule = rules[name] else {
+          return "\(language): \(name) is not a setting with the text of a mail."
+        }
+        if let fault = rule.fault(text) { return "\(language), \(name): \(fault.1)" }
+      }
+    }
+    return nil
+  }
+
+  private static let rules: [String: SettingRule] = Dictionary(
+    uniqueKeysWithValues: MailKind.allCases.flatMap { kind in
+      [
+        ("\(kind.rawValue)_subject", SettingRule.subject(of: kind)),
+        ("\(kind.rawValue)_text", SettingRule.body(of: kind)),
+      ]
+    }
+  )
+
+  private static func isTag(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    return (2...8).contains(parts.first?.count ?? 0) && text.utf8.count <= 35
+      && parts.allSatisfy { part in
+        (1...8).contains(part.count)
+          && part.allSatisfy { byte in
+            (0x61...0x7a).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+          }
+      }
+  }
+}

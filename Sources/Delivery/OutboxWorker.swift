@@ -1,0 +1,195 @@
+package import Runtime
+package import EventLoop
+package import Outbound
+import Postgres
+
+/// Delivers the queued mail, in each worker.
+///
+/// One worker at a time handles a mail, which reaches the relay at least once. If a worker dies
+/// before it records the relay's reply, another worker sends the mail again with the same
+/// `Message-ID`.
+@EventLoop package final class OutboxWorker {
+  private let relay: MailRelay
+  private let dependencies: Dependencies
+  private let resolver: Resolver
+  private let tell: @EventLoop (Event) -> Void
+  private var underWay = 0
+  private var database: Database { dependencies.database }
+  private var mailer: MailQueue { dependencies[MailQueue.self] }
+  private var sleeper: Task<Void, Never>?
+  private var isAwake = false
+
+  /// Replaces a request for a mail by the mail.
+  package typealias Resolver = @EventLoop (DueRow, RequestContext) async throws(Failure) -> Void
+
+  /// Delivery events for the metrics.
+  package enum Event: Sendable {
+    case sent
+    case lost
+    case waiting(OutboxState)
+  }
+
+  /// The most concurrent deliveries; all of them finish before their claims expire.
+  private static let most = 6
+  /// The pauses before further attempts; the last one repeats.
+  private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
+
+  /// - Parameters:
+  ///   - dependencies: the dependencies of the worker.
+  ///   - relay: the mail relay.
+  ///   - resolver: replaces requests by their mails.
+  ///   - tell: receives delivery events.
+  package init(
+    _ dependencies: Dependencies,
+    _ relay: MailRelay,
+    _ resolver: @escaping Resolver,
+    tell: @escaping @EventLoop (Event) -> Void = { _ in }
+  ) {
+    self.dependencies = dependencies
+    self.relay = relay
+    self.resolver = resolver
+    self.tell = tell
+  }
+
+  package func start() {
+    mailer.onQueued = { [unowned self] in wake() }
+    mailer.onLost = { [unowned self] in tell(.lost) }
+    EventLoop.task { [self] in
+      while true {
+        if await !takeSome() { await rest() }
+      }
+    }
+    EventLoop.task { [self] in
+      while true {
+        await look()
+        await EventLoop.sleep(for: .seconds(Int.random(in: 20...40)))
+      }
+    }
+  }
+
+  // MARK: Queue
+
+  /// Claims due mails; returns whether there may be more to claim now.
+  private func takeSome() async -> Bool {
+    let room = Self.most - underWay
+    guard room > 0, database.isReady else { return false }
+    isAwake = false
+    guard let due = try? await database.write(OutboxQueries.claim, room) else { return false }
+    for mail in due.sorted(by: { $0.id.text < $1.id.text }) {
+      underWay += 1
+      EventLoop.task { [self] in
+        await deliver(mail)
+        underWay -= 1
+        wake()
+      }
+    }
+    return due.count == room && underWay < Self.most
+  }
+
+  /// Waits until this process queues a mail, or for 3 to 6 seconds.
+  private func rest() async {
+    guard !isAwake else {
+      isAwake = false
+      return
+    }
+    let sleeper = EventLoop.task {
+      await EventLoop.sleep(for: .milliseconds(Int.random(in: 3_000...6_000)))
+    }
+    self.sleeper = sleeper
+    await sleeper.value
+    self.sleeper = nil
+  }
+
+  private func wake() {
+    isAwake = true
+    sleeper?.cancel()
+  }
+
+  /// Removes expired mails, and reports the state of the queue.
+  private func look() async {
+    for lost in (try? await database.write(OutboxQueries.expire)) ?? [] {
+      mailer.lose("\(lost): its time is up")
+    }
+    if let state = try? await database.read(OutboxQueries.state).first { tell(.waiting(state)) }
+  }
+
+  // MARK: One row
+
+  /// The result of handling a row.
+  private enum Outcome {
+    /// The row is handled; this statement records it.
+    case done(Statement<NoRow, MailID>)
+    /// The row was deleted.
+    case replaced
+    case failed(reason: String, isPassing: Bool)
+  }
+
+  /// Returns the handler for rows of a kind.
+  private func handler(of kind: String) -> (DueRow) async -> Outcome {
+    kind == Outbox.requestKind ? resolve : send
+  }
+
+  private func deliver(_ due: DueRow) async {
+    let outcome = due.isVoid ? .done(OutboxQueries.remove) : await handler(of: due.kind)(due)
+    switch outcome {
+    case .replaced: break
+    // If this write fails, the row is handled again.
+    case .done(let statement): _ = try? await database.write(statement, due.id)
+    case .failed(let reason, let isPassing):
+      await putOff(due, isPassing ? Self.pause(after: due.attempts) : nil, reason)
+    }
+  }
+
+  /// Sends a mail.
+  private func send(_ due: DueRow) async -> Outcome {
+    guard let mail = QueuedMail(due.id, sealed: due.sealed, dependencies.keys.master) else {
+      return .failed(reason: "it cannot be opened with this master key", isPassing: false)
+    }
+    do throws(MailError) {
+      try await relay.send(mail.message)
+    } catch {
+      return .failed(reason: "\(error)", isPassing: error.isPassing)
+    }
+    tell(.sent)
+    return .done(OutboxQueries.sent)
+  }
+
+  /// Replaces a request by its mail.
+  private func resolve(_ due: DueRow) async -> Outcome {
+    let system = Principal(.system, in: due.app, scopes: .everything)
+    let context = RequestContext(dependencies, principal: system)
+    do throws(Failure) {
+      try await resolver(due, context)
+      return .replaced
+    } catch {
+      return .failed(reason: "\(error)", isPassing: error.type != .internalError)
+    }
+  }
+
+  /// Returns the pause before the next attempt.
+  ///
+  /// It varies by some seconds, so that the mails for one relay are not retried together.
+  private static func pause(after attempts: Int) -> Duration {
+    let pause = pauses[min(max(attempts, 1), pauses.count) - 1]
+    return pause + pause / 4 * Double.random(in: 0...1)
+  }
+
+  private func putOff(_ due: DueRow, _ pause: Duration?, _ reason: String) async {
+    if pause == nil {
+      mailer.lose("\(due.id): \(reason)")
+    } else if due.attempts == 1 {
+      mailer.report("mail \(due.id) has to wait: \(reason)")
+    }
+    _ = try? await database.write(OutboxQueries.putOff, due.id, pause, reason)
+  }
+}
+
+extension MailError {
+  /// Whether a later attempt may succeed, by itself or after the operator's action.
+  fileprivate var isPassing: Bool {
+    switch self {
+    case .tryAgain, .overloaded, .misconfigured: true
+    case .refused, .notConfigured: false
+    }
+  }
+}

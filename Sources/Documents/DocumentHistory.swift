@@ -1,0 +1,117 @@
+package import Runtime
+import EventLoop
+package import Postgres
+
+/// The stored versions of documents, in apps with the setting `document_history`.
+///
+/// The statement that writes a document also stores its new version; see `keep_version` in
+/// `migrations/`.
+package enum DocumentHistory {
+  /// Returns the versions of a document without their bodies, newest first.
+  ///
+  /// - Parameters:
+  ///   - document: the document; a deleted one may still have versions.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: the size of the page.
+  ///   - user: the user.
+  ///   - context: the context of the request.
+  /// - Returns: the versions.
+  /// - Throws: `.insufficientScope`, `.notFound` if the user does not exist, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of document: DocumentKind,
+    before cursor: Int?,
+    count: Int,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<DocumentVersion> {
+    try document.requireReadable(context)
+    let found = try await context.list(
+      DocumentHistoryQueries.page,
+      user,
+      context.principal,
+      document,
+      cursor,
+      count
+    )
+    guard let found else { throw context.gone }
+    return Page(found, of: count)
+  }
+
+  /// Returns one version of a document.
+  ///
+  /// - Throws: `.insufficientScope`, `.notFound` if the version is not stored or is a deletion,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func read(
+    _ version: Int,
+    of document: DocumentKind,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument {
+    try document.requireReadable(context)
+    let rows = try await context.fetch(
+      DocumentHistoryQueries.read,
+      user,
+      context.principal,
+      document,
+      version
+    )
+    guard let row = rows.first else { throw context.gone }
+    guard let stored = row.item else { throw .notFound }
+    return stored
+  }
+}
+
+/// A stored version of a document, without its body.
+package struct DocumentVersion: Listed {
+  package let version: Int
+  package let changedAt: Timestamp
+  package let actor: String
+  /// Whether this version is a deletion.
+  package let isDeleted: Bool
+
+  package var cursor: Int { version }
+
+  package init(from row: Row) throws(DatabaseError) {
+    version = try row.int(0)
+    changedAt = try row.time(1)
+    actor = try row.text(2)
+    isDeleted = try row.bool(3)
+  }
+}
+
+package enum DocumentHistoryQueries {
+  /// Returns at least one row if the session is live.
+  ///
+  /// Served by the primary key.
+  static let page = Statement<
+    Found<DocumentVersion>, UserID, Principal, DocumentKind, Int?, Int
+  >(
+    "document_history.page",
+    """
+    select v.version, v.changed_at, v.actor, v.deleted
+    from caller($1, $2) c
+    left join lateral (
+      select version, changed_at, actor, body is null as deleted from document_versions v
+      where v.user_id = c.user_id and v.class = $3 and v.version < coalesce($4, 9223372036854775807)
+      order by version desc limit $5::bigint
+    ) v on true
+    order by v.version desc
+    """
+  )
+
+  /// Returns one row if the session is live; its columns are null if that version has no body.
+  ///
+  /// Served by the primary key.
+  static let read = Statement<Found<StoredDocument>, UserID, Principal, DocumentKind, Int>(
+    "document_history.read",
+    """
+    select v.body::text, v.version
+    from caller($1, $2) c
+    left join document_versions v on v.user_id = c.user_id and v.class = $3
+      and v.version = $4::bigint and v.body is not null
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [page, read]
+}

@@ -1,0 +1,33 @@
+package import Runtime
+
+/// The settings of documents and properties.
+package struct DocumentSettings: SettingsSection {
+  /// In characters.
+  package let propertyStringLength: Int
+  let isAppMetadataReadable: Bool
+
+  package init(_ read: inout SettingsReader) {
+    propertyStringLength = read.number(
+      "property_string_length",
+      1...PropertySet.largestString,
+      128,
+      "characters that a string property may have"
+    )
+    isAppMetadataReadable = read.flag(
+      "app_metadata_readable",
+      true,
+      safe: false,
+      "whether users may read their app metadata"
+    )
+    read.declare(
+      "document_history",
+      0...100,
+      0,
+      "versions kept of each document, with who wrote them; deleted values remain in them"
+    )
+  }
+}
+
+extension App {
+  package var documentSettings: DocumentSettings { settings[DocumentSettings.self] }
+}

@@ -1,0 +1,196 @@
+package import Runtime
+package import EventLoop
+package import JSON
+import Postgres
+
+/// The JSON documents of a user.
+///
+/// Every user has each of them from the start. Before the first write, and after a deletion, a
+/// document is `{}` in version 0.
+package enum DocumentKind: String, CaseIterable, Sendable, Bindable {
+  case metadata
+  case appMetadata = "app_metadata"
+  case customData = "custom_data"
+
+  /// The size limit in bytes of PostgreSQL's text; the constraint `documents_size` enforces it.
+  package var limit: Int { self == .customData ? 1_048_576 : 65_536 }
+
+  /// The name in paths and in messages.
+  package var pathName: String {
+    switch self {
+    case .metadata: "metadata"
+    case .appMetadata: "app-metadata"
+    case .customData: "custom-data"
+    }
+  }
+
+  package init?(pathName: String) {
+    guard let document = Self.allCases.first(where: { $0.pathName == pathName }) else { return nil }
+    self = document
+  }
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool { rawValue.appendText(to: &bytes) }
+}
+
+/// A stored document.
+package struct StoredDocument: Sendable {
+  /// JSON text, as PostgreSQL wrote it.
+  package let body: [UInt8]
+  package let version: Int
+
+  /// A document that is not stored.
+  package static let empty = StoredDocument(body: Array("{}".utf8), version: 0)
+
+  package init(body: [UInt8], version: Int) {
+    self.body = body
+    self.version = version
+  }
+}
+
+/// A change of a document; sizes are approximate lengths of the text.
+package enum DocumentChange: Sendable {
+  case replace(JSON, size: Int)
+  /// A merge patch of RFC 7396, applied by the database.
+  case merge(JSON, size: Int)
+  /// A patch of RFC 6902, applied here to the version read, and repeated after a concurrent write.
+  case patch(JSONPatch)
+}
+
+@EventLoop package enum Documents {
+  /// Reads a document; returns `{}` in version 0 if it is not stored.
+  ///
+  /// - Throws: `.insufficientScope`, `.notFound` if the user does not exist, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  package static func read(
+    _ document: DocumentKind,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument {
+    try await stored(document, of: user, context) ?? .empty
+  }
+
+  /// Reads a stored document; returns nil if it is not stored.
+  ///
+  /// - Throws: as `read`.
+  package static func stored(
+    _ document: DocumentKind,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument? {
+    try document.requireReadable(context)
+    return try await load(document, of: user, context)
+  }
+
+  /// Loads a document without checking permissions; returns nil if it does not exist.
+  ///
+  /// A large document is read on the lane for large results, where each user has a share.
+  package static func load(
+    _ document: DocumentKind,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument? {
+    let principal = context.principal
+    guard let row = try await context.first(DocumentsQueries.read, user, principal, document) else {
+      throw context.gone
+    }
+    switch row {
+    case .absent: return nil
+    case .here(let stored): return stored
+    case .large: break
+    }
+    let rows = try await context.fetch(DocumentsQueries.fetch, user, principal, document)
+    guard let row = rows.first else { throw context.gone }
+    return row.item
+  }
+
+  /// Writes a document atomically, also under concurrent writes.
+  ///
+  /// - Parameters:
+  ///   - document: the document.
+  ///   - change: the change.
+  ///   - condition: the condition on the stored version.
+  ///   - user: the user.
+  ///   - context: the context of the request; the new document must satisfy its app's schema, if
+  ///     any.
+  /// - Returns: the new document.
+  /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.invalid` for keys, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.sessionEnded`.
+  package static func write(
+    _ document: DocumentKind,
+    _ change: DocumentChange,
+    if condition: VersionCondition,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument {
+    let rule = try DocumentRule(of: document, in: context.app)
+    switch change {
+    case .replace(let body, let size):
+      let cost = rule.schema == nil ? size : .max
+      let text = try await context.calculate(on: cost) { () throws(Failure) in
+        try rule.text(of: body)
+      }
+      return try await DocumentWrite(of: document, text, isMerge: false, if: condition)
+        .run(of: user, context)
+    case .merge(let patch, let size):
+      let (text, objects) = try await context.calculate(on: size) { () throws(Failure) in
+        (try rule.text(ofPatch: patch), patch.extent.objects)
+      }
+      // With a schema, merge here: the database would validate too late.
+      if rule.schema == nil, objects <= mergedObjects {
+        return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
+          .run(of: user, context)
+      }
+      return try await rewrite(document, if: condition, of: user, context) {
+        (before) throws(Failure) in before.merging(patch)
+      }
+    case .patch(let patch):
+      return try await rewrite(document, if: condition, of: user, context) {
+        (before) throws(Failure) in
+        try patched(before, by: patch, limit: document.limit)
+      }
+    }
+  }
+
+  /// The most objects in a patch that the database merges, at some microseconds each.
+  ///
+  /// Larger patches are merged here.
+  private static let mergedObjects = 1_000
+
+  /// Returns the current version after a conflict.
+  ///
+  /// It reads again, because the failed write may have seen an older version.
+  package static func version(
+    of document: DocumentKind,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Int {
+    try await context.first(DocumentsQueries.version, user, context.principal, document) ?? 0
+  }
+
+  /// Deletes a document, which is then `{}` in version 0.
+  ///
+  /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.notFound` if the user does not exist,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
+  package static func delete(
+    _ document: DocumentKind,
+    if condition: VersionCondition,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try document.requireWritable(context)
+    let rows = try await context.write(
+      DocumentsQueries.delete,
+      user,
+      context.principal,
+      document,
+      condition.allowed.map(VersionList.init),
+      context.principal.name,
+      DataChange(of: document.pathName, context)
+    )
+    guard let isDeleted = rows.first else { throw context.gone }
+    // Without a condition, deleting an absent document succeeds.
+    guard !isDeleted, condition.allowed != nil else { return }
+    let current = try await version(of: document, of: user, context)
+    guard current == 0, condition.allowsFirst else { throw .preconditionFailed(current: current) }
+  }
+}

@@ -1,0 +1,64 @@
+import Runtime
+import JSON
+package import Postgres
+
+/// A property; nil in a row without one.
+struct PropertyRow: RowDecodable {
+  let property: Property?
+
+  init(from row: Row) throws(DatabaseError) {
+    guard !row.isNull(0), let value = try? JSON.parse(try row.bytes(1), limits: .stored) else {
+      property = nil
+      return
+    }
+    property = Property(key: try row.text(0), value: value, version: try row.int(2))
+  }
+}
+
+package enum PropertyQueries {
+  /// Returns at least one row if the session is live.
+  ///
+  /// Served by the primary key.
+  static let read = Statement<PropertyRow, UserID, Principal>(
+    "properties.read",
+    """
+    select p.key, p.value, p.version
+    from caller($1, $2) c left join properties p on p.user_id = c.user_id order by p.key
+    """
+  )
+
+  /// Locks the user's properties; returns no row if the session has ended.
+  static let lock = Statement<Int, UserID, Principal>(
+    "properties.lock",
+    """
+    select u.property_floor from users u
+    where u.user_id = $1 and exists (select from caller($1, $2))
+    for no key update of u
+    """
+  )
+
+  static let stored = Statement<PropertyRow, UserID>(
+    "properties.stored",
+    "select key, value, version from properties where user_id = $1"
+  )
+
+  /// Deletes keys and writes others, with their new versions.
+  static let write = Statement<NoRow, UserID, TextBytes, TextBytes, Int>(
+    "properties.write",
+    """
+    with removed as (
+      delete from properties where user_id = $1
+        and key in (select jsonb_array_elements_text($2::jsonb))
+    ), floor as (
+      update users set property_floor = $4 where user_id = $1 and property_floor <> $4
+    )
+    insert into properties (user_id, key, value, version)
+    select $1, w.key, w.value, w.version
+    from jsonb_to_recordset($3::jsonb) as w (key text, value text, version bigint)
+    on conflict (user_id, key) do update
+    set value = excluded.value, version = excluded.version, updated_at = now()
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read, lock, stored, write]
+}

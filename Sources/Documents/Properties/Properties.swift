@@ -1,0 +1,112 @@
+internal import Crypto
+package import Runtime
+import EventLoop
+import JSON
+import Postgres
+
+/// Properties: a few small values of a user, by key.
+package enum Properties {
+  /// Returns the user's properties, sorted by key.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func read(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [Property] {
+    let rows = try await context.read(PropertyQueries.read, user, context.principal)
+    guard !rows.isEmpty else { throw context.gone }
+    return rows.compactMap(\.property)
+  }
+
+  /// Returns a number that changes whenever a property changes.
+  ///
+  /// The same keys in the same versions have the same values, since no version of a key is reused.
+  package static func state(of properties: [Property]) -> Int {
+    var hash = SHA256()
+    for property in properties {
+      hash.update(
+        data: Array("\(property.key.utf8.count):\(property.key)\(property.version);".utf8)
+      )
+    }
+    // 48 bits, which a JavaScript number can hold.
+    return hash.finalize().prefix(6).reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// Changes the user's properties, all or nothing.
+  ///
+  /// Writers of one user run one after another, so that its limits always hold.
+  /// - Returns: all properties after the change, sorted by key.
+  /// - Throws: `.invalid`, `.versionConflict`, `.notFound`, `.tooManyProperties`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func apply(
+    _ change: PropertyChange,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [Property] {
+    let faults = faults(in: change, context.app.documentSettings.propertyStringLength)
+    guard faults.isEmpty else { throw .invalid(faults) }
+    guard change.count <= PropertySet.changeLimit else {
+      throw .tooManyProperties(limit: PropertySet.limit)
+    }
+    return try await context.transaction { transaction async throws(Failure) in
+      let locked = try await transaction.run(PropertyQueries.lock, user, context.principal)
+      guard let floor = locked.first else { throw context.gone }
+      let stored = try await transaction.run(PropertyQueries.stored, user)
+      var set = PropertySet(stored.compactMap(\.property), floor: floor)
+      try set.apply(change)
+      if !set.removed.isEmpty || !set.written.isEmpty {
+        _ = try await transaction.run(
+          PropertyQueries.write,
+          user,
+          TextBytes(JSON.array(set.removed.map { JSON.string($0.text) }).serialized()),
+          TextBytes(set.rows.serialized()),
+          set.floor
+        )
+      }
+      if let fact = DataChange(of: "properties", context) {
+        _ = try await transaction.run(EventQueries.recordChange, user, context.app.id, fact)
+      }
+      return set.properties.sorted { $0.key < $1.key }.map(\.value)
+    }
+  }
+
+  private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {
+    switch change {
+    case .replace(let object): PropertySet.faults(in: object, stringLimit: stringLimit)
+    case .merge(let object):
+      PropertySet.faults(in: object, stringLimit: stringLimit, allowsNull: true)
+    case .set(let key, let value, _):
+      [
+        PropertySet.keyFault(key, ""),
+        PropertySet.valueFault(value, "/value", stringLimit),
+      ].compactMap(\.self)
+    case .remove, .removeAll: []
+    }
+  }
+}
+
+extension PropertyChange {
+  /// The number of members that a client sent.
+  fileprivate var count: Int {
+    switch self {
+    case .replace(let object), .merge(let object): object.count
+    case .set, .remove: 1
+    case .removeAll: 0
+    }
+  }
+}
+
+extension PropertySet {
+  /// The written properties as input of the statement; values are text, which keeps their spelling.
+  fileprivate var rows: JSON {
+    .array(
+      written.compactMap { properties[$0] }.map { property in
+        [
+          "key": .string(property.key),
+          "value": .string(String(decoding: property.value.serialized(), as: UTF8.self)),
+          "version": .number(JSONNumber(property.version)),
+        ]
+      }
+    )
+  }
+}

@@ -1,0 +1,153 @@
+package import Runtime
+package import JSON
+
+/// One property of a user.
+package struct Property: Sendable, Equatable {
+  package let key: String
+  /// A string, a boolean or a number, in the client's spelling.
+  package let value: JSON
+  /// The version, which increases by one with each change, also across a deletion of the key.
+  package let version: Int
+
+  package init(key: String, value: JSON, version: Int) {
+    self.key = key
+    self.value = value
+    self.version = version
+  }
+}
+
+/// A change of properties.
+package enum PropertyChange: Sendable {
+  /// Replaces all properties.
+  case replace(JSONObject)
+  /// Sets these properties; null deletes one.
+  case merge(JSONObject)
+  case set(String, to: JSON, PropertyCondition)
+  case remove(String, PropertyCondition)
+  case removeAll
+}
+
+/// A condition on a property's version, and the action if it fails.
+package struct PropertyCondition: Sendable {
+  package enum Keep: String, Sendable { case new, old }
+
+  /// The condition on the stored version; version 0 stands for an absent property.
+  package var version: VersionCondition
+  /// The value to keep if the condition fails; nil refuses the change.
+  package var keep: Keep?
+
+  package init(version: VersionCondition, keep: Keep?) {
+    self.version = version
+    self.keep = keep
+  }
+}
+
+/// The properties of one user, during a change.
+package struct PropertySet {
+  private(set) var properties: [ByteString: Property]
+  /// The greatest version of a deleted key; new keys start above it.
+  private(set) var floor: Int
+  private(set) var removed: Set<ByteString> = []
+  private(set) var written: Set<ByteString> = []
+
+  /// - Source: the limits of design section 1.
+  package static let limit = 100
+  package static let keyLimit = 128
+  /// The most members in one change: enough to delete all properties and set as many.
+  static let changeLimit = 2 * limit
+  /// The upper bound of the app's setting; the database has the same limit.
+  package static let largestString = 1_024
+
+  package init(_ properties: [Property], floor: Int) {
+    self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ByteString($0.key), $0) })
+    self.floor = floor
+  }
+
+  /// - Throws: `.versionConflict`, `.notFound` if the property to delete is absent,
+  ///   `.tooManyProperties`.
+  package mutating func apply(_ change: PropertyChange) throws(Failure) {
+    switch change {
+    case .replace(let object):
+      for key in properties.keys where object[key.text] == nil { remove(key) }
+      for (key, value) in object { set(ByteString(key), value) }
+    case .merge(let object):
+      for (key, value) in object {
+        let key = ByteString(key)
+        if value == .null { remove(key) } else { set(key, value) }
+      }
+    case .set(let key, let value, let condition):
+      let key = ByteString(key)
+      if try holds(condition, for: key) { set(key, value) }
+    case .remove(let key, let condition):
+      let key = ByteString(key)
+      guard properties[key] != nil else { throw .notFound }
+      if try holds(condition, for: key) { remove(key) }
+    case .removeAll: for key in properties.keys { remove(key) }
+    }
+    guard properties.count <= Self.limit else { throw .tooManyProperties(limit: Self.limit) }
+  }
+
+  /// Returns whether to make the change; false keeps the stored value.
+  private func holds(_ condition: PropertyCondition, for key: ByteString) throws(Failure) -> Bool {
+    let stored = properties[key]
+    guard !condition.version.allows(ifAny: stored?.version) else { return true }
+    switch condition.keep {
+    case .new: return true
+    case .old: return false
+    case nil:
+      let expected = condition.version.oneOf ?? (condition.version.mustNotExist ? [0] : [])
+      throw .versionConflict(key: key.text, stored, expected: expected)
+    }
+  }
+
+  private mutating func set(_ key: ByteString, _ value: JSON) {
+    let stored = properties[key]
+    // By spelling: 2.0 and 2 are two values here.
+    guard stored?.value.serialized() != value.serialized() else { return }
+    let version = (stored?.version ?? floor) + 1
+    properties[key] = Property(key: key.text, value: value, version: version)
+    written.insert(key)
+    removed.remove(key)
+  }
+
+  private mutating func remove(_ key: ByteString) {
+    guard let stored = properties.removeValue(forKey: key) else { return }
+    floor = max(floor, stored.version)
+    removed.insert(key)
+    written.remove(key)
+  }
+
+  /// Returns the faults in a flat object of properties, and stops at the limits.
+  package static func faults(in object: JSONObject, stringLimit: Int, allowsNull: Bool = false)
+    -> [Fault]
+  {
+    var faults: [Fault] = []
+    for (key, value) in object.prefix(changeLimit) where faults.count < Fault.limit {
+      let pointer = "/" + JSONPointer.escaped(key)
+      faults += [keyFault(key, pointer), valueFault(value, pointer, stringLimit, allowsNull)]
+        .compactMap(\.self)
+    }
+    return faults
+  }
+
+  static func keyFault(_ key: String, _ pointer: String) -> Fault? {
+    guard !(1...keyLimit).contains(key.unicodeScalars.count) else { return nil }
+    return Fault(pointer, "key_length", "A key has 1 to \(keyLimit) characters.")
+  }
+
+  static func valueFault(
+    _ value: JSON,
+    _ pointer: String,
+    _ stringLimit: Int,
+    _ allowsNull: Bool = false
+  ) -> Fault? {
+    switch value {
+    case .bool, .number: nil
+    case .null where allowsNull: nil
+    case .string(let text):
+      text.unicodeScalars.count <= stringLimit
+        ? nil : Fault(pointer, "length", "A string has at most \(stringLimit) characters.")
+    default: Fault(pointer, "type", "A value is a string, a boolean or a number.")
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package import Accounts
+package import Runtime
+import EventLoop
+import Postgres
+
+extension Users {
+  /// Returns the profiles of the users of an app that match a filter, oldest first.
+  ///
+  /// - Parameters:
+  ///   - filter: the filter.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: from 1 to `pageSize`.
+  ///   - context: the context of the request.
+  /// - Returns: the profiles.
+  /// - Throws: `.notIndexed`, `.insufficientScope`, `.searchTooSlow`, `.overloaded`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func search(
+    _ filter: Filter,
+    after cursor: UserID?,
+    count: Int,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<Profile> {
+    let asksAppMetadata = filter.terms.contains {
+      if case .document(.appMetadata, _) = $0.subject { true } else { false }
+    }
+    let readsAppMetadata = context.principal.scopes.contains(Scopes.readAppMetadata)
+    if asksAppMetadata { try context.require(Scopes.readAppMetadata) }
+    let indexes = try await context.read(SearchIndexQueries.list, context.app.id)
+    let count = min(max(count, 1), pageSize)
+    let statement = try FilterComposer.page(
+      filter,
+      of: context.app.id,
+      after: cursor,
+      count: count,
+      indexes: indexes.filter {
+        $0.state == .ready && (readsAppMetadata || $0.document != .appMetadata)
+      }
+    )
+    return Page(try await context.search(statement), of: count)
+  }
+}
+
+extension Filter {
+  /// Parses a filter, by the grammar at `parse`.
+  ///
+  /// - Throws: `.invalidFilter` with the place.
+  package init(_ text: String) throws(Failure) {
+    do throws(FilterError) {
+      self = try Filter.parse(text)
+    } catch {
+      throw .invalidFilter(error)
+    }
+  }
+}
+
+extension Users {
+  /// Returns the SQL of a search, for the test that prepares composed searches.
+  ///
+  /// - Parameters:
+  ///   - text: the filter.
+  ///   - indexes: the path and the kind of each ready index.
+  /// - Returns: the statement for a second page.
+  /// - Throws: `FilterError`, `.notIndexed`.
+  package static func searchStatement(
+    _ text: String,
+    _ indexes: [(path: String, kind: String)]
+  ) throws -> String {
+    let indexes = try indexes.compactMap { path, kind in
+      try FilterValue.Kind(rawValue: kind).map { try SearchIndex(path: path, kind: $0) }
+    }
+    return try FilterComposer.page(
+      Filter.parse(text),
+      of: AppID(),
+      after: UserID(),
+      count: 1,
+      indexes: indexes
+    ).sql
+  }
+}

@@ -1,9 +1,0 @@
-/// What the features and wires of a program add to each app.
-package struct AppCatalog: Sendable {
-  package let settings: SettingsCatalog
-  let parts: [any AppPart.Type]
-
-  package init(settings: SettingsCatalog, parts: [any AppPart.Type]) {
-    (self.settings, self.parts) = (settings, parts)
-  }
-}

@@ -1,0 +1,94 @@
+package import EventLoop
+
+/// A transaction in progress, on a connection of its own.
+@EventLoop package final class DatabaseTransaction {
+  private let connection: Connection
+  private var commitment: PendingQuery?
+
+  private static let begin = Statement<NoRow>("transaction.begin", "begin")
+  private static let commit = Statement<NoRow>("transaction.commit", "commit")
+  private static let rollback = Statement<NoRow>("transaction.rollback", "rollback")
+
+  private init(on connection: Connection) { self.connection = connection }
+
+  static func run<Value>(
+    on connection: Connection,
+    _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
+  ) async throws(DatabaseError) -> Value {
+    // It is sent together with the first statement; its reply need not be awaited.
+    connection.send(PendingQuery(begin.name, begin.sql, Parameters()))
+    let transaction = DatabaseTransaction(on: connection)
+    do throws(DatabaseError) {
+      let outcome = try await body(transaction)
+      transaction.sendCommit()
+      // If `body` hid a failure, the server rolls back and reports success for the commit.
+      guard try await transaction.commitment?.settled().text.tag == "COMMIT" else {
+        throw DatabaseError(.invalidTransaction, "a failed statement was passed over")
+      }
+      return outcome
+    } catch {
+      _ = try? await connection.run(rollback)
+      throw error
+    }
+  }
+
+  /// Sends the commit right after the statements sent so far, which saves a round trip.
+  ///
+  /// After this, the body may only wait for sent statements. A statement that can reject the
+  /// transaction must fail itself: its rows arrive too late.
+  package func sendCommit() {
+    guard commitment == nil else { return }
+    let call = PendingQuery(Self.commit)
+    call.isAlone = false
+    connection.send(call)
+    commitment = call
+  }
+
+  /// Sends a statement without waiting for earlier ones.
+  ///
+  /// Statements sent in one turn of the loop travel together. If one fails, all later ones fail
+  /// with its error.
+  package func send<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) -> SentStatement<Row> {
+    let call = PendingQuery(statement, repeat each values)
+    call.isAlone = false
+    connection.send(call)
+    return SentStatement(call: call)
+  }
+
+  /// Runs one statement of the transaction.
+  package func run<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> [Row] {
+    try await connection.run(statement, repeat each values).decode(Row.self)
+  }
+
+  /// Runs a call that the caller has built.
+  @discardableResult
+  package func run(_ call: PendingQuery) async throws(DatabaseError) -> ResultSet {
+    try await call.run(on: connection)
+  }
+}
+
+/// A statement that a transaction has sent.
+@EventLoop package struct SentStatement<Row: RowDecodable> {
+  fileprivate let call: PendingQuery
+
+  /// Waits for the rows and returns them.
+  package func rows() async throws(DatabaseError) -> [Row] {
+    try await call.settled().decode(Row.self)
+  }
+}
+
+extension Connection {
+  /// Runs a statement and waits for its result.
+  func run<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(DatabaseError) -> ResultSet {
+    try await PendingQuery(statement, repeat each values).run(on: self)
+  }
+}

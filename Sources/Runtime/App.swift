@@ -1,0 +1,62 @@
+import EventLoop
+package import Postgres
+
+/// One app with its own users, as the worker last read it.
+package final class App: Sendable {
+  package let id: AppID
+  package let name: String
+  package let settings: AppSettings
+  package let hosts: [String]
+  package let version: Int
+  /// The data of features about the app, one value for each.
+  private let parts: [any AppPart]
+
+  package init(
+    _ id: AppID,
+    _ name: String,
+    _ settings: AppSettings,
+    hosts: [String],
+    version: Int,
+    parts: [any AppPart] = []
+  ) {
+    (self.id, self.name, self.settings) = (id, name, settings)
+    (self.hosts, self.version, self.parts) = (hosts, version, parts)
+  }
+
+  /// The deployment, in requests outside of apps.
+  package static let deployment = App(
+    .deployment,
+    "",
+    AppSettings(stored: [], SettingsCatalog([])),
+    hosts: [],
+    version: 0
+  )
+
+  /// Returns the data of a feature about the app; nil if it has none.
+  package func part<Part: AppPart>(_ type: Part.Type = Part.self) -> Part? {
+    for part in parts { if let part = part as? Part { return part } }
+    return nil
+  }
+}
+
+/// The data that a feature keeps about each app, such as compiled schemas.
+///
+/// `Apps` reads it together with the apps.
+package protocol AppPart: Sendable {
+  /// Reads the parts of all apps.
+  ///
+  /// - Parameters:
+  ///   - database: the database.
+  ///   - known: the parts that were read last, to be reused.
+  /// - Returns: the parts, by app.
+  /// - Throws: the error of the database.
+  @EventLoop static func load(
+    _ database: Database,
+    _ known: [AppID: Self]
+  ) async throws(DatabaseError) -> [AppID: Self]
+}
+
+extension AppID {
+  /// The deployment, in events and in requests outside of apps.
+  package static let deployment = AppID(trusted: String(repeating: "0", count: 24))
+}

@@ -1,0 +1,63 @@
+import EventLoop
+import JSON
+package import Postgres
+
+package enum Audit {
+  /// The greatest number of events on a page.
+  package static let pageSize = 100
+
+  /// Returns the events of a user, newest first; operators and API clients also see deleted users.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: the size of the page, from 1 to `pageSize`.
+  ///   - context: the context of the request.
+  /// - Returns: the page.
+  /// - Throws: `.notFound` if the user never existed, `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of user: UserID,
+    before cursor: EventID?,
+    count: Int = pageSize,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<AuditEntry> {
+    let (count, principal) = (min(max(count, 1), pageSize), context.principal)
+    let found =
+      principal.user != nil
+      ? try await context.list(AuditQueries.page, user, principal, cursor, count)
+      : try await context.list(AuditLogQueries.user, user, context.app.id, cursor, count)
+    guard let found else { throw context.gone }
+    return Page(found, of: count)
+  }
+}
+
+extension Audit {
+  /// Refuses API clients without the scope; users may read their own events.
+  @EventLoop package static func requireReadable(_ context: RequestContext) throws(Failure) {
+    if context.principal.user == nil { try context.require(Scopes.readUserLogs) }
+  }
+}
+
+package enum AuditQueries {
+  /// Returns at least one row if the session is live.
+  ///
+  /// Served by the primary key, since ids sort by time.
+  static let page = Statement<Found<AuditEntry>, UserID, Principal, EventID?, Int>(
+    "audit.page",
+    """
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
+    from caller($1, $2) c
+    left join lateral (
+      select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+        e.agent, e.detail, e.app
+      from audit_entries e
+      where e.subject_id = c.user_id and e.id < coalesce($3, 'g')
+      order by e.id desc limit $4::bigint
+    ) e on true
+    order by e.id desc
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [page]
+}

@@ -1,0 +1,105 @@
+import PasswordHashes
+import Encoding
+package import Postgres
+
+/// A secret that the server issues: refresh tokens, device secrets, API keys, client keys, mail
+/// links.
+///
+/// It contains the id of its owner, so one read finds it. Its MAC rejects forged credentials
+/// without a database query. All have one form: a prefix for the kind, which lets scanners find
+/// leaks, then 60 bytes in base64url. These are two ids, a number, 16 random bytes and the MAC.
+package struct Credential {
+  package enum Kind: String {
+    case refreshToken = "ds_refresh_"
+    case device = "ds_device_"
+    case apiKey = "ds_apikey_"
+    case clientKey = "ds_client_"
+    case verification = "ds_verify_"
+    case passwordReset = "ds_reset_"
+    case addressRestore = "ds_restore_"
+    case flow = "ds_flow_"
+  }
+
+  package let kind: Kind
+  /// The bytes under the MAC and the stored hash.
+  let payload: [UInt8]
+  /// The index of the master key of its MAC; new credentials use the first.
+  private var marker = 0
+
+  private static let payloadLength = 12 + 12 + 4 + 16
+  private static let markLength = 16
+
+  /// - Parameters:
+  ///   - kind: the kind, which the MAC covers.
+  ///   - owner: the user, device or client that it belongs to.
+  ///   - part: a part of the owner, such as a key.
+  ///   - number: at most 32 bits.
+  ///   - salt: 16 random bytes.
+  package init<Part>(
+    _ kind: Kind,
+    of owner: ID<some Any>,
+    part: ID<Part>? = nil as ID<Never>?,
+    number: Int = 0,
+    salt: [UInt8] = Self.salt()
+  ) {
+    self.kind = kind
+    let digits = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    payload = owner.bytes + (part?.bytes ?? [UInt8](repeating: 0, count: 12)) + digits + salt
+  }
+
+  /// Reads a credential; returns nil if it was never issued as that kind with this master key.
+  package init?(_ kind: Kind, _ text: some StringProtocol, _ key: MasterKey) {
+    guard text.hasPrefix(kind.rawValue),
+      let bytes = [UInt8](base64URL: text.dropFirst(kind.rawValue.count)),
+      bytes.count == Self.payloadLength + Self.markLength
+    else { return nil }
+    self.kind = kind
+    payload = Array(bytes.prefix(Self.payloadLength))
+    let mark = Array(bytes.suffix(Self.markLength))
+    let number = key.number(marking: tagged) {
+      areSame(Array($0.prefix(Self.markLength)), mark)
+    }
+    guard let number else { return nil }
+    marker = number
+  }
+
+  package func owner<Of>(as type: ID<Of>.Type = ID<Of>.self) -> ID<Of> {
+    ID(bytes: payload[0..<12])
+  }
+  package func part<Of>(as type: ID<Of>.Type = ID<Of>.self) -> ID<Of> {
+    ID(bytes: payload[12..<24])
+  }
+  package var number: Int { payload[24..<28].reduce(0) { $0 << 8 | Int($1) } }
+  package var salt: [UInt8] { Array(payload[28...]) }
+
+  package func text(_ key: MasterKey) -> String { kind.rawValue + (payload + mark(key)).base64URL }
+
+  /// Returns the hash that the database stores, if it need not recreate the credential.
+  package func hash(_ key: MasterKey) -> BinaryBytes {
+    BinaryBytes(key.hash(of: tagged, by: marker))
+  }
+
+  /// Returns the hash of the credential together with a short code that the client must also know.
+  package func hash(with text: String, _ key: MasterKey) -> BinaryBytes {
+    BinaryBytes(key.hash(of: tagged + Array(text.utf8), by: marker))
+  }
+
+  /// Returns 16 random bytes; each `UInt64.random` is one system call.
+  package static func salt() -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(16)
+    for _ in 0..<2 {
+      let random = UInt64.random(in: .min ... .max)
+      for shift: UInt64 in [56, 48, 40, 32, 24, 16, 8, 0] {
+        bytes.append(UInt8(truncatingIfNeeded: random >> shift))
+      }
+    }
+    return bytes
+  }
+
+  private func mark(_ key: MasterKey) -> [UInt8] {
+    Array(key.mark(of: tagged, by: marker).prefix(Self.markLength))
+  }
+
+  private var tagged: [UInt8] { Array(kind.rawValue.utf8) + payload }
+}

@@ -1,0 +1,29 @@
+/// Names that operators give to apps and issuers.
+package enum OperatorName {
+  /// Returns the rule that the name of an app or an issuer breaks; nil if it is valid.
+  ///
+  /// The name is also part of a path.
+  package static func fault(in name: String, at pointer: String) -> Fault? {
+    let bytes = Array(name.utf8)
+    let isFit =
+      (1...63).contains(bytes.count) && bytes.first != UInt8(ascii: "-")
+      && bytes.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+    guard !isFit else { return nil }
+    return Fault(pointer, "name", "A name is 1 to 63 of a-z, 0-9 and -, and does not begin with -.")
+  }
+
+  /// Returns the rule that a display label breaks; nil if it is valid.
+  package static func labelFault(in label: String, at pointer: String) -> Fault? {
+    let isFit =
+      (1...100).contains(label.unicodeScalars.count)
+      && label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    return isFit ? nil : Fault(pointer, "length", "A name has 1 to 100 characters in one line.")
+  }
+}

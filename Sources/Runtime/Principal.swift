@@ -1,0 +1,128 @@
+import Postgres
+
+/// The user, API client or operator that makes a request, with its scopes.
+///
+/// A principal is the content of a credential. A statement that uses it checks that its session is
+/// live.
+package final class Principal: Sendable {
+  package enum Role: Sendable {
+    /// A request without a valid credential.
+    case anyone
+    case user
+    case client
+    /// The operator, on the command line.
+    case `operator`
+    /// Dossier itself.
+    case system
+  }
+
+  package let role: Role
+  /// The app in which the principal acts; `.deployment` outside of apps.
+  package let app: AppID
+  package let scopes: Scopes
+  /// Nil unless the principal is a user, as are the session and the device.
+  package let user: UserID?
+  package let session: SessionID?
+  package let device: DeviceID?
+  private let client: ClientID?
+
+  /// A principal that is neither a user nor an API client.
+  package init(_ role: Role, in app: AppID, scopes: Scopes) {
+    (self.role, self.app, self.scopes) = (role, app, scopes)
+    (user, session, device, client) = (nil, nil, nil, nil)
+  }
+
+  /// A user, in a session on a device.
+  package init(
+    _ user: UserID,
+    _ session: SessionID,
+    _ device: DeviceID,
+    in app: AppID,
+    scopes: Scopes
+  ) {
+    (role, self.app, self.scopes) = (.user, app, scopes)
+    (self.user, self.session, self.device, client) = (user, session, device, nil)
+  }
+
+  /// An API client.
+  package init(_ client: ClientID, in app: AppID, scopes: Scopes) {
+    (role, self.app, self.scopes) = (.client, app, scopes)
+    (user, session, device, self.client) = (nil, nil, nil, client)
+  }
+
+  package static let anyone = Principal(.anyone, in: .deployment, scopes: Scopes(""))
+
+  /// The name of the principal in events.
+  package var name: String {
+    switch role {
+    case .anyone: "anyone"
+    case .user: "user"
+    case .client: "client:\(client?.text ?? "")"
+    case .operator: "operator"
+    case .system: "system"
+    }
+  }
+}
+
+/// The second argument of the SQL function `caller`, which decides what the principal may access.
+extension Principal: Bindable {
+  package func appendText(to bytes: inout [UInt8]) -> Bool {
+    switch role {
+    case .user: (session?.text ?? "").appendText(to: &bytes)
+    case .client, .operator, .system: "app:\(app)".appendText(to: &bytes)
+    // No session has this id.
+    case .anyone: "".appendText(to: &bytes)
+    }
+  }
+}
+
+/// The scopes of a token, as in OAuth.
+package struct Scopes: Sendable, Equatable {
+  package static let readUser = "read:current_user"
+  package static let updateMetadata = "update:current_user_metadata"
+  package static let updateIdentities = "update:current_user_identities"
+  /// The scopes of a user's own session.
+  package static let user = Scopes("\(readUser) \(updateMetadata) \(updateIdentities)")
+
+  /// All scopes, in every app.
+  package static let everything = Scopes()
+
+  /// The scopes, separated by spaces.
+  package let text: String
+  /// A linear search of this short list is faster than hashing.
+  private let names: [Substring]
+  private let isEverything: Bool
+
+  package init(_ text: String) {
+    self.text = text
+    names = text.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
+    isEverything = false
+  }
+
+  private init() {
+    (text, names, isEverything) = ("", [], true)
+  }
+
+  package func contains(_ scope: String) -> Bool {
+    if isEverything { return true }
+    for name in names where name == scope { return true }
+    return false
+  }
+}
+
+extension Scopes {
+  package static let readUsers = "read:users"
+  package static let updateUsers = "update:users"
+  package static let deleteUsers = "delete:users"
+  package static let createUsers = "create:users"
+  package static let readAppMetadata = "read:users_app_metadata"
+  package static let updateAppMetadata = "update:users_app_metadata"
+  package static let readUserLogs = "read:logs_users"
+  /// The scopes that a client of an app can have.
+  ///
+  /// - Source: the scope names of Auth0's management API.
+  package static let management = [
+    readUsers, updateUsers, deleteUsers, createUsers, readAppMetadata, updateAppMetadata,
+    readUserLogs,
+  ]
+}

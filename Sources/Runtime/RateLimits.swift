@@ -1,0 +1,36 @@
+package import EventLoop
+
+/// The rest of an allowance, for the client that used it.
+package struct RateLimit: Sendable {
+  package let name: String
+  /// The number of attempts when none was used for a whole window.
+  package let quota: Int
+  /// The time in which all of them come back.
+  package let window: Duration
+  package let remaining: Int
+  /// The time until all attempts are back.
+  package let reset: Duration
+
+  package init(name: String, quota: Int, window: Duration, remaining: Int, reset: Duration) {
+    (self.name, self.quota, self.window) = (name, quota, window)
+    (self.remaining, self.reset) = (remaining, reset)
+  }
+}
+
+/// The rate limits that one request has used, for its response.
+///
+/// Guards note them here, and every response reports them, so no handler can forget it.
+@EventLoop package final class RateLimits {
+  package private(set) var all: [RateLimit] = []
+
+  init() {}
+
+  /// Stores a limit, in place of an earlier one with the same name.
+  package func note(_ limit: RateLimit) {
+    if let index = all.firstIndex(where: { $0.name == limit.name }) {
+      all[index] = limit
+    } else {
+      all.append(limit)
+    }
+  }
+}

@@ -1,0 +1,219 @@
+package import EventLoop
+package import Postgres
+
+/// The statements of a request.
+extension RequestContext {
+  /// Runs a read of bounded cost, on the express lane.
+  @inline(__always)
+  package func read<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    let call = PendingQuery(statement, repeat each values)
+    let start = EventLoop.now()
+    do throws(DatabaseError) {
+      let result = try await database.answer(to: call)
+      databaseNanoseconds += EventLoop.now() - start
+      return try result.decode(Row.self)
+    } catch {
+      throw failure(error, since: start)
+    }
+  }
+
+  /// Runs several reads of bounded cost in one round trip, on the express lane.
+  ///
+  /// - Returns: the rows of each call.
+  package func read<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ calls: [PendingQuery]
+  ) async throws(Failure) -> [[Row]] {
+    try await metered { () async throws(DatabaseError) in
+      var rows: [[Row]] = []
+      for result in try await database.answers(to: calls) {
+        rows.append(try result.decode(Row.self))
+      }
+      return rows
+    }
+  }
+
+  /// Runs a read of bounded cost that returns at most one row.
+  @inline(__always)
+  package func first<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> Row? {
+    let call = PendingQuery(statement, repeat each values)
+    let start = EventLoop.now()
+    do throws(DatabaseError) {
+      let result = try await database.answer(to: call)
+      databaseNanoseconds += EventLoop.now() - start
+      return try result.decodeFirst(Row.self)
+    } catch {
+      throw failure(error, since: start)
+    }
+  }
+
+  private func failure(_ error: DatabaseError, since start: UInt64) -> Failure {
+    note(databaseTimeSince: start)
+    return Failure(error)
+  }
+
+  /// Adds the time since `start` to the database time of the request.
+  package func note(databaseTimeSince start: UInt64) {
+    databaseNanoseconds += EventLoop.now() - start
+  }
+
+  /// Runs a read on the lane of writes, which sees every transaction that has committed.
+  ///
+  /// The express lane may read from an older view, as its statements share one.
+  package func readLatest<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    let call = PendingQuery(statement, repeat each values)
+    return try await metered { () async throws(DatabaseError) in
+      try await database.answer(toWrite: call, for: owner).decode(Row.self)
+    }
+  }
+
+  /// Runs one statement that writes, on the exclusive lane.
+  ///
+  /// - Parameters:
+  ///   - statement: the statement.
+  ///   - values: its parameters.
+  ///   - violation: the error if a new row breaks a check of its table; nil if none can.
+  /// - Returns: the rows.
+  /// - Throws: `violation`, `.overloaded`, `.databaseUnavailable`.
+  package func write<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value,
+    violation: @autoclosure () -> Failure? = nil
+  ) async throws(Failure) -> [Row] {
+    let result = try await write(PendingQuery(statement, repeat each values), violation())
+    do throws(DatabaseError) {
+      return try result.decode(Row.self)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Runs a prepared call that writes, like the function above.
+  @discardableResult
+  package func write(
+    _ call: PendingQuery,
+    _ violation: @autoclosure () -> Failure? = nil
+  ) async throws(Failure) -> ResultSet {
+    let result = try await metered(violation()) { () async throws(DatabaseError) in
+      try await database.answer(toWrite: call, for: owner)
+    }
+    hasWritten = true
+    endWrite()
+    return result
+  }
+
+  /// Runs a read that may take long, on the search lane.
+  package func search<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    let call = PendingQuery(statement, repeat each values)
+    return try await metered { () async throws(DatabaseError) in
+      try await database.answer(toSearch: call, for: owner).decode(Row.self)
+    }
+  }
+
+  /// Runs a read with a large result, on the lane for these.
+  package func fetch<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    let call = PendingQuery(statement, repeat each values)
+    return try await metered { () async throws(DatabaseError) in
+      try await database.answer(toFetch: call, for: owner).decode(Row.self)
+    }
+  }
+
+  /// Runs a composed read, on the search lane.
+  ///
+  /// - Throws: `.searchTooSlow` if the server stopped it.
+  package func search<Row>(_ statement: ComposedStatement<Row>) async throws(Failure) -> [Row] {
+    var isTooSlow = false
+    do throws(Failure) {
+      return try await metered { () async throws(DatabaseError) in
+        do throws(DatabaseError) {
+          return try await database.answer(toSearch: PendingQuery(statement), for: owner)
+            .decode(Row.self)
+        } catch {
+          isTooSlow = error.state == .queryCanceled
+          throw error
+        }
+      }
+    } catch {
+      throw isTooSlow ? .searchTooSlow : error
+    }
+  }
+
+  /// Measures the time of `body`, and maps its database errors.
+  fileprivate func metered<Value>(
+    _ violation: @autoclosure () -> Failure? = nil,
+    _ body: @EventLoop () async throws(DatabaseError) -> Value
+  ) async throws(Failure) -> Value {
+    let start = EventLoop.now()
+    defer { databaseNanoseconds += EventLoop.now() - start }
+    do throws(DatabaseError) {
+      return try await body()
+    } catch {
+      if error.state == .checkViolation, let violation = violation() { throw violation }
+      throw Failure(error)
+    }
+  }
+}
+
+/// Reads of bounded cost that share one round trip.
+@EventLoop package struct ReadBatch {
+  fileprivate var calls: [PendingQuery] = []
+
+  package init() {}
+
+  /// Adds a read and returns its index.
+  package mutating func add<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) -> Int {
+    calls.append(PendingQuery(statement, repeat each values))
+    return calls.count - 1
+  }
+
+  /// Adds reads and returns their indexes.
+  package mutating func add(_ more: [PendingQuery]) -> Range<Int> {
+    calls += more
+    return calls.count - more.count..<calls.count
+  }
+}
+
+/// The results of a batch.
+@EventLoop package struct BatchResults {
+  fileprivate let results: [ResultSet]
+
+  /// Returns the first row of a read; nil without one.
+  package func first<Row: RowDecodable>(
+    _ place: Int,
+    as type: Row.Type = Row.self
+  ) throws(Failure) -> Row? {
+    do throws(DatabaseError) {
+      return try results[place].decodeFirst(Row.self)
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+extension RequestContext {
+  /// Runs the reads of a batch in one round trip, on the express lane.
+  package func read(_ batch: ReadBatch) async throws(Failure) -> BatchResults {
+    let results = try await metered { () async throws(DatabaseError) in
+      try await database.answers(to: batch.calls)
+    }
+    return BatchResults(results: results)
+  }
+}

@@ -1,0 +1,124 @@
+package import EventLoop
+package import Postgres
+
+/// The owner of a request's share of the server, which also knows the client.
+@EventLoop package protocol RequestOwner: JobOwner {
+  var clientAddress: ClientAddress { get }
+  /// The `User-Agent` as sent.
+  var agent: String? { get }
+}
+
+/// The data that a module keeps while a request runs, such as the request's device.
+@EventLoop package protocol RequestPart: AnyObject {}
+
+/// The context of a request: its principal, app, client address and device.
+///
+/// Each request has one object, which also runs its statements.
+@EventLoop package final class RequestContext {
+  package let dependencies: Dependencies
+  /// Nil until the app is known, and for requests outside of apps.
+  package var knownApp: App?
+  /// Nil until the request is authenticated.
+  private var knownPrincipal: Principal?
+  private var parts: [any RequestPart] = []
+
+  /// The time that this request has spent in the database.
+  package var databaseNanoseconds: UInt64 = 0
+  /// The request itself; nil for work of the server.
+  package var owner: (any RequestOwner)?
+  /// The agent of a request without an owner.
+  private let fixedAgent: String?
+  /// Whether this request has written to the database.
+  package internal(set) var hasWritten = false
+  /// Called after the current write, such as to wake the delivery of mails.
+  package var afterWrite: (@EventLoop () -> Void)?
+  /// The time after which no more work of this request starts; nil before the first.
+  var calculatesUntil: UInt64?
+  private var noted: RateLimits?
+
+  package init(
+    _ dependencies: Dependencies,
+    app: App? = nil,
+    principal: Principal? = nil,
+    agent: String? = nil
+  ) {
+    self.dependencies = dependencies
+    knownApp = app
+    knownPrincipal = principal
+    fixedAgent = agent
+  }
+
+  package var app: App { knownApp ?? .deployment }
+
+  package var principal: Principal {
+    get { knownPrincipal ?? .anyone }
+    set { knownPrincipal = newValue }
+  }
+
+  package var address: ClientAddress { owner?.clientAddress ?? ClientAddress(nil) }
+
+  /// The `User-Agent`, at most 512 characters.
+  package var agent: String? {
+    // Characters are counted only where the text may be too long.
+    (owner?.agent ?? fixedAgent).map { $0.utf8.count <= 512 ? $0 : String($0.prefix(512)) }
+  }
+
+  package var database: Database { dependencies.database }
+  package var keys: Keyring { dependencies.keys }
+
+  /// Returns the data of a module about this request; nil if it has none.
+  package func part<Part: RequestPart>(_ type: Part.Type = Part.self) -> Part? {
+    for part in parts { if let part = part as? Part { return part } }
+    return nil
+  }
+
+  /// Keeps a value for the rest of this request.
+  package func keep(_ part: any RequestPart) { parts.append(part) }
+
+  /// The rate limits that this request has met.
+  package var limits: RateLimits {
+    let limits = noted ?? RateLimits()
+    noted = limits
+    return limits
+  }
+
+  package var notedLimits: [RateLimit] { noted?.all ?? [] }
+
+  /// The error for a user that does not exist, or for a session that has ended.
+  package var gone: Failure {
+    switch principal.role {
+    case .user: .sessionEnded
+    case .anyone: .tokenMissing
+    case .client, .operator, .system: .notFound
+    }
+  }
+
+  /// Checks that the principal may access a user, for statements that do not check it themselves.
+  ///
+  /// - Throws: `.sessionEnded`, `.notFound`, `.databaseUnavailable`.
+  package func requireSession(of user: UserID) async throws(Failure) {
+    guard try await isLive(user) else { throw gone }
+  }
+
+  /// Returns whether the principal may access a user.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package func isLive(_ user: UserID) async throws(Failure) -> Bool {
+    try await !read(PrincipalQueries.live, user, principal).isEmpty
+  }
+
+  /// - Throws: `.insufficientScope` if the principal lacks the scope.
+  package func require(_ scope: String) throws(Failure) {
+    guard principal.scopes.contains(scope) else { throw .insufficientScope(scope) }
+  }
+}
+
+package enum PrincipalQueries {
+  /// Returns one row if the principal may access the user.
+  package static let live = Statement<String, UserID, Principal>(
+    "principal.live",
+    "select user_id from caller($1, $2)"
+  )
+
+  package static let all: [any PreparedStatement] = [live]
+}

@@ -1,0 +1,24 @@
+package import JSON
+package import Postgres
+
+/// Columns as values of the domain.
+extension Row {
+  package func id<Of>(_ column: Int) throws(DatabaseError) -> ID<Of> {
+    ID(trusted: try text(column))
+  }
+
+  package func id<Of>(ifAny column: Int) -> ID<Of>? { text(ifAny: column).map(ID.init(trusted:)) }
+
+  /// Reads a column of type `json` or `jsonb`, which earlier limits may have allowed.
+  package func json(_ column: Int) throws(DatabaseError) -> JSON {
+    guard let json = try? JSON.parse(try bytes(column), limits: .stored) else {
+      throw DatabaseError(.unexpectedColumn, "column \(column) is not JSON")
+    }
+    return json
+  }
+}
+
+extension JSONLimits {
+  /// The limits for text from PostgreSQL: documents stored under earlier limits stay readable.
+  package static let stored = JSONLimits(depth: 512, numberLength: .max)
+}

@@ -1,0 +1,96 @@
+package import JSON
+
+/// The rule for the value of a setting.
+package struct SettingRule: Sendable {
+  package typealias Fault = (code: String, detail: String)
+
+  /// The type of a value.
+  package enum Kind: Sendable {
+    case flag
+    case number(ClosedRange<Int>)
+    case choice([String])
+    /// A list of some of these words.
+    case choices([String])
+    /// A string with so many characters.
+    case text(ClosedRange<Int>)
+    /// A list of at most so many strings.
+    case texts(atMost: Int)
+    case object
+  }
+
+  package let kind: Kind
+  private let check: @Sendable (JSON) -> Fault?
+
+  /// - Parameters:
+  ///   - kind: the type of the values.
+  ///   - check: returns the fault of a value of that type.
+  package init(_ kind: Kind, _ check: @escaping @Sendable (JSON) -> Fault? = { _ in nil }) {
+    self.kind = kind
+    self.check = check
+  }
+
+  /// Creates a rule for a string.
+  ///
+  /// - Parameters:
+  ///   - length: the number of its characters.
+  ///   - code: the code of the fault.
+  ///   - detail: the rule in words.
+  ///   - isValid: whether a string of that length is valid.
+  /// - Returns: the rule.
+  package static func text(
+    _ length: ClosedRange<Int>,
+    _ code: String,
+    _ detail: String,
+    _ isValid: @escaping @Sendable (String) -> Bool
+  ) -> SettingRule {
+    SettingRule(.text(length)) { $0.string.map(isValid) == true ? nil : (code, detail) }
+  }
+
+  /// Returns the fault of a value; nil if it is valid.
+  package func fault(_ value: JSON) -> Fault? {
+    switch kind {
+    case .flag: value.bool == nil ? ("type", "This setting is true or false.") : check(value)
+    case .number(let range):
+      value.number?.int.map(range.contains) == true
+        ? check(value) : ("range", "This setting is a whole number in \(range).")
+    case .choice(let choices):
+      value.string.map(choices.contains) == true
+        ? check(value) : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
+    case .choices(let choices):
+      value.array?.allSatisfy { $0.string.map(choices.contains) == true } == true
+        ? check(value)
+        : ("choice", "This setting is a list of words among \(choices.joined(separator: ", ")).")
+    case .text(let length):
+      value.string.map { length.contains($0.unicodeScalars.count) } == true
+        ? check(value)
+        : (
+          "length",
+          "This setting is a text of \(length.lowerBound) to \(length.upperBound) characters."
+        )
+    case .texts, .object: check(value)
+    }
+  }
+
+  /// Reads a value as an operator types it.
+  ///
+  /// `null` resets to the default. JSON of the setting's type is read as JSON, any other text as a
+  /// string. Lists may be typed without JSON, separated by commas or spaces.
+  package func value(of text: String) -> JSON {
+    guard let json = try? JSON.parse(Array(text.utf8)) else {
+      switch kind {
+      case .texts, .choices:
+        return .array(text.split { $0 == "," || $0 == " " }.map { .string(String($0)) })
+      default: return .string(text)
+      }
+    }
+    let isFit =
+      switch kind {
+      case .flag: json.bool != nil
+      case .number: json.number != nil
+      case .choice, .text: json.string != nil
+      case .texts, .choices: json.array != nil
+      case .object: json.object != nil
+      }
+    return isFit || json == .null ? json : .string(text)
+  }
+}

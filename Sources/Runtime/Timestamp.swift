@@ -1,0 +1,42 @@
+import Encoding
+package import Postgres
+
+/// A time with the precision of the database.
+package struct Timestamp: Sendable, Equatable {
+  /// Microseconds since 1970.
+  package let microseconds: Int
+
+  package init(microseconds: Int) { self.microseconds = microseconds }
+
+  /// The time as `2026-04-30T12:00:00.25+00:00`, without trailing zeros in the fraction.
+  ///
+  /// - Source: RFC 3339.
+  package var text: String {
+    let (seconds, rest) = microseconds.dividedDown(by: 1_000_000)
+    return CalendarTime(seconds: seconds, nanoseconds: rest * 1_000).text + "+00:00"
+  }
+
+  /// Parses `2026-04-30 12:00:00.25+00`.
+  package init?(stored text: [UInt8]) {
+    guard let time = CalendarTime(stored: text) else { return nil }
+    microseconds = time.seconds * 1_000_000 + time.nanoseconds / 1_000
+  }
+}
+
+extension Timestamp: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self = try row.time(0) }
+}
+
+extension Row {
+  /// Reads a column of type `timestamptz`; all connections set the time zone UTC.
+  package func time(_ column: Int) throws(DatabaseError) -> Timestamp {
+    guard let time = Timestamp(stored: try bytes(column)) else {
+      throw DatabaseError(.unexpectedColumn, "column \(column) is not a time in UTC")
+    }
+    return time
+  }
+
+  package func time(ifAny column: Int) throws(DatabaseError) -> Timestamp? {
+    isNull(column) ? nil : try time(column)
+  }
+}

@@ -1,0 +1,136 @@
+package import EventLoop
+package import Postgres
+
+/// A transaction of the domain.
+///
+/// An error of its body rolls it back, and is rethrown.
+@EventLoop package final class Transaction {
+  private let transaction: DatabaseTransaction
+  /// The first error of a statement, which decides whether the body runs again.
+  fileprivate(set) var error: DatabaseError?
+
+  package init(_ transaction: DatabaseTransaction) { self.transaction = transaction }
+
+  /// Sends a statement without waiting for those before it.
+  ///
+  /// Statements sent in one turn of the loop share one round trip. If one fails, all that follow
+  /// fail.
+  package func send<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) -> Sent<Row> {
+    Sent(statement: transaction.send(statement, repeat each values), transaction: self)
+  }
+
+  /// Sends the commit after all statements so far, so that it takes no round trip of its own.
+  ///
+  /// After this, the body may only wait for statements that it has sent.
+  package func sendCommit() { transaction.sendCommit() }
+
+  /// Runs a statement and returns its rows.
+  package func run<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ values: repeat each Value
+  ) async throws(Failure) -> [Row] {
+    do throws(DatabaseError) {
+      return try await transaction.run(statement, repeat each values)
+    } catch {
+      throw note(error)
+    }
+  }
+
+  /// Runs a prepared call.
+  @discardableResult
+  package func run(_ call: PendingQuery) async throws(Failure) -> ResultSet {
+    do throws(DatabaseError) {
+      return try await transaction.run(call)
+    } catch {
+      throw note(error)
+    }
+  }
+
+  fileprivate func note(_ error: DatabaseError) -> Failure {
+    if self.error == nil { self.error = error }
+    return Failure(error)
+  }
+}
+
+/// A statement that a transaction has sent.
+@EventLoop package struct Sent<Row: RowDecodable> {
+  fileprivate let statement: SentStatement<Row>
+  fileprivate let transaction: Transaction
+
+  /// Waits for the rows.
+  ///
+  /// - Parameters:
+  ///   - undone: the error if a `require` of the statement fails.
+  ///   - duplicate: the error if the key of a new row is taken.
+  ///   - violation: the error if a new row breaks a check of its table.
+  /// - Returns: the rows.
+  /// - Throws: one of the three, or the error of the database.
+  @discardableResult
+  package func rows(
+    undone: @autoclosure () -> Failure? = nil,
+    duplicate: @autoclosure () -> Failure? = nil,
+    violation: @autoclosure () -> Failure? = nil
+  ) async throws(Failure) -> [Row] {
+    do throws(DatabaseError) {
+      return try await statement.rows()
+    } catch {
+      let failure = transaction.note(error)
+      switch error.state {
+      case .undone: throw undone() ?? failure
+      case .uniqueViolation: throw duplicate() ?? failure
+      case .checkViolation: throw violation() ?? failure
+      default: throw failure
+      }
+    }
+  }
+}
+
+/// A function that waits for statements that were sent.
+package typealias Completion = @EventLoop () async throws(Failure) -> Void
+
+extension RequestContext {
+  /// Calls `afterWrite` once.
+  func endWrite() {
+    let call = afterWrite
+    afterWrite = nil
+    call?()
+  }
+
+  /// Runs statements of one user in a transaction; `body` may run again after a conflict.
+  ///
+  /// - Throws: errors of `body`, which roll the transaction back.
+  package func transaction<Value>(
+    _ body: @EventLoop (Transaction) async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    defer { endWrite() }
+    var refusal: Failure?
+    let start = EventLoop.now()
+    do throws(DatabaseError) {
+      let outcome = try await database.transaction(for: owner) {
+        engine async throws(DatabaseError) in
+        refusal = nil
+        let transaction = Transaction(engine)
+        do throws(Failure) {
+          return try await body(transaction)
+        } catch {
+          // After a conflict or a lost connection, the database repeats the body. Any other error
+          // is final.
+          if let cause = transaction.error, cause.isConflict || cause.isConnectionLost {
+            throw cause
+          }
+          refusal = error
+          throw DatabaseError(.undone, "the body of the transaction has refused")
+        }
+      }
+      note(databaseTimeSince: start)
+      hasWritten = true
+      return outcome
+    } catch {
+      note(databaseTimeSince: start)
+      throw refusal ?? Failure(error)
+    }
+  }
+}

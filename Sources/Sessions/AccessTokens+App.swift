@@ -1,0 +1,16 @@
+package import Runtime
+import JSON
+import WebTokens
+
+extension AccessTokens {
+  /// Whether a text has the form of an access token, be it one or not: a JWT has two dots.
+  package nonisolated static func isOfForm(_ text: String) -> Bool {
+    text.utf8.count { $0 == UInt8(ascii: ".") } == 2
+  }
+
+  /// The app that an access token says it is of, for routes that name none; nothing is verified.
+  package nonisolated static func app(of token: String) -> AppID? {
+    guard token.utf8.count <= tokenLimit else { return nil }
+    return SignedToken(token)?.claims["app"]?.string.flatMap { AppID($0) }
+  }
+}

@@ -1,0 +1,173 @@
+package import Runtime
+package import EventLoop
+import Glibc
+package import JSON
+import WebTokens
+
+/// Access tokens of all wires, and ID tokens: JWTs signed with the keys of an app.
+@EventLoop package final class AccessTokens: DomainService {
+  private let keys: Keyring
+  private let issuer: String
+  private let clock: @EventLoop () -> Int
+  private var verified = TokenCache()
+
+  /// - Parameters:
+  ///   - keys: the keys that sign and verify.
+  ///   - issuer: the `iss` of native tokens, the deployment's URL.
+  ///   - clock: returns the seconds since 1970.
+  package init(
+    keys: Keyring,
+    issuer: String,
+    clock: @escaping @EventLoop () -> Int = { time(nil) }
+  ) {
+    self.keys = keys
+    self.issuer = issuer
+    self.clock = clock
+  }
+
+  /// The longest token that is read; ours have about 500 bytes and the claims of wires.
+  nonisolated static let tokenLimit = 8_192
+
+  /// A use of tokens, which determines the key and the claims.
+  package enum Use {
+    /// An access token for this server.
+    case native
+    /// An access token of OpenID Connect.
+    case openID
+    /// An ID token.
+    case identity
+  }
+
+  /// Makes a token of the principal's session.
+  ///
+  /// - Parameters:
+  ///   - use: the use of the token.
+  ///   - principal: the principal.
+  ///   - issuer: the `iss`; nil for the deployment's URL.
+  ///   - audience: the `aud`; nil for the deployment's URL.
+  ///   - lifetime: the lifetime of the token.
+  ///   - claims: other claims. They replace none that this server reads.
+  /// - Returns: a JWT.
+  /// - Throws: `.overloaded`, `.databaseUnavailable`.
+  package func token(
+    _ use: Use,
+    of principal: Principal,
+    by issuer: String? = nil,
+    for audience: JSON? = nil,
+    lifetime: Duration,
+    _ claims: [(String, JSON)] = []
+  ) async throws(Failure) -> String {
+    let signer = try await keys.signer(for: principal.app, use == .native ? .native : .openID)
+    let now = clock()
+    var token = JSONObject()
+    for (name, value) in claims { token[name] = value }
+    token["sid"] = .string(principal.session?.text ?? "")
+    if use != .identity {
+      token["did"] = .string(principal.device?.text ?? "")
+      token["app"] = .string(principal.app.text)
+      token["scope"] = .string(principal.scopes.text)
+    }
+    token["iss"] = .string(issuer ?? self.issuer)
+    token["aud"] = audience ?? .string(self.issuer)
+    token["sub"] = .string(principal.user?.text ?? "")
+    token["iat"] = .number(JSONNumber(now))
+    token["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
+    do {
+      return try signer.token(token, isTyped: use == .openID)
+    } catch {
+      throw .internalError("a token cannot be signed")
+    }
+  }
+
+  /// Returns the principal of a token that was verified before.
+  ///
+  /// - Parameters:
+  ///   - token: the token as the client sent it; it may have any bytes.
+  ///   - app: the app of the route.
+  ///   - audience: as for `principal`.
+  /// - Returns: nil if the caller must call `principal`.
+  /// - Throws: `.tokenInvalid`, `.tokenExpired`.
+  package func known(
+    _ token: Span<UInt8>,
+    app: AppID,
+    audience: String? = nil
+  ) throws(Failure) -> Principal? {
+    guard let known = verified[token], keys.isFresh(known.keys),
+      known.removals == known.keys.removals
+    else { return nil }
+    guard known.expires > clock() else { throw .tokenExpired }
+    guard known.principal.app == app, isMeant(known.audience, for: audience) else {
+      throw .tokenInvalid
+    }
+    return known.principal
+  }
+
+  /// Verifies a token, and returns its principal.
+  ///
+  /// The signature is verified once. The result is cached until the token expires, or until a key
+  /// of the app is removed.
+  /// - Parameters:
+  ///   - token: the token as the client sent it.
+  ///   - app: the app of the route.
+  ///   - audience: the required audience of a token of OpenID Connect, so that the API that receives
+  ///     a token cannot use it at another. Nil for the deployment's URL.
+  /// - Returns: the principal.
+  /// - Throws: `.tokenInvalid`, `.tokenExpired`, `.sessionEnded`, `.databaseUnavailable`.
+  package func principal(
+    of token: String,
+    app: AppID,
+    audience: String? = nil
+  ) async throws(Failure) -> Principal {
+    if let known = try known(token.utf8.span, app: app, audience: audience) { return known }
+    let now = clock()
+    let claims = try await verify(token, app)
+    // We signed the token, so a claim of a wrong type is handled like a missing one.
+    guard let expires = claims["exp"]?.number?.int,
+      let user = claims["sub"]?.string.flatMap({ UserID($0) }),
+      let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
+      let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
+      let scope = claims["scope"]?.string
+    else { throw .tokenInvalid }
+    guard expires > now else { throw .tokenExpired }
+    let principal = Principal(user, session, device, in: app, scopes: Scopes(scope))
+    let meant = claims["aud"]?.array?.compactMap(\.string)
+    verified.insert(
+      TokenCache.Entry(
+        token: Array(token.utf8),
+        principal: principal,
+        audience: meant,
+        expires: expires,
+        keys: keys.keys(of: app)
+      )
+    )
+    guard isMeant(meant, for: audience) else { throw .tokenInvalid }
+    return principal
+  }
+
+  /// Returns the claims of a token that a key of the app has signed.
+  private func verify(_ token: String, _ app: AppID) async throws(Failure) -> JSONObject {
+    // Our tokens are far shorter.
+    guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
+      let keyID = read.keyID, read.claims["app"]?.string == app.text,
+      let key = try await keys.verifier(keyID: keyID, app: app),
+      // The wire of OpenID Connect chooses its own issuer. The key belongs to the app.
+      key.purpose == .openID
+        ? read.head["typ"]?.string == SigningKey.accessType && read.claims["aud"]?.array != nil
+        : read.claims["iss"]?.string == issuer
+          && read.claims["aud"]?.string?.hasSameBytes(as: issuer) == true,
+      key.hasSigned(read)
+    else { throw .tokenInvalid }
+    return read.claims
+  }
+
+  /// Returns whether a token has an audience; nil stands for a native token, for this server only.
+  private func isMeant(_ audiences: [String]?, for audience: String?) -> Bool {
+    guard let audiences else { return true }
+    let wanted = audience ?? issuer
+    return audiences.contains { $0.hasSameBytes(as: wanted) }
+  }
+}
+
+extension RequestContext {
+  package var tokens: AccessTokens { dependencies[AccessTokens.self] }
+}

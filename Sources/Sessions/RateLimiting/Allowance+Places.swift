@@ -1,0 +1,157 @@
+package import Runtime
+import EventLoop
+import Encoding
+
+/// The allowances of a purpose, a place and an identifier.
+///
+/// An identifier counts also if it belongs to no user.
+extension Allowance {
+  /// The allowance of a site, as a multiple of that of one network; a site is a /48 of IPv6.
+  ///
+  /// A client that rents one server has a site with 65,536 networks. So have all customers of a
+  /// phone company in one town.
+  static let networksOfSite = 4
+
+  /// Returns the allowance of one identifier on the caller's device; nil without a device.
+  @EventLoop package static func onDevice(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: RequestContext
+  ) -> Allowance? {
+    context.device.map { device in
+      Allowance(
+        purpose.onDevice,
+        of: [identifier, device.id.text],
+        burst: context.app.limitSettings.failuresPerIdentifier,
+        in: context.app.limitSettings.failureWindow,
+        context.keys.master
+      )
+    }
+  }
+
+  /// Returns the allowance of one identifier in sessions of its owner.
+  @EventLoop package static func inSession(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: RequestContext
+  ) -> Allowance {
+    Allowance(
+      purpose.inSession,
+      of: [identifier],
+      burst: context.app.limitSettings.failuresPerIdentifier,
+      in: context.app.limitSettings.failureWindow,
+      context.keys.master
+    )
+  }
+
+  /// Returns the allowances of one identifier from the caller's network and its site.
+  @EventLoop package static func fromNetwork(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: RequestContext
+  ) -> [Allowance] {
+    let settings = context.app.limitSettings
+    return ofPlaces(
+      (purpose.rawValue, purpose.fromSite),
+      of: [identifier],
+      burst: settings.failuresPerIdentifier,
+      in: settings.failureWindow,
+      context
+    )
+  }
+
+  /// Returns the reserves of one identifier for the caller's network and its site.
+  ///
+  /// They hold one attempt a window, for when other networks have used up the shared allowance.
+  @EventLoop package static func slowlyFromNetwork(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: RequestContext
+  ) -> [Allowance] {
+    ofPlaces(
+      (purpose.slowly, purpose.slowlyFromSite),
+      of: [identifier],
+      burst: 1,
+      in: context.app.limitSettings.failureWindow,
+      isReported: false,
+      context
+    )
+  }
+
+  /// Returns the allowances of the caller's network and its site, over all identifiers.
+  @EventLoop package static func ofNetwork(
+    _ purpose: AttemptPurpose,
+    _ context: RequestContext
+  ) -> [Allowance] {
+    let settings = context.app.limitSettings
+    return ofPlaces(
+      (purpose.ofNetwork, purpose.ofSite),
+      of: [],
+      burst: purpose == .anonymous ? settings.anonymousPerAddress : settings.failuresPerAddress,
+      in: purpose == .anonymous ? .seconds(3_600) : settings.failureWindow,
+      context
+    )
+  }
+
+  /// Returns the allowance of one identifier from all networks together, in an hour.
+  @EventLoop static func anywhereHourly(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    _ context: RequestContext
+  ) -> Allowance {
+    anywhere(
+      purpose.anywhere,
+      identifier,
+      burst: context.app.limitSettings.failuresPerIdentifierHourly,
+      in: .seconds(3_600),
+      context
+    )
+  }
+
+  /// Returns an allowance of one identifier from all networks together.
+  @EventLoop package static func anywhere(
+    _ name: String,
+    _ identifier: String,
+    burst: Int,
+    in window: Duration,
+    _ context: RequestContext
+  ) -> Allowance {
+    Allowance(
+      name,
+      of: [identifier],
+      burst: burst,
+      in: window,
+      isReported: false,
+      context.keys.master
+    )
+  }
+
+  @EventLoop private static func ofPlaces(
+    _ names: (network: String, site: String),
+    of identifier: [String],
+    burst: Int,
+    in window: Duration,
+    isReported: Bool = true,
+    _ context: RequestContext
+  ) -> [Allowance] {
+    let master = context.keys.master
+    let network = Allowance(
+      names.network,
+      of: identifier + [String(hexadecimal: context.address.network)],
+      burst: burst,
+      in: window,
+      isReported: isReported,
+      master
+    )
+    guard let place = context.address.site else { return [network] }
+    let site = Allowance(
+      names.site,
+      of: identifier + [String(hexadecimal: place)],
+      burst: max(burst, burst.multipliedReportingOverflow(by: networksOfSite).partialValue),
+      in: window,
+      isReported: false,
+      master
+    )
+    return [network, site]
+  }
+}

@@ -1,0 +1,258 @@
+package import Runtime
+import EventLoop
+import JSON
+import Encoding
+package import Postgres
+
+/// A rate limit: `burst` attempts at once, and then one in each equal share of the window.
+///
+/// It locks no user out. A caller who has used it up is slowed down, and attempts come back with
+/// time.
+package struct Allowance {
+  /// The name that `RateLimit` reports.
+  package let name: String
+  package let subject: BinaryBytes
+  /// The number of attempts when none was made for a whole window.
+  package let burst: Int
+  /// The time in which all of them come back; whole seconds.
+  package let window: Duration
+  /// Whether the response to an allowed attempt reports how much is left.
+  ///
+  /// It is false for an allowance that others use too: the number would reveal their attempts.
+  let isReported: Bool
+
+  /// - Parameters:
+  ///   - name: the name, unique among the allowances of a request.
+  ///   - subject: the parts that identify the subject; the database stores a keyed hash of them.
+  ///   - burst: the number of attempts at once; at least 1.
+  ///   - window: the time in which all of them come back; at least a second.
+  ///   - isReported: false for an allowance that strangers share.
+  ///   - master: the key of the hash.
+  package init(
+    _ name: String,
+    of subject: [String],
+    burst: Int,
+    in window: Duration,
+    isReported: Bool = true,
+    _ master: MasterKey
+  ) {
+    self.name = name
+    self.subject = BinaryBytes(Self.subject(name, subject, master))
+    self.burst = burst
+    self.window = window
+    self.isReported = isReported
+  }
+
+  /// Returns the keyed hash under which the database counts attempts of the subject.
+  package static func subject(_ name: String, _ parts: [String], _ master: MasterKey) -> [UInt8] {
+    // The length before each part keeps two different lists from making one text.
+    master.attemptSubject(([name] + parts).map { "\($0.utf8.count):\($0)" }.joined())
+  }
+
+  /// The window, in microseconds.
+  fileprivate var whole: Int { window.wholeSeconds * 1_000_000 }
+  /// The cost of one attempt, in microseconds.
+  private var share: Int { max(1, whole / max(1, burst)) }
+  /// The cost of one attempt.
+  fileprivate var cost: Duration { .microseconds(share) }
+
+  fileprivate func isUsedUp(_ ahead: Int) -> Bool { ahead + share > whole }
+
+  /// Returns how long to wait for the next attempt.
+  fileprivate func wait(_ ahead: Int) -> Duration {
+    max(.seconds(1), .microseconds(ahead + share - whole))
+  }
+
+  fileprivate func left(_ ahead: Int) -> RateLimit {
+    RateLimit(
+      name: name,
+      quota: burst,
+      window: window,
+      remaining: min(max(0, (whole - ahead) / share), burst),
+      reset: .microseconds(ahead)
+    )
+  }
+}
+
+/// The allowances that one attempt uses: one attempt of each, or nothing.
+///
+/// The database counts attempts before they are made. So all workers count together, and parallel
+/// attempts all count. A refused attempt writes nothing, and takes no connection from writers.
+package struct Allowances {
+  private let all: [Allowance]
+  /// The indexes of `all` by subject, which is the order in which all transactions lock rows.
+  private let order: [Int]
+  private let context: RequestContext
+
+  package init(_ all: [Allowance], _ context: RequestContext) {
+    self.all = all
+    order = all.indices.sorted {
+      all[$0].subject.bytes.lexicographicallyPrecedes(all[$1].subject.bytes)
+    }
+    self.context = context
+  }
+
+  /// The reads that tell how much of each is used, for a batch of reads.
+  @EventLoop package var calls: [PendingQuery] {
+    all.map { PendingQuery(AttemptQueries.ahead, context.app.id, $0.subject) }
+  }
+
+  /// Uses one attempt of each, and notes what is left for the response.
+  ///
+  /// - Parameter known: what `calls` have read just now; nil to read it here.
+  /// - Throws: `.tooManyAttempts` if one of them is used up, `.databaseUnavailable`.
+  @EventLoop package func spend(knowing known: [Int]? = nil) async throws(Failure) {
+    try await requireLeft(knowing: known)
+    guard let aheads = try await spent() else {
+      // Since the read, another request has taken the last attempt.
+      try await requireLeft()
+      throw .tooManyAttempts(retryAfter: .seconds(1))
+    }
+    note(aheads)
+  }
+
+  /// Checks that an attempt of each is left, and uses none; `sendSpending` does that later.
+  ///
+  /// - Throws: `.tooManyAttempts` if one of them is used up, `.databaseUnavailable`.
+  @EventLoop package func requireLeft(knowing known: [Int]? = nil) async throws(Failure) {
+    var aheads: [Int]
+    if let known { aheads = known } else { aheads = try await self.aheads() }
+    let used = zip(all, aheads).filter { $0.isUsedUp($1) }
+    guard used.isEmpty else { try await refuse(used) }
+  }
+
+  /// Returns whether an attempt of each is left.
+  @EventLoop func areLeft() async throws(Failure) -> Bool {
+    try await !zip(all, aheads()).contains { $0.isUsedUp($1) }
+  }
+
+  /// Uses one attempt of each in the transaction that makes the attempt.
+  ///
+  /// If one of them is used up, the transaction is undone. Use this only for attempts that are no
+  /// guesses: a caller learns nothing from one that is undone.
+  @EventLoop package func sendSpending(in transaction: Transaction) -> Completion {
+    let sent = sendSpends(in: transaction)
+    return { () async throws(Failure) in note(try await sent()) }
+  }
+
+  /// Uses one attempt of each, if each has one left, and reports to the client what is left.
+  ///
+  /// - Returns: whether the attempts were used.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func spendIfLeft() async throws(Failure) -> Bool {
+    guard let aheads = try await spentIfLeft() else { return false }
+    note(aheads)
+    return true
+  }
+
+  /// Does as `spendIfLeft`, but reports nothing to the client.
+  @EventLoop package func spendUnseen() async throws(Failure) -> Bool {
+    try await spentIfLeft() != nil
+  }
+
+  @EventLoop private func spentIfLeft() async throws(Failure) -> [Int]? {
+    guard try await areLeft() else { return nil }
+    return try await spent()
+  }
+
+  /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func giveBack() async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      let sent = sendBack(in: transaction)
+      transaction.sendCommit()
+      try await sent()
+    }
+  }
+
+  /// Gives the attempts back, because the allowances need not limit what happened.
+  @EventLoop func sendBack(in transaction: Transaction) -> Completion {
+    let app = context.app.id
+    let sent = order.map { index in
+      let (subject, cost) = (all[index].subject, all[index].cost)
+      return (index, transaction.send(AttemptQueries.giveBack, app, subject, ServerTime(), cost))
+    }
+    return { () async throws(Failure) in
+      var aheads = Array(repeating: 0, count: all.count)
+      for (index, statement) in sent { aheads[index] = try await statement.rows().first ?? 0 }
+      note(aheads)
+    }
+  }
+
+  /// Returns for each in how many microseconds all its attempts come back.
+  @EventLoop private func aheads() async throws(Failure) -> [Int] {
+    try await context.read(AttemptQueries.ahead, calls).map { $0.first ?? 0 }
+  }
+
+  /// Uses one attempt of each, or nothing.
+  ///
+  /// - Returns: for each in how many microseconds all its attempts come back; nil if one of them is
+  ///   used up.
+  @EventLoop private func spent() async throws(Failure) -> [Int]? {
+    do throws(Failure) {
+      return try await context.transaction { transaction async throws(Failure) in
+        let sent = sendSpends(in: transaction)
+        transaction.sendCommit()
+        return try await sent()
+      }
+    } catch .tooManyAttempts {
+      return nil
+    }
+  }
+
+  @EventLoop private func sendSpends(
+    in transaction: Transaction
+  ) -> @EventLoop () async throws(Failure) -> [Int] {
+    let app = context.app.id
+    let sent = order.map { index in
+      let one = all[index]
+      return (
+        index,
+        transaction.send(AttemptQueries.spend, app, one.subject, ServerTime(), one.cost, one.window)
+      )
+    }
+    return { () async throws(Failure) in
+      var aheads = Array(repeating: 0, count: all.count)
+      for (index, statement) in sent {
+        let rows = try await statement.rows(undone: .tooManyAttempts(retryAfter: .seconds(1)))
+        aheads[index] = rows.first ?? 0
+      }
+      return aheads
+    }
+  }
+
+  /// Records each allowance that is used up, and reports them to the client.
+  ///
+  /// - Parameter used: each with the microseconds in which all its attempts come back.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop private func refuse(_ used: [(Allowance, Int)]) async throws(Failure) -> Never {
+    for (allowance, ahead) in used { context.limits.note(allowance.left(ahead)) }
+    for (allowance, _) in used { try await allowance.recordOnce(context) }
+    throw .tooManyAttempts(retryAfter: used.map { $0.wait($1) }.max() ?? .seconds(1))
+  }
+
+  @EventLoop private func note(_ aheads: [Int]) {
+    for (allowance, ahead) in zip(all, aheads) where allowance.isReported {
+      context.limits.note(allowance.left(ahead))
+    }
+  }
+}
+
+extension Allowance {
+  /// Returns the name of the allowance that limits audit events for an allowance.
+  package static func recorded(_ name: String) -> String { "told-\(name)" }
+
+  /// Records that the allowance is used up, once in a window for any number of attempts.
+  @EventLoop fileprivate func recordOnce(_ context: RequestContext) async throws(Failure) {
+    let once = Allowance(
+      Self.recorded(name),
+      of: [String(hexadecimal: subject.bytes)],
+      burst: 1,
+      in: window,
+      context.keys.master
+    )
+    guard try await Allowances([once], context).spendUnseen() else { return }
+    try await Event("rate_limited", detail: ["guard": .string(name)]).record(context)
+  }
+}

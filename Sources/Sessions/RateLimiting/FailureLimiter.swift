@@ -1,0 +1,151 @@
+import Tenancy
+package import Runtime
+package import EventLoop
+import Encoding
+package import Postgres
+
+/// The purpose of an attempt; each purpose is counted separately.
+package enum AttemptPurpose: String, CaseIterable {
+  /// Logins by an email address, counted by its key.
+  case login
+  /// Passwords sent in a session, or with a mailed token, counted by the user.
+  case password
+  /// Codes of a second factor, counted by the user over all flows.
+  case secondFactor = "second-factor"
+  /// Registrations of an email address, counted by its key.
+  case registration
+  /// Mail to an email address, counted by its key.
+  case mail
+  /// Tokens and keys that were refused, counted by network alone.
+  case refused
+  /// New users without credentials, counted by network alone.
+  case anonymous
+
+  /// The name of the allowance from all networks; the plain value is that of one network.
+  package var anywhere: String { "\(rawValue)-anywhere" }
+  package var onDevice: String { "\(rawValue)-device" }
+  package var inSession: String { "\(rawValue)-session" }
+  package var fromSite: String { "\(rawValue)-site" }
+  /// The name of a network's reserve, for when all networks have used up their allowance.
+  package var slowly: String { "\(rawValue)-slowly" }
+  package var slowlyFromSite: String { "\(rawValue)-slowly-site" }
+  package var ofNetwork: String { self == .anonymous ? rawValue : "\(rawValue)-network" }
+  package var ofSite: String { "\(rawValue)-network-site" }
+  /// The name of the allowance of a day, from all networks.
+  package var daily: String { "\(rawValue)-daily" }
+}
+
+/// Limits how often a secret may be guessed.
+///
+/// Each failure counts against three kinds of allowances:
+///
+/// - the identifier from the caller's network, so that no stranger can lock the user out;
+/// - the identifier from all networks together, which come back more slowly;
+/// - the caller's network, over all identifiers.
+///
+/// A device on which the user has logged in before has an allowance of its own. So other callers'
+/// failures do not slow it down. For codes of a second factor, the user must have passed one there. A
+/// success gives its own attempt back.
+package struct FailureLimiter {
+  private let allowances: Allowances
+
+  /// - Parameters:
+  ///   - purpose: the purpose, each of which is counted separately.
+  ///   - identifier: the identifier, which counts also if it belongs to no user.
+  ///   - isFamiliar: whether all users whom the attempt can log in have logged in before on the
+  ///     caller's device. Only those users can have caused that.
+  ///   - context: the app, with its limits, and the origin of the call.
+  @EventLoop package init(
+    _ purpose: AttemptPurpose,
+    on identifier: String,
+    isFamiliar: Bool = false,
+    _ context: RequestContext
+  ) {
+    if isFamiliar, let own = Allowance.onDevice(purpose, identifier, context) {
+      allowances = Allowances([own], context)
+      return
+    }
+    let all = Allowance.anywhereHourly(purpose, identifier, context)
+    allowances = Allowances(
+      Allowance.fromNetwork(purpose, identifier, context) + [all]
+        + Allowance.ofNetwork(purpose, context),
+      context
+    )
+  }
+
+  /// The reads that tell how much is left, for a batch of reads.
+  @EventLoop package var calls: [PendingQuery] { allowances.calls }
+
+  /// Counts an attempt, before it is made.
+  ///
+  /// - Throws: `.tooManyAttempts` after too many attempts, `.databaseUnavailable`.
+  @EventLoop package func count() async throws(Failure) { try await allowances.spend() }
+
+  /// Counts an attempt and makes it.
+  ///
+  /// Gives the attempt back if the body throws for another reason than a wrong guess.
+  /// - Parameters:
+  ///   - known: what `calls` have read just now; nil to read it here.
+  ///   - body: the attempt.
+  /// - Returns: the result of the body.
+  /// - Throws: `.tooManyAttempts` after too many attempts, `.databaseUnavailable`, errors of the
+  ///   body.
+  @EventLoop package func attempt<Outcome>(
+    knowing known: [Int]? = nil,
+    _ body: @EventLoop () async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    try await allowances.spend(knowing: known)
+    do throws(Failure) {
+      return try await body()
+    } catch {
+      switch error {
+      case .wrongCredentials, .invalidCode, .invalidExternalToken: break
+      default: try await takeBack()
+      }
+      throw error
+    }
+  }
+
+  /// Does what a right guess allows, and gives the attempt back if that fails.
+  ///
+  /// The transaction of the body gives the attempt back with `sendSuccess`.
+  /// - Throws: `.databaseUnavailable`, errors of the body.
+  @EventLoop package func complete<Outcome>(
+    _ body: @EventLoop () async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    do throws(Failure) {
+      return try await body()
+    } catch {
+      try await giveBack(after: error)
+      throw error
+    }
+  }
+
+  /// Gives the attempt back after a right guess, because the rest of the request has failed.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func giveBack(after error: Failure) async throws(Failure) {
+    switch error {
+    // The code of a second factor is a guess, too.
+    case .invalidCode: break
+    // The transaction that asks for a second factor is committed, and has given it back.
+    case .additionalFactorRequired: break
+    default: try await takeBack()
+    }
+  }
+
+  /// Gives the attempt back at once: it was no failure, even if the request fails later.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func takeBack() async throws(Failure) { try await allowances.giveBack() }
+
+  /// Gives the attempt back, because it was no failure.
+  @EventLoop package func succeed(in transaction: Transaction) async throws(Failure) {
+    try await sendSuccess(in: transaction)()
+  }
+
+  /// Sends the statement of `succeed`, and returns a function that waits for it.
+  @EventLoop package func sendSuccess(in transaction: Transaction) -> Completion {
+    allowances.sendBack(in: transaction)
+  }
+}

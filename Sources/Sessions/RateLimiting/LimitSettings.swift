@@ -1,0 +1,61 @@
+package import Runtime
+
+/// The settings of limits on attempts, mails and anonymous users.
+package struct LimitSettings: SettingsSection {
+  package let failuresPerIdentifier: Int
+  let failuresPerIdentifierHourly: Int
+  let failuresPerAddress: Int
+  /// The time in which failures are forgotten.
+  package let failureWindow: Duration
+  /// In an hour.
+  package let anonymousPerAddress: Int
+  /// To one address, in a day.
+  package let mailsPerAddressDaily: Int
+
+  package init(_ read: inout SettingsReader) {
+    failuresPerIdentifier = read.number(
+      "failures_per_identifier",
+      1...10_000,
+      10,
+      "failed sign-ins with one email address from one network before they are slowed down"
+    )
+    // The limit of ASVS 4.0 (2.2.1).
+    failuresPerIdentifierHourly = read.number(
+      "failures_per_identifier_hourly",
+      1...1_000_000,
+      100,
+      "failed sign-ins with one email address from all networks in an hour before they are slowed "
+        + "down"
+    )
+    failuresPerAddress = read.number(
+      "failures_per_ip",
+      1...1_000_000,
+      100,
+      "failed sign-ins from one network address before they are slowed down"
+    )
+    failureWindow = read.duration(
+      "failure_minutes",
+      .minutes,
+      1...1_440,
+      15,
+      "minutes in which the failures of one network are gradually forgotten"
+    )
+    // Enough for an office or the shared address of a mobile network during a launch.
+    anonymousPerAddress = read.number(
+      "anonymous_users_per_ip",
+      1...1_000_000,
+      300,
+      "anonymous users from one network address in an hour"
+    )
+    mailsPerAddressDaily = read.number(
+      "mails_per_email_daily",
+      1...1_000_000,
+      40,
+      "mails to one address that devices unknown to its user may request in a day"
+    )
+  }
+}
+
+extension App {
+  package var limitSettings: LimitSettings { settings[LimitSettings.self] }
+}

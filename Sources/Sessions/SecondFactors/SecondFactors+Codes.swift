@@ -1,0 +1,133 @@
+package import Runtime
+import Glibc
+import Encoding
+import Postgres
+
+// Shared by sign-ins and a user's own requests. All of it runs in their transaction.
+
+extension SecondFactors {
+  /// The authentication methods that a second factor adds to a session.
+  ///
+  /// - Source: RFC 8176 section 2.
+  package nonisolated static let methods = "mfa otp"
+
+  /// The length of a secret, in bytes.
+  ///
+  /// - Source: RFC 4226 section 4, R6.
+  private nonisolated static let secretLength = 20
+
+  /// Throws `.mfaDisabled` if the app has no second factors.
+  package static func requireOffered(_ context: RequestContext) throws(Failure) {
+    guard context.app.sessionSettings.mfa != .off else { throw .mfaDisabled }
+  }
+
+  /// Stores a new factor of a locked user, in place of one that was not confirmed.
+  package static func begin(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> Enrollment {
+    let id = FactorID()
+    let secret = (0..<secretLength).map { _ in UInt8.random(in: .min ... .max) }
+    guard let sealed = try? context.keys.master.sealed(secret, as: sealName(of: id, user))
+    else { throw .internalError("the secret of a second factor cannot be sealed") }
+    _ = try await transaction.run(SecondFactorQueries.removeUnconfirmed, user)
+    let account = try await transaction.run(
+      SecondFactorQueries.add,
+      user,
+      id,
+      BinaryBytes(sealed),
+      limit
+    ).first
+    guard let account else { throw .tooManyFactors(limit: limit) }
+    let issuer = context.app.sessionSettings.mfaIssuer
+    return Enrollment(
+      id: id,
+      secret: secret.base32,
+      uri: ProvisioningURI.text(secret, of: account, at: issuer.isEmpty ? context.app.name : issuer)
+    )
+  }
+
+  /// Confirms a factor of a locked user.
+  ///
+  /// Throws `.invalidCode` if the code is wrong.
+  package static func confirm(
+    _ factor: StoredFactor,
+    by code: String,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let step = try step(of: code, factor, user, context) else { throw .invalidCode }
+    _ = try await transaction.run(SecondFactorQueries.confirm, user, factor.id, step)
+  }
+
+  /// Uses a code of an authenticator, or a recovery code.
+  ///
+  /// Each code is good once: of two requests with the same code, the second finds it used.
+  /// Throws `.invalidCode` if the code is wrong or used.
+  package static func use(
+    _ code: String,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    if let recovery = RecoveryCode(code) {
+      for hash in recovery.hashes(of: user, context.keys.master) {
+        let used = try await transaction.run(SecondFactorQueries.useRecoveryCode, user, hash)
+        guard used.isEmpty else { return }
+      }
+      throw .invalidCode
+    }
+    let factors = try await transaction.run(SecondFactorQueries.factors, user)
+    for factor in factors where factor.isConfirmed {
+      guard let step = try step(of: code, factor, user, context) else { continue }
+      let used = try await transaction.run(SecondFactorQueries.use, user, factor.id, step)
+      guard used.isEmpty else { return }
+    }
+    throw .invalidCode
+  }
+
+  /// Makes new recovery codes of a locked user, in place of those from before.
+  package static func replaceRecoveryCodes(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> [String] {
+    let codes = RecoveryCode.make()
+    let hashes = codes.map {
+      String(hexadecimal: $0.hash(of: user, context.keys.master).bytes)
+    }
+    _ = try await transaction.run(SecondFactorQueries.removeRecoveryCodes, user)
+    _ = try await transaction.run(
+      SecondFactorQueries.addRecoveryCodes,
+      user,
+      hashes.joined(separator: " ")
+    )
+    return codes.map(\.text)
+  }
+
+  /// Returns the time step of a code as typed, or nil if the code is wrong or used.
+  private static func step(
+    of code: String,
+    _ factor: StoredFactor,
+    _ user: UserID,
+    _ context: RequestContext
+  ) throws(Failure) -> Int? {
+    let master = context.keys.master
+    guard let secret = try? master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
+      throw .internalError("the second factor \(factor.id) is sealed with another master key")
+    }
+    return TimeBasedCode.step(
+      of: code.filter { $0 != " " && $0 != "-" },
+      secret,
+      near: TimeBasedCode.step(at: time(nil)),
+      after: factor.lastStep
+    )
+  }
+
+  /// Returns the name that the secret of a factor is bound to.
+  private static func sealName(of factor: FactorID, _ user: UserID) -> String {
+    "factor \(user) \(factor)"
+  }
+}

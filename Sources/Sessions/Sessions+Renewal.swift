@@ -1,0 +1,58 @@
+package import Runtime
+import EventLoop
+import Postgres
+
+extension Sessions {
+  /// Replaces the caller's session by a new one.
+  ///
+  /// The transaction has locked the user.
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - credential: what the user has shown; nil if the new session keeps that of the old one.
+  ///   - methods: the methods of a second factor that was verified; empty without one.
+  ///   - style: the style of the tokens.
+  ///   - reason: why the old session ends.
+  ///   - transaction: the transaction.
+  ///   - context: the context of the request.
+  /// - Returns: the new session.
+  /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.sessionEnded` if the
+  ///   session has ended.
+  @EventLoop package static func renew(
+    _ user: UserID,
+    by credential: VerifiedCredential?,
+    secondFactor methods: String = "",
+    as style: SessionStyle,
+    _ reason: String,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> LiveSession {
+    guard let session = context.principal.session, let device = context.principal.device else {
+      throw context.gone
+    }
+    try await credential?.sendCheck(in: transaction, context)()
+    // A copy of the old secret would reach the new session. Wires without secrets have none to copy.
+    let secret = style.keepsSessions ? nil : Credential(.device, of: device)
+    let renewed = try await transaction.run(
+      SessionsQueries.renew,
+      user,
+      session,
+      SessionID(),
+      reason,
+      credential?.provider,
+      BinaryBytes(Credential.salt()),
+      context.app.sessionSettings.sessionLifetime,
+      context.address.text,
+      context.agent,
+      credential?.apiKey,
+      credential?.authenticatedAt,
+      style.name,
+      style.client,
+      context.app.sessionSettings.mfa == .required && methods.isEmpty,
+      secret?.hash(context.keys.master),
+      methods
+    )
+    guard var live = renewed.first else { throw context.gone }
+    live.deviceSecret = secret
+    return live
+  }
+}

@@ -1,0 +1,264 @@
+package import Runtime
+package import EventLoop
+import Postgres
+
+/// Sessions: a sign-in creates them, refreshes extend them, and a sign-out ends them.
+@EventLoop package enum Sessions {
+  /// The tokens that a sign-in, a refresh or a switch returns.
+  package struct TokenSet: Sendable {
+    package let accessToken: String
+    package let refreshToken: String
+    /// The ID token of a client of OpenID Connect; nil for other clients.
+    package let identityToken: String?
+    /// The lifetime of the access token and of the ID token.
+    package let lifetime: Duration
+    package let user: UserID
+    package let device: DeviceID
+    /// The new secret of the device; nil if the old one stays valid.
+    package let deviceSecret: String?
+  }
+
+  /// How long a refresh token may be sent again after its exchange.
+  ///
+  /// Two tabs, or a client that lost the response, get the same successor.
+  package nonisolated static let grace = Duration.seconds(30)
+
+  /// Exchanges a refresh token for new tokens.
+  ///
+  /// Each wire and client refreshes only its own tokens. The exchange of the current token may be
+  /// repeated within `grace`, with the same result. If a client sends an older token, that token or
+  /// its successor was stolen, and the session ends.
+  /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
+  package static func refresh(
+    _ text: String,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> TokenSet {
+    guard let token = Credential(.refreshToken, text, context.keys.master) else {
+      throw .invalidRefreshToken
+    }
+    let user = token.owner(as: UserID.self)
+    let session = token.part(as: SessionID.self)
+    let rotated = try await context.write(
+      SessionsQueries.rotate,
+      user,
+      session,
+      context.app.id,
+      BinaryBytes(token.salt),
+      token.number,
+      context.app.sessionSettings.sessionLifetime,
+      context.app.sessionSettings.longestSession,
+      style.name,
+      style.client,
+      context.app.sessionSettings.mfa == .required
+    )
+    if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
+    // Another rotation may have just committed.
+    let superseded = try await context.readLatest(
+      SessionsQueries.superseded,
+      user,
+      session,
+      context.app.id,
+      BinaryBytes(token.salt),
+      token.number,
+      grace,
+      style.name,
+      style.client
+    )
+    guard let found = superseded.first else { throw .invalidRefreshToken }
+    if found.isRepeated { return try await grant(found.live, of: user, as: style, context) }
+    // A newer token than the session knows was issued before the database was restored.
+    if token.number < found.live.generation {
+      try await end(session, of: user, "refresh_reuse", context)
+    }
+    throw .invalidRefreshToken
+  }
+
+  /// Returns the current tokens of a session.
+  package static func grant(
+    _ live: LiveSession,
+    of user: UserID,
+    as style: SessionStyle = .native,
+    _ context: RequestContext
+  ) async throws(Failure) -> TokenSet {
+    // From here on, the request acts as the user of the session.
+    context.principal = Principal(
+      user,
+      live.session,
+      live.device,
+      in: context.app.id,
+      scopes: Scopes(live.scope)
+    )
+    let tokens = try await style.tokens.issue(context)
+    return TokenSet(
+      accessToken: tokens.access,
+      refreshToken: signedRefreshToken(as: style, context)
+        ?? Credential(
+          .refreshToken,
+          of: user,
+          part: live.session,
+          number: live.generation,
+          salt: live.salt
+        ).text(context.keys.master),
+      identityToken: tokens.identity,
+      lifetime: context.app.sessionSettings.accessTokenLifetime,
+      user: user,
+      device: live.device,
+      deviceSecret: live.deviceSecret?.text(context.keys.master)
+    )
+  }
+
+  // MARK: Ending
+
+  /// Ends the caller's session.
+  ///
+  /// The next request with any of its tokens is refused.
+  ///
+  /// - Throws: `.sessionEnded` if the session has already ended, `.databaseUnavailable`.
+  package static func logout(
+    _ user: UserID,
+    next: NextActive = .mostRecent,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let session = context.principal.session else { throw context.gone }
+    guard next == .none else {
+      guard try await end(session, of: user, "logout", context) else { throw context.gone }
+      return
+    }
+    try await context.transaction { transaction async throws(Failure) in
+      try await Devices.deactivate(user, in: transaction, context)
+      let ended = try await transaction.run(
+        SessionsQueries.end,
+        user,
+        session,
+        nil,
+        "logout",
+        "user",
+        context.address.text,
+        context.agent,
+        nil
+      )
+      guard !ended.isEmpty else { throw context.gone }
+    }
+  }
+
+  /// Ends a session, and returns whether it was live.
+  @discardableResult package static func end(
+    _ session: SessionID,
+    of user: UserID,
+    _ reason: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    try await !context.write(
+      SessionsQueries.end,
+      user,
+      session,
+      nil,
+      reason,
+      "user",
+      context.address.text,
+      context.agent,
+      nil
+    ).isEmpty
+  }
+
+  /// Which sessions of a user end.
+  package enum Ending {
+    case all
+    case others(than: SessionID?)
+    /// The sessions that an API key has created.
+    case opened(by: APIKeyID)
+  }
+
+  /// Ends sessions of a user in the transaction that causes it.
+  package static func end(
+    _ which: Ending,
+    of user: UserID,
+    _ reason: String,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    var spared: SessionID?
+    var key: APIKeyID?
+    switch which {
+    case .all: break
+    case .others(let session): spared = session
+    case .opened(let id): key = id
+    }
+    _ = try await transaction.run(
+      SessionsQueries.end,
+      user,
+      nil,
+      spared,
+      reason,
+      context.principal.name,
+      context.address.text,
+      context.agent,
+      key
+    )
+  }
+
+  // MARK: The user's view
+
+  /// How many sessions a page has.
+  package nonisolated static let pageSize = 100
+
+  /// Returns the caller's live sessions, the newest first, from 1 to `pageSize`.
+  ///
+  /// `cursor` is the `next` of the previous page; nil for the first page.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func page(
+    of user: UserID,
+    before cursor: SessionID? = nil,
+    count: Int = pageSize,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<SessionInfo> {
+    let count = min(max(count, 1), pageSize)
+    let found = try await context.list(SessionsQueries.page, user, context.principal, cursor, count)
+    guard let found else { throw context.gone }
+    return Page(found, of: count)
+  }
+
+  /// Ends one of the caller's sessions, or all others if `session` is nil.
+  ///
+  /// - Throws: `.notFound` if the user has no such session, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  package static func end(
+    _ session: SessionID?,
+    by user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      try await Sessions.lockUser(user, in: transaction, context)
+      let ended = try await transaction.run(
+        SessionsQueries.end,
+        user,
+        session,
+        session == nil ? context.principal.session : nil,
+        "ended",
+        context.principal.name,
+        context.address.text,
+        context.agent,
+        nil
+      )
+      if session != nil, ended.isEmpty { throw .notFound }
+    }
+  }
+
+  /// Locks a user, so that no other transaction changes its credentials, and the device of the session.
+  ///
+  /// Every transaction locks the user, then the device, then sessions.
+  /// - Throws: `.sessionEnded` if the session of the request is not live once the lock is held.
+  ///   The transaction that held the lock before may have ended it, as a reset of the password
+  ///   does.
+  package static func lockUser(
+    _ user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = transaction.send(SessionsQueries.lockUser, user)
+    if let device = context.principal.device { _ = transaction.send(DevicesQueries.lock, device) }
+    let live = try await transaction.run(PrincipalQueries.live, user, context.principal)
+    guard !live.isEmpty else { throw context.gone }
+  }
+}

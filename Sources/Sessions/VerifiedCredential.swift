@@ -1,0 +1,150 @@
+package import Runtime
+import EventLoop
+package import Postgres
+
+/// A credential that was verified, and its user.
+package struct VerifiedCredential: Sendable {
+  package enum Kind: Sendable {
+    case anonymous
+    /// The stored hash of a password.
+    case password(hash: String)
+    /// The key of an address to which a code was mailed.
+    case email(key: String)
+    /// The subject at an issuer; the provider is `jwt:` and the issuer.
+    case token(provider: String, subject: String)
+    case apiKey(APIKeyID)
+  }
+
+  package let user: UserID
+  let kind: Kind
+  /// When the user authenticated at the issuer, in seconds since 1970; nil for now.
+  package var authenticatedAt: Int?
+  /// Whether the user is made in the transaction that creates the session.
+  package var isOfNewUser = false
+
+  package init(
+    of user: UserID,
+    _ kind: Kind,
+    at authenticatedAt: Int? = nil,
+    isOfNewUser: Bool = false
+  ) {
+    self.user = user
+    self.kind = kind
+    self.authenticatedAt = authenticatedAt
+    self.isOfNewUser = isOfNewUser
+  }
+
+  /// Reads a credential that an authentication flow has kept.
+  package init(of user: UserID, provider: String, evidence: String, at authenticatedAt: Int?) {
+    let kind: Kind =
+      switch provider {
+      case "password": .password(hash: evidence)
+      case "email": .email(key: evidence)
+      case "api-key": .apiKey(APIKeyID(trusted: evidence))
+      default: .token(provider: provider, subject: evidence)
+      }
+    self.init(of: user, kind, at: authenticatedAt)
+  }
+
+  /// The provider of the session.
+  package var provider: String {
+    switch kind {
+    case .anonymous: "anonymous"
+    case .password: "password"
+    case .email: "email"
+    case .token(let provider, _): provider
+    case .apiKey: "api-key"
+    }
+  }
+
+  /// The stored form of the credential, by which it is checked again; nil for a guest.
+  package var evidence: String? {
+    switch kind {
+    case .anonymous: nil
+    case .password(let hash): hash
+    case .email(let key): key
+    case .token(_, let subject): subject
+    case .apiKey(let id): id.text
+    }
+  }
+
+  package var apiKey: APIKeyID? { if case .apiKey(let id) = kind { id } else { nil } }
+
+  /// The authentication methods of the session.
+  ///
+  /// - Source: RFC 8176 section 2, for `pwd` and `otp`.
+  package var methods: String {
+    switch kind {
+    case .anonymous: ""
+    case .password: "pwd"
+    case .email: "otp"
+    case .token: "fed"
+    case .apiKey: "key"
+    }
+  }
+
+  /// Whether a sign-in by it asks for a second factor.
+  package var takesSecondFactor: Bool {
+    switch kind {
+    case .anonymous, .apiKey: false
+    case .password, .email, .token: true
+    }
+  }
+
+  /// Sends the check that the credential is still valid, and that its user is not blocked.
+  ///
+  /// A request that revokes a credential locks the user first. So lock the user before this.
+  /// - Returns: a function that waits, and throws `.wrongCredentials` if it is not valid any more.
+  @EventLoop package func sendCheck(in transaction: Transaction, _ context: RequestContext)
+    -> Completion
+  {
+    let sent =
+      switch kind {
+      case .anonymous: transaction.send(CredentialQueries.user, user)
+      case .password(let hash): transaction.send(CredentialQueries.password, user, hash)
+      case .email(let key):
+        transaction.send(CredentialQueries.subject, user, context.app.id, "email", key)
+      case .token(let provider, let subject):
+        transaction.send(CredentialQueries.subject, user, context.app.id, provider, subject)
+      case .apiKey(let id): transaction.send(CredentialQueries.apiKey, user, id)
+      }
+    return { () async throws(Failure) in try await sent.rows(undone: .wrongCredentials) }
+  }
+}
+
+/// Each undoes the transaction if the credential is not valid any more.
+package enum CredentialQueries {
+  static let user = Statement<NoRow, UserID>(
+    "credentials.user",
+    "select require((select blocked_at is null from users where user_id = $1))"
+  )
+
+  static let password = Statement<NoRow, UserID, String>(
+    "credentials.password",
+    """
+    select require((select blocked_at is null from users where user_id = $1)
+      and exists (select from passwords where user_id = $1 and hash = $2))
+    """
+  )
+
+  static let subject = Statement<NoRow, UserID, AppID, String, String>(
+    "credentials.subject",
+    """
+    select require((select blocked_at is null from users where user_id = $1)
+      and exists (
+        select from identity_subjects where app_id = $2 and provider = $3 and subject = $4
+          and user_id = $1 and reserved_until is null))
+    """
+  )
+
+  static let apiKey = Statement<NoRow, UserID, APIKeyID>(
+    "credentials.api_key",
+    """
+    select require((select blocked_at is null from users where user_id = $1)
+      and exists (
+        select from api_keys where user_id = $1 and key_id = $2 and disabled_at is null))
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [user, password, subject, apiKey]
+}

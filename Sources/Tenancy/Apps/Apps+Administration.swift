@@ -1,0 +1,159 @@
+package import Runtime
+import EventLoop
+package import JSON
+import Postgres
+
+/// A change of an app.
+package struct AppChange: Sendable {
+  /// A merge patch of the settings; null resets a setting to its default.
+  package var settings = JSONObject()
+  /// The new host names; nil keeps those of the app.
+  package var hosts: [String]?
+
+  package init() {}
+}
+
+/// An app as operators see it.
+package struct AppRecord {
+  package let app: App
+  package let createdAt: Timestamp
+  package let updatedAt: Timestamp
+
+  package var id: AppID { app.id }
+  package var name: String { app.name }
+}
+
+extension Apps {
+  /// Creates an app with default settings.
+  ///
+  /// Workers load it with their next reload of the apps; a request that names it forces one.
+  /// - Parameters:
+  ///   - name: 1 to 63 of a-z, 0-9 and `-`; it cannot be changed.
+  ///   - context: the context of the request.
+  /// - Returns: the app.
+  /// - Throws: `.invalid`, `.appExists`, `.databaseUnavailable`.
+  package static func create(
+    _ name: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> AppRecord {
+    if let fault = OperatorName.fault(in: name, at: "/name") { throw .invalid([fault]) }
+    let id = AppID()
+    return try await context.transaction { transaction async throws(Failure) in
+      try await transaction.send(AppsAdministrationQueries.create, id, name)
+        .rows(duplicate: .appExists)
+      try await Event("app_create", detail: ["name": .string(name)]).record(
+        in: transaction,
+        app: id,
+        context
+      )
+      return try await transaction.run(AppsAdministrationQueries.find, name)
+    }.first.orUnforeseen("an app that was made").record(context.apps.catalog.settings)
+  }
+
+  /// Returns all apps, sorted by name.
+  package static func list(_ context: RequestContext) async throws(Failure) -> [AppRecord] {
+    try await context.read(AppsAdministrationQueries.list).map {
+      $0.record(context.apps.catalog.settings)
+    }
+  }
+
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  package static func record(
+    of name: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> AppRecord {
+    let rows = try await context.read(AppsAdministrationQueries.find, name)
+    guard let app = rows.first else { throw .unknownApp }
+    return app.record(context.apps.catalog.settings)
+  }
+
+  /// Changes settings and hosts, and increments the version even if no value differs.
+  ///
+  /// Workers apply the change within some 10 seconds.
+  /// - Throws: `.invalid` with pointers into a body with `settings` and `hosts`; `.hostTaken`,
+  ///   `.preconditionFailed`, `.unknownApp`, `.databaseUnavailable`.
+  package static func change(
+    _ name: String,
+    _ change: AppChange,
+    if condition: VersionCondition,
+    _ context: RequestContext
+  ) async throws(Failure) -> AppRecord {
+    let faults =
+      context.apps.catalog.settings.faults(in: change.settings, at: "/settings") + change.hostFaults
+    guard faults.isEmpty else { throw .invalid(faults) }
+    return try await context.transaction { transaction async throws(Failure) in
+      guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
+      else { throw .unknownApp }
+      guard condition.allows(before.version) else {
+        throw .preconditionFailed(current: before.version)
+      }
+      let hosts = change.hosts ?? before.hosts
+      try await transaction.send(
+        AppsAdministrationQueries.change,
+        before.id,
+        TextBytes(JSON.object(change.settings).serialized()),
+        TextBytes(JSON.array(hosts.map(JSON.string)).serialized())
+      ).rows(duplicate: .hostTaken)
+      try await Event("app_change", detail: change.audited).record(
+        in: transaction,
+        app: before.id,
+        context
+      )
+      let after = try await transaction.run(AppsAdministrationQueries.find, name)
+      return try after.first.orUnforeseen("an app that was changed")
+    }.record(context.apps.catalog.settings)
+  }
+}
+
+extension AppChange {
+  /// The longest value in an audit event; for longer ones, such as mail texts, it has only the
+  /// name.
+  private static let auditedLength = 200
+
+  fileprivate var audited: JSON {
+    var detail = JSONObject()
+    var shown = JSONObject()
+    for (name, value) in settings {
+      shown[name] = value.serialized().count <= Self.auditedLength ? value : "…"
+    }
+    if shown.count > 0 { detail["settings"] = .object(shown) }
+    if let hosts { detail["hosts"] = .array(hosts.map(JSON.string)) }
+    return .object(detail)
+  }
+
+  /// 100: select an app with more hosts by `Dossier-App` instead.
+  private static let limit = 100
+
+  fileprivate var hostFaults: [Fault] {
+    let named = hosts ?? []
+    guard named.count <= Self.limit else {
+      return [Fault("/hosts", "length", "An app has at most \(Self.limit) hosts.")]
+    }
+    return named.enumerated().compactMap { index, host in
+      Self.isHost(host)
+        ? nil
+        : Fault(
+          "/hosts/\(index)",
+          "host",
+          "A host is a name or address in lower case, without a port, as nginx's $host has it."
+        )
+    }
+  }
+
+  /// Returns false for a text that cannot be a host name or an IP address.
+  ///
+  /// - Source: RFC 9110 section 4.2.3, RFC 3986 section 3.2.2.
+  private static func isHost(_ host: String) -> Bool {
+    let bytes = Array(host.utf8)
+    let isAddress = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
+    return (1...253).contains(bytes.count)
+      && (isAddress ? bytes.dropFirst().dropLast() : bytes[...]).allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+          true
+        default: isAddress && byte == UInt8(ascii: ":")
+        }
+      }
+  }
+}

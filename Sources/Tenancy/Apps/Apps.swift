@@ -1,0 +1,216 @@
+package import Runtime
+package import EventLoop
+import JSON
+package import Postgres
+
+/// The apps that this deployment serves, as the worker last read them.
+@EventLoop package final class Apps: DomainService {
+  private let database: Database
+  package let catalog: AppCatalog
+  private let fallback: String
+  private var byName: [ByteString: App] = [:]
+  private var byHost: [ByteString: App] = [:]
+  /// The app of requests that select none.
+  private var usual: App?
+  private var loadedAt: UInt64?
+  private var begunAt: UInt64 = 0
+  /// The start of the last completed load, which contains all earlier changes.
+  private var readAt: UInt64 = 0
+  private let load = SharedTask<Void, Failure>()
+  /// The cache lifetime of the apps, in nanoseconds.
+  private let age: UInt64
+  /// The shortest time between two loads for unknown apps, in nanoseconds.
+  ///
+  /// It limits the database load of requests with made-up names.
+  private static let patience: UInt64 = 100_000_000
+  private let complain: (String) -> Void
+  /// The invalid stored settings of each app that were already reported.
+  private var misfits: [AppID: [String]] = [:]
+
+  /// - Parameters:
+  ///   - database: is read on first use.
+  ///   - catalog: what features and wires add to each app.
+  ///   - fallback: the name of the app of requests that select none.
+  ///   - age: the cache lifetime of the apps; with zero, every request reads them.
+  ///   - complain: receives a report of an app's invalid stored settings, once.
+  package init(
+    database: Database,
+    _ catalog: AppCatalog,
+    fallback: String,
+    age: Duration = .seconds(5),
+    complain: @escaping (String) -> Void = { _ in }
+  ) {
+    self.database = database
+    self.catalog = catalog
+    self.complain = complain
+    self.fallback = fallback
+    self.age = age.nanoseconds
+  }
+
+  /// Returns the app that `app` would find, if the cache can answer.
+  ///
+  /// - Returns: nil if `app` must be called: the apps are not loaded, too old, or lack that name.
+  package func known(named name: String?, host: @autoclosure () -> String?) -> App? {
+    guard let loadedAt else { return nil }
+    let passed = EventLoop.now() - loadedAt
+    if passed > age {
+      guard passed <= 2 * age else { return nil }
+      _ = reload()
+    }
+    if let name { return byName[ByteString(name)] }
+    if !byHost.isEmpty, let host = host(), let app = byHost[ByteString(host)] { return app }
+    return usual
+  }
+
+  /// Returns the app selected by name, else by host, else the default app.
+  ///
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  package func app(named name: String?, host: String?) async throws(Failure) -> App {
+    let askedAt = EventLoop.now()
+    try await freshen(askedAt)
+    if let name = name.map(ByteString.init) {
+      // The app may be new: a load that began before this request may lack it.
+      while byName[name] == nil, readAt < askedAt {
+        let (now, next) = (EventLoop.now(), begunAt + Self.patience)
+        if now < next { await EventLoop.sleep(for: .nanoseconds(Int64(next - now))) }
+        // Another waiting request may have reloaded meanwhile.
+        if readAt < askedAt { try await reload().value.get() }
+      }
+      guard let app = byName[name] else { throw .unknownApp }
+      return app
+    }
+    if let host, let app = byHost[ByteString(host)] { return app }
+    guard let app = usual else { throw .unknownApp }
+    return app
+  }
+
+  /// Returns the app with an id.
+  ///
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  package func app(_ id: AppID) async throws(Failure) -> App {
+    try await freshen(EventLoop.now())
+    guard let app = known(id) else { throw .unknownApp }
+    return app
+  }
+
+  /// Returns the app with an id, if it is loaded.
+  package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
+
+  /// Returns all apps; none if they cannot be read.
+  package func all() async -> [App] {
+    try? await freshen(EventLoop.now())
+    return Array(byName.values)
+  }
+
+  /// Reloads the apps if the cache is too old for a request of that time.
+  private func freshen(_ askedAt: UInt64) async throws(Failure) {
+    guard let loadedAt else { return try await reload().value.get() }
+    if age == 0 {
+      // If the reload fails, continue with the cached apps.
+      while readAt < askedAt, case .success = await reload().value {}
+    } else if askedAt > loadedAt + age {
+      // Serve the cached apps during the reload, unless they are older than twice the lifetime.
+      let load = reload()
+      if askedAt > loadedAt + 2 * age { _ = await load.value }
+    }
+  }
+
+  /// Reloads all apps; concurrent requests share one load.
+  private func reload() -> SharedTask<Void, Failure>.Outcome {
+    if !load.isUnderWay { begunAt = EventLoop.now() }
+    return load.begin { [self] () async throws(Failure) in
+      do throws(DatabaseError) {
+        try await read()
+      } catch {
+        throw Failure(error)
+      }
+    }
+  }
+
+  private func read() async throws(DatabaseError) {
+    let rows = try await database.read(AppsQueries.all)
+    var parts: [AppID: [any AppPart]] = [:]
+    for type in catalog.parts { try await read(type, into: &parts) }
+    let apps = rows.map { $0.app(catalog.settings, parts[$0.id] ?? []) }
+    complainOfMisfits(in: apps)
+    byName = Dictionary(apps.map { (ByteString($0.name), $0) }) { first, _ in first }
+    byHost = [:]
+    for app in apps { for host in app.hosts { byHost[ByteString(host)] = app } }
+    usual = byName[ByteString(fallback)]
+    loadedAt = EventLoop.now()
+    readAt = begunAt
+  }
+
+  /// Reads the parts of one feature.
+  private func read<Part: AppPart>(
+    _ type: Part.Type,
+    into parts: inout [AppID: [any AppPart]]
+  ) async throws(DatabaseError) {
+    let known = byName.values.compactMap { app in app.part(type).map { (app.id, $0) } }
+    let read = try await Part.load(database, Dictionary(known) { first, _ in first })
+    for (app, part) in read { parts[app, default: []].append(part) }
+  }
+
+  private func complainOfMisfits(in apps: [App]) {
+    let found = apps.filter { !$0.settings.misfits.isEmpty }
+    for app in found where misfits[app.id] != app.settings.misfits {
+      let names = app.settings.misfits.joined(separator: ", ")
+      complain(
+        "the app \(app.name) has invalid stored settings; their safest values apply: \(names)"
+      )
+    }
+    misfits = Dictionary(found.map { ($0.id, $0.settings.misfits) }) { first, _ in first }
+  }
+}
+
+/// A stored app.
+package struct AppRow: RowDecodable {
+  let id: AppID
+  let name: String
+  private let settings: [UInt8]
+  let hosts: [String]
+  let version: Int
+  private let createdAt: Timestamp
+  private let updatedAt: Timestamp
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = AppID(trusted: try row.text(0))
+    name = try row.text(1)
+    settings = try row.bytes(2)
+    hosts = try row.text(3).split(separator: " ").map(String.init)
+    version = try row.int(4)
+    (createdAt, updatedAt) = (try row.time(5), try row.time(6))
+  }
+
+  func app(_ catalog: SettingsCatalog, _ parts: [any AppPart] = []) -> App {
+    App(
+      id,
+      name,
+      AppSettings(stored: settings, catalog),
+      hosts: hosts,
+      version: version,
+      parts: parts
+    )
+  }
+
+  func record(_ catalog: SettingsCatalog) -> AppRecord {
+    AppRecord(app: app(catalog), createdAt: createdAt, updatedAt: updatedAt)
+  }
+}
+
+package enum AppsQueries {
+  /// Returns all apps; they are few, and each worker caches them.
+  static let all = Statement<AppRow>(
+    "apps.all",
+    """
+    select id, name, settings, hosts, version, created_at, updated_at
+    from app_records order by name
+    """
+  )
+
+  package static let statements: [any PreparedStatement] = [all]
+}
+
+extension RequestContext {
+  package var apps: Apps { dependencies[Apps.self] }
+}

@@ -1,0 +1,47 @@
+package import Runtime
+
+extension ErrorType {
+  package static let unknownClient = ErrorType("client_unknown", .unauthenticated)
+    .titled("The client key is missing, or is not valid for this app.")
+    .remedied(
+      by: "Send Authorization: Bearer with a client key (ds_client_…) of this app or of the "
+        + "operator. dossier client list shows the clients, and whether they are disabled."
+    )
+  package static let issuerExists = ErrorType("issuer_exists", .conflict)
+    .titled("The app already has an issuer with that name.")
+    .remedied(by: "Choose another name.")
+  package static let invalidExternalToken = ErrorType("external_token_invalid", .unauthenticated)
+    .titled("The app does not accept this token.")
+    .remedied(
+      by: "Compare iss, aud and exp of the token with the app's issuers (dossier issuer list)."
+    )
+  package static let issuerUnavailable = ErrorType("issuer_unavailable", .unavailable)
+    .titled("The keys of the issuer cannot be fetched.")
+    .remedied(by: retryRemedy)
+
+  package static let administrationErrors = [
+    unknownClient, issuerExists, invalidExternalToken, issuerUnavailable,
+  ]
+}
+
+extension Failure {
+  package static let unknownClient = Failure(.unknownClient)
+  package static let issuerExists = Failure(.issuerExists)
+
+  /// Returns the error for a token of another issuer that breaks a rule.
+  ///
+  /// The rule is for the client's developer and the log. It contains no token, no claim and no
+  /// other value that a client chose.
+  package static func invalidExternalToken(_ rule: String) -> Failure {
+    Failure(.invalidExternalToken, "The token is not valid because \(rule).")
+  }
+
+  /// Returns the error for keys that cannot be fetched; its reason is for the operator's log.
+  package static func issuerUnavailable(
+    _ issuer: String,
+    _ reason: String,
+    retryAfter time: Duration
+  ) -> Failure {
+    Failure(.issuerUnavailable, retryAfter: time, reason: "issuer \(issuer): \(reason)")
+  }
+}

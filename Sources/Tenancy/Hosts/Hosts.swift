@@ -1,0 +1,63 @@
+import Runtime
+import EventLoop
+import JSON
+package import Postgres
+
+/// A host that serves from the database.
+package struct HostRecord: RowDecodable {
+  package let name: String
+  /// The version of the program.
+  package let version: String
+  package let fingerprint: SettingsFingerprint
+
+  package init(from row: Row) throws(DatabaseError) {
+    name = try row.text(0)
+    version = try row.text(1)
+    fingerprint = SettingsFingerprint(masterKey: try row.text(2), json: try row.json(3))
+  }
+}
+
+/// The hosts that serve from one database; they should have the same settings.
+package enum Hosts {
+  /// Stores that a host is serving, with its program version and its settings.
+  ///
+  /// - Throws: the error of the database.
+  @EventLoop package static func record(
+    _ name: String,
+    version: String,
+    _ fingerprint: SettingsFingerprint,
+    in database: Database
+  ) async throws(DatabaseError) {
+    let settings = TextBytes(fingerprint.json.serialized())
+    _ = try await database.write(HostQueries.record, name, version, fingerprint.masterKey, settings)
+  }
+
+  /// Returns the hosts that have served within the last hour, by name; nil if the database fails.
+  @EventLoop package static func list(in database: Database) async -> [HostRecord]? {
+    try? await database.read(HostQueries.list)
+  }
+}
+
+package enum HostQueries {
+  /// Served by the primary key.
+  static let record = Statement<NoRow, String, String, String, TextBytes>(
+    "hosts.record",
+    """
+    insert into hosts (name, version, master_key, settings, seen_at)
+    values ($1, $2, $3, $4::jsonb, now())
+    on conflict (name) do update set version = excluded.version,
+      master_key = excluded.master_key, settings = excluded.settings, seen_at = excluded.seen_at
+    """
+  )
+
+  /// Reads the whole table, which has a row for each host.
+  static let list = Statement<HostRecord>(
+    "hosts.list",
+    """
+    select name, version, master_key, settings::text from hosts
+    where seen_at > now() - interval '1 hour' order by name
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [record, list]
+}

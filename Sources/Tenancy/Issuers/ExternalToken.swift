@@ -1,0 +1,72 @@
+import Runtime
+import JSON
+import WebTokens
+
+/// A token of an external issuer, parsed but not verified.
+struct ExternalToken {
+  package let token: SignedToken
+  /// Nil if the token has no `iss`.
+  let issuer: String?
+  let subject: String
+  /// The audiences of the token: one, or a list that may be empty; nil if it has no `aud`.
+  let audiences: [String]?
+  /// Seconds since 1970, possibly with a fraction.
+  let expires: Double
+  /// Seconds since 1970, possibly with a fraction; nil if the token has no `nbf`.
+  let begins: Double?
+
+  /// All claims, as JSON within our limits.
+  var members: JSONObject { token.claims }
+
+  /// Parses a token.
+  ///
+  /// - Throws: `.invalidExternalToken` with the rule that it breaks.
+  /// - Source: RFC 7519 sections 2 and 4.1.
+  init(_ text: String) throws(Failure) {
+    guard text.utf8.count <= 16_384, let token = SignedToken(text),
+      let subject = token.claims["sub"]?.string,
+      let expires = token.claims["exp"]?.number?.double
+    else { throw .invalidExternalToken("it is not a JWT with sub and exp") }
+    if let fault = TokenHead.fault(in: token.head) { throw .invalidExternalToken(fault) }
+    (self.token, self.subject, self.expires) = (token, subject, expires)
+    // A claim that is present but not a string is wrong, not missing.
+    issuer = token.claims["iss"]?.string
+    guard issuer != nil || token.claims["iss"] == nil else {
+      throw .invalidExternalToken("its iss is not a string")
+    }
+    begins = token.claims["nbf"]?.number?.double
+    guard begins != nil || token.claims["nbf"] == nil else {
+      throw .invalidExternalToken("its nbf is no number")
+    }
+    guard let audience = token.claims["aud"] else {
+      audiences = nil
+      return
+    }
+    let listed = audience.array ?? [audience]
+    let texts = listed.compactMap(\.string)
+    audiences = texts
+    guard texts.count == listed.count else {
+      throw .invalidExternalToken("its aud is neither a string nor a list of strings")
+    }
+  }
+
+  /// Returns which of `iat` and `auth_time` is later than a time; nil if neither is.
+  ///
+  /// Both claims date past events. A token from the future would count as fresh for long. An
+  /// attacker may make one, or an issuer whose clock is wrong.
+  func timeInFuture(from latest: Int) -> String? {
+    ["iat", "auth_time"].first { (members[$0]?.number?.double ?? 0) > Double(latest) }
+  }
+
+  /// Returns when the issuer last authenticated the user; without `auth_time`, when it issued the
+  /// token.
+  ///
+  /// The result is 0 if the token has neither, and never later than `now`.
+  /// - Source: OpenID Connect Core section 2, RFC 7519 section 4.1.6.
+  package func authenticatedAt(_ now: Int) -> Int {
+    guard let seconds = (members["auth_time"] ?? members["iat"])?.number?.double, seconds > 0 else {
+      return 0
+    }
+    return seconds < Double(now) ? Int(seconds) : now
+  }
+}

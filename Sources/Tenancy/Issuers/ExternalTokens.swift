@@ -1,0 +1,154 @@
+package import Runtime
+package import EventLoop
+import Glibc
+package import JSON
+package import Outbound
+package import Postgres
+import WebTokens
+
+/// Verifies the tokens of an app's external issuers, which identify its users.
+@EventLoop package final class ExternalTokens: DomainService {
+  private let database: Database
+  private let source: HTTPSource
+  private let master: MasterKey
+  /// Fetched key sets, by the app's id and the operator's name for the issuer.
+  private var fetched: [String: FetchedKeys] = [:]
+  /// Key sets that operators have stored, by the same name, with their source text.
+  private var written: [String: (text: [UInt8], keys: IssuerKeys)] = [:]
+
+  /// The tolerated clock difference between the issuer and us, in seconds.
+  private static let leeway = 60
+  /// The shortest time between two fetches for unknown keys, in nanoseconds.
+  private static let interval: UInt64 = 30_000_000_000
+
+  package init(database: Database, source: HTTPSource, keys: Keyring) {
+    self.database = database
+    self.source = source
+    master = keys.master
+  }
+
+  /// The content of a verified token.
+  package struct Identity: Sendable {
+    /// `jwt:` and the `iss`, so that users stay the same if the operator renames the issuer.
+    package let provider: String
+    package let subject: String
+    /// When the issuer last authenticated the user, as far as the token says, in seconds since
+    /// 1970.
+    package let authenticatedAt: Int
+    /// Members of the profile as the token states them, unchecked.
+    package let profile: JSONObject
+  }
+
+  /// Verifies a token: issuer, audience, signature and times.
+  ///
+  /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` if its
+  ///   keys cannot be fetched, `.databaseUnavailable`.
+  package func identity(
+    of token: String,
+    accepting isAccepted: (String) -> Bool = { _ in true },
+    _ context: RequestContext
+  ) async throws(Failure) -> Identity {
+    let read = try ExternalToken(token)
+    let issuer = try await issuer(of: read, context)
+    let isSecret = issuer.secret != nil
+    guard read.token.algorithm?.hasPrefix("HS") == isSecret else {
+      throw .invalidExternalToken("it is not signed by an algorithm of its issuer")
+    }
+    let now = time(nil)
+    guard read.expires > Double(now - Self.leeway) else {
+      throw .invalidExternalToken("it has expired")
+    }
+    guard read.begins ?? 0 <= Double(now + Self.leeway) else {
+      throw .invalidExternalToken("it is not valid yet")
+    }
+    if let name = read.timeInFuture(from: now + Self.leeway) {
+      throw .invalidExternalToken("its \(name) is in the future")
+    }
+    guard (1...255).contains(read.subject.utf8.count) else {
+      throw .invalidExternalToken("its subject is empty or longer than 255 bytes")
+    }
+    guard try await isSigned(read.token, by: issuer, context.app.id) else {
+      throw .invalidExternalToken("its signature is not its issuer's")
+    }
+    let provider = "jwt:\(issuer.issuer)"
+    guard isAccepted(provider) else {
+      throw .invalidExternalToken("it is of an issuer that is asked for elsewhere")
+    }
+    return Identity(
+      provider: provider,
+      subject: read.subject,
+      authenticatedAt: read.authenticatedAt(now),
+      profile: issuer.profile(from: read.members)
+    )
+  }
+
+  /// Returns the issuer whose keys must have signed a token.
+  ///
+  /// A token without `iss` belongs to the one issuer of the app that allows that. The keys of other
+  /// issuers are not tried: any of them could sign for the users of this one.
+  private func issuer(
+    of token: ExternalToken,
+    _ context: RequestContext
+  ) async throws(Failure) -> Issuer {
+    let found = try await context.read(IssuerQueries.named, context.app.id, token.issuer)
+    guard !found.isEmpty else {
+      throw .invalidExternalToken(
+        token.issuer == nil
+          ? "it has no iss, which no issuer of this app allows"
+          : "its iss is not one of this app's issuers"
+      )
+    }
+    guard let issuer = found.first(where: { $0.isMeant(by: token.audiences) }) else {
+      throw .invalidExternalToken(
+        token.audiences == nil
+          ? "it has no aud, which its issuer does not allow"
+          : "its aud is not the one that this app expects of its issuer"
+      )
+    }
+    return issuer
+  }
+
+  private func isSigned(
+    _ token: SignedToken,
+    by issuer: Issuer,
+    _ app: AppID
+  ) async throws(Failure) -> Bool {
+    let name = "\(app) \(issuer.name)"
+    guard let url = issuer.jwksURL else {
+      return try stated(by: issuer, name).verify(token)
+    }
+    let source = source(name, url)
+    var set = try await source.keys(of: issuer.name)
+    if set.keys.verify(token) { return true }
+    // The signing key may be newer than our key set.
+    guard EventLoop.now() - set.fetchedAt > Self.interval else { return false }
+    set = try await source.keys(of: issuer.name, atLeast: EventLoop.now() - Self.interval)
+    return set.keys.verify(token)
+  }
+
+  /// Returns the keys of an issuer that stores them here: a key set or a shared secret.
+  private func stated(by issuer: Issuer, _ name: String) throws(Failure) -> IssuerKeys {
+    guard let secret = issuer.secret else {
+      let text = issuer.jwks ?? []
+      if let known = written[name], known.text == text { return known.keys }
+      let keys = IssuerKeys(set: try? JSON.parse(text))
+      written[name] = (text, keys)
+      return keys
+    }
+    guard let opened = try? master.opened(secret, as: "issuer \(name)") else {
+      throw .internalError("the secret of issuer \(issuer.name) was sealed with another master key")
+    }
+    return .secret(opened)
+  }
+
+  private func source(_ name: String, _ url: String) -> FetchedKeys {
+    if let known = fetched[name], known.url == url { return known }
+    let new = FetchedKeys(at: url, source)
+    fetched[name] = new
+    return new
+  }
+}
+
+extension RequestContext {
+  package var external: ExternalTokens { dependencies[ExternalTokens.self] }
+}

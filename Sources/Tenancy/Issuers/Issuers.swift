@@ -1,0 +1,285 @@
+package import Runtime
+import EventLoop
+package import JSON
+package import Postgres
+import WebTokens
+
+/// A token issuer that an app is to accept.
+package struct IssuerDescription: Sendable {
+  /// The operator's name for the issuer.
+  package let name: String
+  /// The `iss` of its tokens; the identity provider of its users is `jwt:` and this value.
+  package let issuer: String
+  /// The required `aud` of its tokens.
+  package let audience: String
+  package let keys: Keys
+  /// Whether its tokens may omit `iss`; one issuer of an app may.
+  package let allowsMissingIssuer: Bool
+  /// Whether its tokens may omit `aud`; then a token for another service also logs in.
+  package let allowsMissingAudience: Bool
+  /// Claim names of profile members that do not use the default claim.
+  package let claims: [String: String]
+
+  package enum Keys: Sendable {
+    /// An `https://…` URL, fetched on demand, and again as the server's cache headers say.
+    case url(String)
+    /// A JSON Web Key Set with public keys.
+    case set(JSON)
+    /// A secret shared with the issuer: for HS256, from 48 bytes also HS384, from 64 also HS512.
+    case secret([UInt8])
+  }
+
+  package init(
+    name: String,
+    issuer: String,
+    audience: String,
+    keys: Keys,
+    claims: [String: String] = [:],
+    allowsMissingIssuer: Bool = false,
+    allowsMissingAudience: Bool = false
+  ) {
+    self.name = name
+    self.issuer = issuer
+    self.audience = audience
+    self.keys = keys
+    self.claims = claims
+    self.allowsMissingIssuer = allowsMissingIssuer
+    self.allowsMissingAudience = allowsMissingAudience
+  }
+}
+
+/// An issuer as operators see it, without its secret.
+package struct IssuerInfo: RowDecodable {
+  package let name: String
+  package let issuer: String
+  package let audience: String
+  package let keys: Keys
+  package let jwksURL: String?
+  /// Claim names of profile members that do not use the default claim.
+  package let claims: JSON
+  package let createdAt: Timestamp
+  package let allowsMissingIssuer: Bool
+  package let allowsMissingAudience: Bool
+
+  /// The source of the keys that verify its tokens.
+  package enum Keys: String, Sendable {
+    case url
+    case set
+    case secret
+  }
+
+  package init(from row: Row) throws(DatabaseError) {
+    name = try row.text(0)
+    issuer = try row.text(1)
+    audience = try row.text(2)
+    keys = Keys(rawValue: try row.text(3)) ?? .secret
+    jwksURL = row.text(ifAny: 4)
+    claims = try row.json(5)
+    createdAt = try row.time(6)
+    allowsMissingIssuer = try row.bool(7)
+    allowsMissingAudience = try row.bool(8)
+  }
+}
+
+/// The issuers whose JWTs log users in.
+package enum Issuers {
+  /// Adds an issuer to an app, which accepts its tokens at once.
+  ///
+  /// - Parameters:
+  ///   - issuer: at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
+  ///   - app: the name of the app.
+  ///   - context: the context of the request.
+  /// - Throws: `.invalid`, also if another issuer may omit the same claim; `.issuerExists`,
+  ///   `.unknownApp`, `.databaseUnavailable`.
+  @EventLoop package static func add(
+    _ issuer: IssuerDescription,
+    to app: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let faults = await issuer.faults()
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let id = try await Apps.record(of: app, context).id
+    var (url, set, sealed): (String?, TextBytes?, BinaryBytes?) = (nil, nil, nil)
+    switch issuer.keys {
+    case .url(let text): url = text
+    case .set(let json): set = TextBytes(json.serialized())
+    case .secret(let secret):
+      let master = context.keys.master
+      guard let bytes = try? master.sealed(secret, as: "issuer \(id) \(issuer.name)") else {
+        throw .internalError("the secret of an issuer cannot be sealed")
+      }
+      sealed = BinaryBytes(bytes)
+    }
+    var claims = JSONObject()
+    for (member, claim) in issuer.claims { claims[member] = .string(claim) }
+    let mapping = TextBytes(JSON.object(claims).serialized())
+    try await context.transaction { transaction async throws(Failure) in
+      // Serializes additions to one app.
+      _ = try await transaction.run(AppsAdministrationQueries.lock, app)
+      let others = try await transaction.run(IssuerAdministrationQueries.list, app)
+      try issuer.check(against: others.compactMap(\.item))
+      _ = try await transaction.run(
+        IssuerAdministrationQueries.add,
+        id,
+        issuer.name,
+        issuer.issuer,
+        issuer.audience,
+        url,
+        set,
+        sealed,
+        mapping,
+        issuer.allowsMissingIssuer,
+        issuer.allowsMissingAudience
+      )
+      try await Event(
+        "issuer_add",
+        detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)]
+      ).record(in: transaction, app: id, context)
+    }
+  }
+
+  /// Returns the issuers of an app without secrets, sorted by name.
+  ///
+  /// - Throws: `.unknownApp`, `.databaseUnavailable`.
+  @EventLoop package static func list(
+    of app: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> [IssuerInfo] {
+    let found = try await context.list(IssuerAdministrationQueries.list, app)
+    guard let found else { throw .unknownApp }
+    return found
+  }
+
+  /// Removes an issuer, and keeps its users.
+  ///
+  /// Its tokens are rejected until an issuer with the same `iss` is added, under any name.
+  /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
+  @EventLoop package static func remove(
+    _ name: String,
+    from app: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let id = try await Apps.record(of: app, context).id
+    try await context.act("issuer_remove") { transaction async throws(Failure) in
+      try await transaction.run(IssuerAdministrationQueries.remove, id, name).first
+    } recording: { name in
+      (id, ["name": .string(name)])
+    }
+  }
+}
+
+extension IssuerDescription {
+  /// Throws `.issuerExists` if the name is taken, `.invalid` if another issuer may omit the same
+  /// claim.
+  fileprivate func check(against others: [IssuerInfo]) throws(Failure) {
+    guard !others.contains(where: { $0.name.hasSameBytes(as: name) }) else { throw .issuerExists }
+    if allowsMissingIssuer, others.contains(where: \.allowsMissingIssuer) {
+      throw .invalid([
+        Fault(
+          "/allow_missing_iss",
+          "ambiguous",
+          "Another issuer of the app may leave out iss, and a token without it would be of either. "
+            + "Remove that issuer, or let this one send iss."
+        )
+      ])
+    }
+    if allowsMissingAudience,
+      others.contains(where: { $0.allowsMissingAudience && $0.issuer.hasSameBytes(as: issuer) })
+    {
+      throw .invalid([
+        Fault(
+          "/allow_missing_aud",
+          "ambiguous",
+          "Another issuer of the app with this iss may leave out aud. Remove that issuer, or let "
+            + "this one send aud."
+        )
+      ])
+    }
+  }
+
+  fileprivate func faults() async -> [Fault] {
+    var faults: [Fault] = []
+    if let fault = OperatorName.fault(in: name, at: "/name") { faults.append(fault) }
+    for (pointer, text) in [("/issuer", issuer), ("/audience", audience)]
+    where !(1...1_024).contains(text.utf8.count) {
+      faults.append(Fault(pointer, "length", "This member has 1 to 1024 bytes."))
+    }
+    for (member, claim) in claims {
+      let pointer = "/claims/\(JSONPointer.escaped(member))"
+      if Issuer.usualMapping[member] == nil {
+        let all = Issuer.usualMapping.keys.sorted().joined(separator: ", ")
+        faults.append(Fault(pointer, "unknown_member", "Claims can be taken for \(all)."))
+      } else if !(1...200).contains(claim.unicodeScalars.count) {
+        faults.append(Fault(pointer, "length", "A claim's name has 1 to 200 characters."))
+      }
+    }
+    if let fault = keys.fault() { faults.append(fault) }
+    return faults
+  }
+}
+
+extension IssuerDescription.Keys {
+  /// In bytes: room for a hundred RSA keys.
+  private static let longestSet = 65_536
+  /// In bytes: a key must be at least as long as its hash (RFC 7518 section 3.2).
+  private static let secretLengths = 32...1_024
+
+  fileprivate func fault() -> Fault? {
+    switch self {
+    case .url(let url):
+      let isFit =
+        (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.count <= 2_048
+        && url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+      return isFit
+        ? nil : Fault("/jwks_url", "url", "The keys are at a URL in ASCII, https://… .")
+    case .set(let json):
+      guard json.serialized().count <= Self.longestSet else {
+        return Fault("/jwks", "length", "A key set has at most \(Self.longestSet) bytes.")
+      }
+      let keys = json["keys"]?.array ?? []
+      // Private members: `d` for RSA and elliptic curves, `k` for symmetric keys.
+      guard keys.allSatisfy({ $0["d"] == nil && $0["k"] == nil }) else {
+        return Fault("/jwks", "private_key", "The key set holds a key that is not public.")
+      }
+      return IssuerKeys(set: json).isUsable
+        ? nil : Fault("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
+    case .secret(let secret):
+      return Self.secretLengths.contains(secret.count)
+        ? nil : Fault("/secret", "length", "A shared secret has 32 to 1024 bytes.")
+    }
+  }
+}
+
+package enum IssuerAdministrationQueries {
+  static let add = Statement<
+    NoRow, AppID, String, String, String, String?, TextBytes?, BinaryBytes?, TextBytes, Bool, Bool
+  >(
+    "issuers.add",
+    """
+    insert into issuers (
+      app_id, name, issuer, audience, jwks_url, jwks, secret, claims, allows_missing_iss,
+      allows_missing_aud)
+    values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb, $9, $10)
+    """
+  )
+
+  /// Returns at least one row if the app exists.
+  static let list = Statement<Found<IssuerInfo>, String>(
+    "issuers.list",
+    """
+    select i.name, i.issuer, i.audience,
+      case when i.jwks_url is not null then 'url' when i.jwks is not null then 'set'
+        else 'secret' end, i.jwks_url, i.claims, i.created_at,
+      i.allows_missing_iss, i.allows_missing_aud
+    from apps a left join issuers i on i.app_id = a.app_id
+    where a.name = $1 order by i.name
+    """
+  )
+
+  static let remove = Statement<String, AppID, String>(
+    "issuers.remove",
+    "delete from issuers where app_id = $1 and name = $2 returning name"
+  )
+
+  package static let all: [any PreparedStatement] = [add, list, remove]
+}

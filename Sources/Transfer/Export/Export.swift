@@ -1,0 +1,156 @@
+package import Accounts
+import Documents
+package import Runtime
+import EventLoop
+package import Postgres
+
+/// All data of a user.
+package struct Export: RowDecodable {
+  package let profile: Profile
+  /// The name of the picture, and when it was stored; nil without one.
+  package let picture: (name: String, createdAt: Timestamp)?
+  /// Members of a JSON object with all other data, without the braces.
+  ///
+  /// The text may have megabytes, and passes through as the database wrote it. The export is a file
+  /// for the user, independent of protocols: its content and form are the same on every wire.
+  package let members: [UInt8]
+
+  package init(from row: Row) throws(DatabaseError) {
+    profile = try Profile(from: row)
+    picture = try row.isNull(16) ? nil : (row.text(16), row.time(17))
+    members = Array(try row.bytes(18).dropFirst().dropLast())
+  }
+}
+
+extension Export {
+  /// Returns the user's data, without secrets or their hashes, and without unreadable app metadata.
+  ///
+  /// Lists without a limit of their own are truncated, newest first: 1,000 sessions, 10,000 audit
+  /// events, and 8 MiB of the bodies of earlier versions. `left_out` counts the rest, which their
+  /// own routes return.
+  ///
+  /// An API client needs the scopes of all parts. An export by the operator is recorded as an
+  /// event.
+  /// - Throws: `.insufficientScope`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func all(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Export {
+    if context.principal.user == nil {
+      for document in DocumentKind.allCases {
+        try document.requireReadable(context)
+      }
+      try Audit.requireReadable(context)
+    }
+    let rows = try await context.fetch(
+      ExportQueries.everything,
+      user,
+      context.principal,
+      DocumentKind.appMetadata.isReadable(context)
+    )
+    guard let export = rows.first else { throw context.gone }
+    if context.principal.role == .operator {
+      try await context.transaction { transaction async throws(Failure) in
+        try await Event("user_export", of: user).record(in: transaction, context)
+      }
+    }
+    return export
+  }
+}
+
+package enum ExportQueries {
+  /// Returns one row if the session is live.
+  ///
+  /// A test checks that this reads every table with rows of users. Only a user with a verified
+  /// address sees its mails. For other users, a mailed code would reveal whether the address has an
+  /// account. The same holds for a code that is mailed to a new address.
+  /// - Parameter 3: whether to include app metadata.
+  static let everything = Statement<Export, UserID, Principal, Bool>(
+    "export.everything",
+    """
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture,
+      pictures.name, pictures.created_at, json_build_object(
+      'exported_at', now(),
+      'last_login_at', c.last_login_at, 'login_count', c.login_count,
+      'identities', (select coalesce(json_agg(json_build_object(
+          'id', identity_id, 'provider', provider, 'subject', subject, 'profile', profile,
+          'created_at', created_at) order by created_at), '[]')
+        from identities t where t.user_id = c.user_id),
+      'former_emails', (select coalesce(json_agg(json_build_object(
+          'email', subject, 'reserved_until', reserved_until) order by reserved_until), '[]')
+        from identity_subjects t
+        where t.user_id = c.user_id and t.provider = 'email' and t.reserved_until is not null),
+      'second_factors', (select coalesce(json_agg(json_build_object(
+          'id', factor_id, 'created_at', created_at, 'confirmed_at', confirmed_at,
+          'last_used_at', last_used_at) order by created_at), '[]')
+        from second_factors t where t.user_id = c.user_id),
+      'recovery_codes', (select count(*) from recovery_codes t where t.user_id = c.user_id),
+      'mails', (select coalesce(json_agg(json_build_object(
+          'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
+        from mail_tokens t
+        where t.user_id = c.user_id and c.email_verified),
+      'password', (select json_build_object('changed_at', changed_at)
+        from passwords t where t.user_id = c.user_id),
+      'api_keys', (select coalesce(json_agg(json_build_object(
+          'id', key_id, 'name', name, 'disabled_at', disabled_at, 'created_at', created_at,
+          'last_used_at', last_used_at) order by created_at), '[]')
+        from api_keys t where t.user_id = c.user_id),
+      'devices', (select coalesce(json_agg(json_build_object(
+          'device_id', t.device_id, 'chosen_at', t.chosen_at, 'created_at', d.created_at,
+          'last_seen_at', d.last_seen_at) order by t.chosen_at), '[]')
+        from device_users t left join lateral (
+          select created_at, last_seen_at from devices d where d.device_id = t.device_id limit 1
+        ) d on true
+        where t.user_id = c.user_id),
+      'sessions', (select coalesce(json_agg(json_build_object(
+          'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
+          'address', host(address), 'agent', agent, 'created_at', created_at,
+          'authenticated_at', authenticated_at, 'refreshed_at', refreshed_at,
+          'expires_at', expires_at, 'ended_at', ended_at, 'end_reason', end_reason)
+          order by session_id), '[]')
+        from (select session_id, device_id, provider, scope, address, agent, created_at,
+            authenticated_at, refreshed_at, expires_at, ended_at, end_reason
+          from sessions s where s.user_id = c.user_id
+          order by s.session_id desc limit 1000) t),
+      'documents', (select coalesce(json_object_agg(class, json_build_object(
+          'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
+        from documents t where t.user_id = c.user_id and deleted_at is null
+          and ($3::boolean or class <> 'app_metadata')),
+      'document_versions', versions.listed,
+      'properties', (select coalesce(json_object_agg(key, json_build_object(
+          'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
+        from properties t where t.user_id = c.user_id),
+      'audit', (select coalesce(json_agg(t order by id), '[]')
+        from (select id, at, action, actor, session_id, device_id, address, agent, detail
+          from audit_entries a where a.subject_id = c.user_id
+          order by id desc limit 10000) t),
+      'left_out', json_build_object(
+        'sessions', (select greatest(count(*) - 1000, 0)
+          from sessions t where t.user_id = c.user_id),
+        'version_bodies', versions.left_out,
+        'audit', (select greatest(count(*) - 10000, 0) from audit t where t.user_id = c.user_id))
+    )::text
+    from caller($1, $2) c
+    cross join lateral profile_of(c) p
+    left join pictures on pictures.user_id = c.user_id
+    cross join lateral (
+      select count(*) filter (where not is_included) as left_out,
+        coalesce(json_agg(json_build_object(
+          'class', class, 'version', version, 'changed_at', changed_at, 'actor', actor,
+          'deleted', body is null, 'body', case when is_included then body end,
+          'body_left_out', not is_included) order by class, version), '[]') as listed
+      from (
+        select t.class, t.version, t.changed_at, t.actor, t.body,
+          coalesce(sum(octet_length(body::text)) over (order by changed_at desc, class),
+          0) <= 8388608 as is_included
+        from document_versions t where t.user_id = c.user_id
+          and ($3::boolean or class <> 'app_metadata')
+      ) t
+    ) versions
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [everything]
+}

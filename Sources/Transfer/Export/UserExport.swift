@@ -1,0 +1,108 @@
+package import Runtime
+package import EventLoop
+import JSON
+package import Postgres
+
+/// All users of an app, as lines for an import.
+///
+/// Each page is a separate statement that continues after the last id, not part of a long
+/// transaction. A slow reader therefore does not delay vacuum, and memory holds one page. Each line
+/// has a whole user. A user created during the export may be missing.
+@EventLoop package struct UserExport {
+  private let app: AppID
+  private let withHashes: Bool
+  private let context: RequestContext
+  private var cursor: UserID?
+  private var size = PageSize(1, upTo: 256)
+  private var isOver = false
+
+  private init(_ app: AppID, _ withHashes: Bool, _ context: RequestContext) {
+    self.app = app
+    self.withHashes = withHashes
+    self.context = context
+  }
+
+  /// Starts an export, and records it in the audit log.
+  ///
+  /// - Parameters:
+  ///   - app: the app of the users.
+  ///   - withHashes: whether lines contain password hashes; otherwise `password_hash` is null for
+  ///     users with a password.
+  ///   - context: the context of the request.
+  /// - Returns: the export, before its first page.
+  /// - Throws: `.databaseUnavailable`.
+  package static func begin(
+    of app: AppID,
+    withHashes: Bool,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserExport {
+    try await context.transaction { transaction async throws(Failure) in
+      try await Event("users_export", detail: ["password_hashes": .bool(withHashes)]).record(
+        in: transaction,
+        app: app,
+        context
+      )
+    }
+    return UserExport(app, withHashes, context)
+  }
+
+  /// Returns the next lines, oldest user first; nil at the end.
+  ///
+  /// - Throws: `.overloaded`, `.databaseUnavailable`.
+  package mutating func next() async throws(Failure) -> (text: [UInt8], count: Int)? {
+    guard !isOver else { return nil }
+    let rows = try await context.search(UserExportQueries.page, app, cursor, size.count, withHashes)
+    isOver = rows.count < size.count
+    guard let last = rows.last else { return nil }
+    cursor = last.user
+    let text = rows.flatMap { $0.line + [UInt8(ascii: "\n")] }
+    size.fit(text.count, in: rows.count)
+    return (text, rows.count)
+  }
+}
+
+/// A user as a line.
+struct ExportedUser: RowDecodable {
+  package let user: UserID
+  let line: [UInt8]
+
+  init(from row: Row) throws(DatabaseError) {
+    user = UserID(trusted: try row.text(0))
+    line = try row.bytes(1)
+  }
+}
+
+package enum UserExportQueries {
+  /// Builds the lines as text: documents as stored, properties as spelled, nulls only inside
+  /// documents.
+  ///
+  /// Served by `users_by_app`.
+  static let page = Statement<ExportedUser, AppID, UserID?, Int, Bool>(
+    "users.export",
+    """
+    select u.user_id, '{' || btrim(json_strip_nulls(json_build_object(
+        'id', u.user_id, 'email', u.email,
+        'email_verified', case when u.email is not null then u.email_verified end,
+        'name', u.name, 'given_name', u.given_name, 'family_name', u.family_name,
+        'nickname', u.nickname, 'phone', u.phone, 'locale', u.locale, 'zone', u.zone,
+        'blocked', u.blocked_at is not null, 'created_at', u.created_at))::text, '{}')
+      || coalesce((select ',"password_hash":'
+          || case when $4::boolean and p.hash <> '*' then to_json(p.hash)::text else 'null' end
+        from passwords p where p.user_id = u.user_id and u.email is not null), '')
+      || coalesce((select ',"identities":' || json_agg(json_build_object(
+          'provider', i.provider, 'subject', i.subject) order by i.created_at, i.identity_id)
+        from identities i where i.user_id = u.user_id
+          and i.provider not in ('anonymous', 'password', 'api-key', 'email')), '')
+      || coalesce((select string_agg(',"' || d.class || '":' || d.body::text, '' order by d.class)
+        from documents d where d.user_id = u.user_id and d.deleted_at is null), '')
+      || coalesce((select ',"properties":' || json_object_agg(p.key, p.value::json order by p.key)
+        from properties p where p.user_id = u.user_id), '')
+      || '}'
+    from users u
+    where u.app_id = $1 and u.user_id > coalesce($2, '')
+    order by u.user_id limit $3::bigint
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [page]
+}

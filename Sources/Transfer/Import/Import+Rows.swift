@@ -1,0 +1,300 @@
+package import Runtime
+package import Postgres
+
+/// The statements that write a batch: each takes a list of all rows for its table.
+extension ImportQueries {
+  /// Creates users.
+  ///
+  /// If an id is reused, the events of the deleted user move to the app, unseen by the new user.
+  static let create = Statement<NoRow, AppID, TextBytes>(
+    "imports.create",
+    """
+    with r as (
+      select user_id, anonymous, email, email_verified, blocked, created_at, profile
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, anonymous boolean, email text,
+        email_verified boolean, blocked boolean, created_at timestamptz, profile jsonb)
+    ), former as (
+      delete from audit a using r where a.user_id = r.user_id
+      returning a.user_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id,
+        a.device_id, a.address, a.agent, a.detail
+    ), kept as (
+      insert into audit (user_id, event_id, app_id, at, action, actor, session_id, device_id,
+        address, agent, detail)
+      select app_id, event_id, app_id, at, action, actor, session_id, device_id, address, agent,
+        detail || jsonb_build_object('former_user', user_id)
+      from former
+    )
+    insert into users (user_id, app_id, anonymous, email, email_verified, name, given_name,
+      family_name, nickname, phone, locale, zone, blocked_at, created_at)
+    select r.user_id, $1, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
+      p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
+      case when r.blocked then now() end,
+      coalesce(r.created_at, now())
+    from r, lateral jsonb_to_record(coalesce(r.profile, '{}')) as p (name text, given_name text,
+      family_name text, nickname text, phone text, locale text, zone text)
+    """
+  )
+
+  /// Ends the sessions of users that the import blocks.
+  static let endBlocked = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+    "imports.end_blocked",
+    """
+    select (select count(*) from end_sessions(u.user_id, 'blocked', $3, $4::inet, $5))
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, blocked boolean)
+    join users u on u.user_id = r.user_id and u.app_id = $1
+    where r.blocked
+    """
+  )
+
+  /// Updates the given members of users.
+  static let update = Statement<NoRow, AppID, TextBytes>(
+    "imports.update",
+    """
+    with r as (
+      select user_id, email, email_verified, blocked, profile
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text,
+        email_verified boolean, blocked boolean, profile jsonb)
+    )
+    update users u set
+      email = coalesce(btrim(r.email), u.email),
+      email_verified = coalesce(r.email_verified, u.email_verified),
+      name = patched(r.profile, 'name', u.name),
+      given_name = patched(r.profile, 'given_name', u.given_name),
+      family_name = patched(r.profile, 'family_name', u.family_name),
+      nickname = patched(r.profile, 'nickname', u.nickname),
+      phone = patched(r.profile, 'phone', u.phone),
+      locale = patched(r.profile, 'locale', u.locale),
+      zone = patched(r.profile, 'zone', u.zone),
+      blocked_at = case when r.blocked is null then u.blocked_at
+        when r.blocked then coalesce(u.blocked_at, now()) end,
+      version = u.version + 1, updated_at = now()
+    from r where u.user_id = r.user_id and u.app_id = $1
+    """
+  )
+
+  /// Removes the addresses of users who get new ones, with the mails and flows that belong to them.
+  ///
+  /// A restore mail stays valid. Otherwise a nightly import would take it from the owner.
+  static let release = Statement<NoRow, AppID, TextBytes>(
+    "imports.release",
+    """
+    with r as (
+      select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+      join users u on u.user_id = r.user_id and u.app_id = $1
+      where u.email is null or email_key(u.email) <> email_key(r.email)
+    ), subjects as (
+      delete from identity_subjects s using r
+      where s.user_id = r.user_id and s.app_id = $1 and s.provider = 'email'
+        and s.reserved_until is null
+    ), mails as (
+      delete from mail_tokens m using r where m.user_id = r.user_id and m.purpose <> 'restore'
+    )
+    delete from authentication_flows f using r
+    where f.user_id = r.user_id and f.purpose = 'change_email'
+    """
+  )
+
+  /// Changes the subjects of identities to the new addresses.
+  ///
+  /// An identity for mailed codes becomes one for a password if the user has a password now.
+  static let readdress = Statement<NoRow, AppID, TextBytes>(
+    "imports.readdress",
+    """
+    update identities i set subject = email_key(r.email),
+      provider = case when exists (select from passwords p where p.user_id = i.user_id)
+        then 'password' else i.provider end,
+      proved_by_reader = i.proved_by_reader and i.subject = email_key(r.email)
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+    where i.user_id = r.user_id and i.app_id = $1 and i.provider in ('password', 'email')
+    """
+  )
+
+  /// Sets passwords; `*` stands for an unknown hash, and replaces no existing one.
+  ///
+  /// A user who logs in by mailed codes needs none.
+  static let passwords = Statement<NoRow, AppID, TextBytes>(
+    "imports.passwords",
+    """
+    with r as (
+      select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
+      where $1::text is not null and (hash <> '*' or not exists (
+        select from identities i where i.user_id = r.user_id and i.provider = 'email'))
+    )
+    insert into passwords as p (user_id, hash) select user_id, hash from r
+    on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
+    where excluded.hash <> '*' and p.hash <> excluded.hash
+    """
+  )
+
+  static let passwordIdentities = Statement<NoRow, AppID, TextBytes>(
+    "imports.password_identities",
+    """
+    insert into identities (user_id, identity_id, app_id, provider, subject)
+    select r.user_id, r.identity_id, $1, 'password', email_key(r.email)
+    from jsonb_to_recordset($2::jsonb)
+      as r (user_id text, identity_id text, email text, password boolean)
+    where r.password and not exists (
+      select from identities i
+      where i.user_id = r.user_id and i.provider in ('password', 'email'))
+    """
+  )
+
+  /// Takes over the users whose unverified addresses the rows verify: an attacker may have created
+  /// them.
+  ///
+  /// It revokes all credentials, before other statements add those of the rows.
+  static let takeOver = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+    "imports.take_over",
+    """
+    with taken as materialized (
+      select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
+      join users u on u.user_id = r.user_id and u.app_id = $1
+      where u.email is not null and (not u.email_verified or exists (
+        select from identities i where i.user_id = u.user_id and i.proved_by_reader))
+    ), passwords as (
+      delete from passwords p using taken t where p.user_id = t.user_id
+    ), identity as (
+      update identities i set provider = 'email', proved_by_reader = false from taken t
+      where i.user_id = t.user_id and i.provider in ('password', 'email')
+    ), mails as (
+      delete from mail_tokens m using taken t
+      where m.user_id = t.user_id and m.purpose <> 'restore'
+    ), flows as (
+      delete from authentication_flows f using taken t where f.user_id = t.user_id
+    ), facts as (
+      select record_event(user_id, $1, 'account_takeover', $3, null, null, $4::inet, $5) from taken
+    )
+    select revoke_credentials(t.user_id, $1, $3, $4::inet, $5), (
+      select count(*) from end_sessions(t.user_id, 'account_takeover', $3, $4::inet, $5))
+    from taken t where (select count(*) from facts) > 0
+    """
+  )
+
+  /// Revokes the credentials of guests before the rows add theirs: another person may be the guest.
+  static let revokeGuests = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+    "imports.revoke_guests",
+    """
+    select revoke_credentials(u.user_id, $1, $3, $4::inet, $5), (
+      select count(*) from end_sessions(u.user_id, 'link', $3, $4::inet, $5))
+    from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    join users u on u.user_id = r.user_id and u.app_id = $1
+    where not exists (select from identities i
+      where i.user_id = u.user_id and i.provider not in ('anonymous', 'api-key'))
+    """
+  )
+
+  /// Assigns addresses to users; undoes the transaction if another user has one of them.
+  ///
+  /// A former address can return to its user, or go to others if it is no longer reserved. The
+  /// order of the keys prevents deadlocks between imports.
+  static let emails = Statement<NoRow, AppID, TextBytes>(
+    "imports.emails",
+    """
+    with r as (
+      select r.user_id, email_key(r.email) as key, (
+        select i.identity_id from identities i where i.user_id = r.user_id
+        order by i.provider not in ('password', 'email'), i.created_at, i.identity_id limit 1
+      ) as identity_id
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+    ), written as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      select $1, 'email', key, user_id, identity_id from r order by key
+      on conflict (app_id, provider, subject) do update
+      set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+      where s.user_id = excluded.user_id or s.reserved_until < now()
+      returning 1
+    )
+    select require((select count(*) from written) = (select count(*) from r))
+    """
+  )
+
+  /// Adds identities, and skips those that the user already has.
+  static let identities = Statement<NoRow, AppID, TextBytes>(
+    "imports.identities",
+    """
+    with r as (
+      select user_id, identity_id, provider, subject from jsonb_to_recordset($2::jsonb)
+        as r (user_id text, identity_id text, provider text, subject text)
+      where not exists (
+        select from identity_subjects s where s.app_id = $1 and s.provider = r.provider
+          and s.subject = r.subject and s.user_id = r.user_id)
+    ), identity as (
+      insert into identities (user_id, identity_id, app_id, provider, subject)
+      select user_id, identity_id, $1, provider, subject from r
+    )
+    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+    select $1, provider, subject, user_id, identity_id from r order by provider, subject
+    """
+  )
+
+  /// Makes anonymous users with a login method non-anonymous.
+  static let settle = Statement<NoRow, AppID, TextBytes>(
+    "imports.settle",
+    """
+    with r as (
+      select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
+      join users u on u.user_id = r.user_id and u.app_id = $1 and u.anonymous
+      where exists (
+        select from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
+    ), guest as (
+      delete from identities i using r where i.user_id = r.user_id and i.provider = 'anonymous'
+    ), guest_subject as (
+      delete from identity_subjects s using r
+      where s.user_id = r.user_id and s.provider = 'anonymous'
+    )
+    update users u set anonymous = false from r where u.user_id = r.user_id
+    """
+  )
+
+  static let documents = Statement<NoRow, AppID, TextBytes, String>(
+    "imports.documents",
+    """
+    with written as (
+      insert into documents as d (user_id, class, body, version)
+      select user_id, class, body, 1
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
+      on conflict (user_id, class) do update
+      set body = excluded.body, version = d.version + 1, updated_at = now(), deleted_at = null
+      where d.body <> excluded.body or d.deleted_at is not null
+      returning d.user_id, d.class, d.version, d.body
+    )
+    select index_document($1, w.user_id, w.class, w.body), (
+      select keep_version(a.app_id, a.document_history, w.user_id, w.class, w.version, w.body, $3)
+      from apps a where a.app_id = $1 and a.document_history > 0)
+    from written w
+    """
+  )
+
+  /// Deletes properties that a row with properties does not contain.
+  static let clearProperties = Statement<NoRow, AppID, TextBytes>(
+    "imports.clear_properties",
+    """
+    with given as (
+      select t.users, t.rows from jsonb_to_recordset($2::jsonb) as t (users jsonb, rows jsonb)
+      where $1::text is not null
+    ), gone as (
+      delete from properties p using given, jsonb_array_elements_text(given.users) as o (user_id)
+      where p.user_id = o.user_id and not exists (
+        select from jsonb_to_recordset(given.rows) as r (user_id text, key text)
+        where r.user_id = p.user_id and r.key = p.key)
+      returning p.user_id, p.version
+    )
+    update users u set property_floor = greatest(u.property_floor, g.version)
+    from (select user_id, max(version) as version from gone group by user_id) g
+    where u.user_id = g.user_id
+    """
+  )
+
+  static let properties = Statement<NoRow, AppID, TextBytes>(
+    "imports.properties",
+    """
+    insert into properties as p (user_id, key, value, version)
+    select r.user_id, r.key, r.value, u.property_floor + 1
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, key text, value text)
+    join users u on u.user_id = r.user_id and u.app_id = $1
+    on conflict (user_id, key) do update
+    set value = excluded.value, version = p.version + 1, updated_at = now()
+    where p.value <> excluded.value
+    """
+  )
+}

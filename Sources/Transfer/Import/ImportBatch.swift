@@ -1,0 +1,240 @@
+import Documents
+import Accounts
+import Runtime
+import EventLoop
+import JSON
+import PasswordHashes
+import Postgres
+
+/// The writes for the rows of one transaction, as lists for the statements.
+struct ImportBatch {
+  private let app: AppID
+  /// Nil for a user who is created singly.
+  private let `import`: ImportID?
+  private var created: [JSON] = []
+  private var updated: [JSON] = []
+  /// The updated users whose addresses their rows verify.
+  private var verified: [JSON] = []
+  /// Addresses, and whether each comes with a password.
+  private var addresses: [JSON] = []
+  private var passwords: [JSON] = []
+  private var identities: [JSON] = []
+  /// Existing users who get credentials.
+  private var credentialed: [JSON] = []
+  private var documents: [JSON] = []
+  private var properties: [JSON] = []
+  /// Users whose properties the rows replace as a whole.
+  private var propertyOwners: [JSON] = []
+  private var facts: [JSON] = []
+
+  init(app: AppID, import id: ImportID?) {
+    self.app = app
+    `import` = id
+  }
+
+  /// Returns the input of `ImportQueries.examine` for rows.
+  static func questions(_ rows: [ImportedUser?]) -> JSON {
+    .array(
+      rows.enumerated().compactMap { index, row -> JSON? in
+        guard let row else { return nil }
+        var question = JSONObject()
+        question["index"] = .number(JSONNumber(index))
+        if let id = row.id { question["user_id"] = .string(id.text) }
+        if let email = row.email { question["email"] = .string(email) }
+        if !row.identities.isEmpty {
+          question["identities"] = .array(row.identities.map(Self.json))
+        }
+        return .object(question)
+      }
+    )
+  }
+
+  private static func json(_ identity: ImportedUser.Identity) -> JSON {
+    ["provider": .string(identity.provider), "subject": .string(identity.subject)]
+  }
+
+  /// Adds a row to the batch, and returns its outcome.
+  mutating func add(
+    _ row: ImportedUser,
+    addressKey: String?,
+    _ decision: ImportAction
+  ) -> (UserID?, ImportResult.Outcome) {
+    var row = row
+    if let email = row.email, let key = addressKey {
+      row.email = EmailAddress.stored(email, key)
+    }
+    switch decision {
+    case .fail(let user, let faults): return (user, .failed(faults))
+    case .skip(let user): return (user, .skipped)
+    case .create(let user):
+      created.append(.object(members(of: row, user, isVerified: row.isVerified ?? false)))
+      addData(row, user, isNew: true)
+      return (user, .created)
+    case .update(let user, let wasVerified):
+      let isVerified = row.isVerified ?? wasVerified
+      updated.append(.object(members(of: row, user, isVerified: isVerified)))
+      if row.isVerified == true { verified.append(["user_id": .string(user.text)]) }
+      addData(row, user, isNew: false)
+      return (user, .updated)
+    }
+  }
+
+  private func members(of row: ImportedUser, _ user: UserID, isVerified: Bool) -> JSONObject {
+    var members = JSONObject()
+    members["user_id"] = .string(user.text)
+    members["anonymous"] = .bool(!row.hasPassword && row.identities.isEmpty)
+    if let email = row.email {
+      members["email"] = .string(email)
+      members["email_verified"] = .bool(isVerified)
+    }
+    members["profile"] = .object(row.profile)
+    if let isBlocked = row.isBlocked { members["blocked"] = .bool(isBlocked) }
+    if let time = row.createdAt { members["created_at"] = .string(time) }
+    return members
+  }
+
+  private mutating func addData(_ row: ImportedUser, _ user: UserID, isNew: Bool) {
+    let id = JSON.string(user.text)
+    if let `import` {
+      facts.append([
+        "user_id": id, "import_id": .string(`import`.text),
+        "status": isNew ? "created" : "updated",
+      ])
+    }
+    if let email = row.email {
+      addresses.append([
+        "user_id": id, "identity_id": .string(IdentityID().text), "email": .string(email),
+        "password": .bool(row.hasPassword),
+      ])
+    }
+    if row.hasPassword {
+      var hash = PasswordHash.none
+      if case .hash(let given) = row.password { hash = given }
+      passwords.append(["user_id": id, "hash": .string(hash)])
+    }
+    for identity in row.identities {
+      addIdentity(identity, of: id)
+    }
+    if !isNew, row.hasPassword || !row.identities.isEmpty { credentialed.append(["user_id": id]) }
+    if isNew, !row.hasPassword, row.identities.isEmpty {
+      addIdentity(ImportedUser.Identity(provider: "anonymous", subject: user.text), of: id)
+    }
+    for (name, body) in row.documents {
+      documents.append(["user_id": id, "class": .string(name.rawValue), "body": body])
+    }
+    guard let given = row.properties else { return }
+    if !isNew { propertyOwners.append(id) }
+    for (key, value) in given {
+      properties.append(["user_id": id, "key": .string(key), "value": .string(value.text)])
+    }
+  }
+
+  private mutating func addIdentity(_ identity: ImportedUser.Identity, of user: JSON) {
+    identities.append([
+      "user_id": user, "identity_id": .string(IdentityID().text),
+      "provider": .string(identity.provider), "subject": .string(identity.subject),
+    ])
+  }
+
+  /// Runs `body`, which examines and writes rows, and repeats it after a conflict.
+  ///
+  /// Another transaction may create one of the users, or take an address or identity, between the
+  /// two steps. The next examination then finds its changes.
+  /// - Throws: errors of `body`; `.identityTaken` only after several attempts.
+  @EventLoop static func repeating<Outcome>(
+    _ body: @EventLoop () async throws(Failure) -> Outcome
+  ) async throws(Failure) -> Outcome {
+    for _ in 0..<8 {
+      do throws(Failure) {
+        return try await body()
+      } catch .identityTaken {
+        continue
+      }
+    }
+    return try await body()
+  }
+
+  /// Writes the batch with one statement per table, for any number of rows.
+  ///
+  /// - Throws: `.identityTaken` if another transaction has created one of the users, or has taken
+  ///   an address or identity, since the rows were examined.
+  @EventLoop func write(
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let writing = ImportWriting(app: app, transaction: transaction, context: context)
+    try await writing.run(ImportQueries.create, created)
+    if !updated.isEmpty {
+      let blocked = updated.filter { $0["blocked"]?.bool == true }
+      try await writing.run(ImportQueries.takeOver, verified)
+      try await writing.run(ImportQueries.revokeGuests, credentialed)
+      try await writing.run(ImportQueries.endBlocked, blocked)
+      // Release old rows first; in one statement the unique constraint would be violated.
+      try await writing.run(ImportQueries.release, addresses)
+      try await writing.run(ImportQueries.update, updated)
+    }
+    try await writing.run(ImportQueries.passwords, passwords)
+    if !updated.isEmpty { try await writing.run(ImportQueries.readdress, addresses) }
+    try await writing.run(ImportQueries.passwordIdentities, addresses)
+    try await writing.run(ImportQueries.identities, identities)
+    try await writing.run(ImportQueries.emails, addresses)
+    try await writing.run(ImportQueries.settle, updated)
+    try await writing.run(ImportQueries.documents, documents)
+    if !propertyOwners.isEmpty {
+      let owners: JSON = ["users": .array(propertyOwners), "rows": .array(properties)]
+      try await writing.run(ImportQueries.clearProperties, [owners])
+    }
+    try await writing.run(ImportQueries.properties, properties)
+    try await writing.run(ImportQueries.record, facts)
+  }
+}
+
+/// Runs the statements of a batch, and skips those without rows.
+@EventLoop private struct ImportWriting {
+  let app: AppID
+  let transaction: Transaction
+  let context: RequestContext
+
+  func run(_ statement: Statement<NoRow, AppID, TextBytes>, _ rows: [JSON]) async throws(Failure) {
+    guard let list = Self.list(rows) else { return }
+    try await finish(transaction.send(statement, app, list))
+  }
+
+  /// Also passes the actor.
+  func run(
+    _ statement: Statement<NoRow, AppID, TextBytes, String>,
+    _ rows: [JSON]
+  ) async throws(Failure) {
+    guard let list = Self.list(rows) else { return }
+    try await finish(transaction.send(statement, app, list, context.principal.name))
+  }
+
+  /// Also passes the actor and the origin.
+  func run(
+    _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
+    _ rows: [JSON]
+  ) async throws(Failure) {
+    guard let list = Self.list(rows) else { return }
+    let sent = transaction.send(
+      statement,
+      app,
+      list,
+      context.principal.name,
+      context.address.text,
+      context.agent
+    )
+    try await finish(sent)
+  }
+
+  private func finish(_ sent: Sent<NoRow>) async throws(Failure) {
+    try await sent.rows(
+      undone: .identityTaken,
+      duplicate: .identityTaken,
+      violation: .documentTooLarge(limit: 0)
+    )
+  }
+
+  private static func list(_ rows: [JSON]) -> TextBytes? {
+    rows.isEmpty ? nil : TextBytes(JSON.array(rows).serialized())
+  }
+}

@@ -1,0 +1,281 @@
+import Accounts
+package import Documents
+package import Runtime
+package import JSON
+import Encoding
+import PasswordHashes
+
+/// A user in a line of an import; absent members stay unchanged.
+///
+/// Members: `id`, `email`, `email_verified`, `password_hash`, those of the profile that its user
+/// may change, `blocked`, `created_at`, `identities`, `metadata`, `app_metadata`, `custom_data`,
+/// `properties`.
+package struct ImportedUser: Sendable {
+  package enum Password: Sendable, Equatable {
+    /// The line has no password.
+    ///
+    /// The user keeps its password. A user with an address and no other login method gets an
+    /// unknown one.
+    case untold
+    /// A password whose hash is unknown; it permits no login until the user resets it by mail.
+    case unknown
+    case hash(String)
+  }
+
+  package struct Identity: Sendable, Equatable {
+    package let provider: String
+    package let subject: String
+
+    package static func == (first: Identity, second: Identity) -> Bool {
+      first.provider.hasSameBytes(as: second.provider)
+        && first.subject.hasSameBytes(as: second.subject)
+    }
+  }
+
+  private(set) var id: UserID?
+  package var email: String?
+  private(set) var isVerified: Bool?
+  package var password = Password.untold
+  private(set) var profile = JSONObject()
+  private(set) var isBlocked: Bool?
+  private(set) var createdAt: String?
+  private(set) var identities: [Identity] = []
+  private(set) var documents: [(class: DocumentKind, body: JSON)] = []
+
+  /// The document closest to its limit, which is reported if the database finds one too large.
+  var fullestDocument: DocumentKind? {
+    documents.max {
+      $0.body.serialized().count * $1.class.limit < $1.body.serialized().count * $0.class.limit
+    }?.class
+  }
+
+  private(set) var properties: JSONObject?
+  private let mixesScripts: Bool
+
+  /// Whether the user has a password, known or to be set by mail.
+  var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
+
+  /// Limits for lines: exports may contain longer plain numbers, stored before there was a limit.
+  private static let limits = JSONLimits(
+    depth: JSONLimits.holding.depth,
+    numberLength: JSONLimits.holding.numberLength,
+    plainNumberLength: .max
+  )
+
+  /// Reads a line.
+  ///
+  /// - Parameters:
+  ///   - text: JSON.
+  ///   - stringLimit: the greatest length of a property's string, in characters.
+  ///   - mixesScripts: whether the app accepts addresses with mixed scripts.
+  ///   - schemas: the schemas of the documents.
+  /// - Throws: `.invalid`, with every fault; `.internalError` if a schema is unusable.
+  package init(
+    _ text: [UInt8],
+    stringLimit: Int,
+    mixesScripts: Bool = false,
+    schemas: DocumentSchemas = DocumentSchemas()
+  ) throws(Failure) {
+    let json: JSON
+    do throws(JSONError) {
+      json = try JSON.parse(text, limits: Self.limits)
+    } catch {
+      throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
+    }
+    try self.init(json, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas)
+  }
+
+  /// Reads a user from parsed JSON.
+  ///
+  /// - Throws: as for a line.
+  package init(
+    _ json: JSON,
+    stringLimit: Int,
+    mixesScripts: Bool,
+    schemas: DocumentSchemas
+  ) throws(Failure) {
+    self.mixesScripts = mixesScripts
+    guard let object = json.object else {
+      throw .invalid([Fault("", "type", "A user is an object.")])
+    }
+    var faults: [Fault] = []
+    for (name, value) in object {
+      faults += take(name, value, "/" + JSONPointer.escaped(name), stringLimit)
+    }
+    for (document, body) in documents {
+      guard let schema = try schemas.schema(for: document) else { continue }
+      faults += schema.mismatches(in: body).map {
+        Fault("/\(document.rawValue)\($0.place)", $0.code, $0.detail)
+      }
+    }
+    if email == nil, object["email"] == nil {
+      if case .hash = password { faults.append(Self.missing("A password")) }
+      if password == .unknown { faults.append(Self.missing("A password")) }
+      if isVerified == true { faults.append(Self.missing("email_verified")) }
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  package static func missing(_ what: String) -> Fault {
+    Fault("/email", "required", "\(what) is of an address: email is needed beside it.")
+  }
+
+  private mutating func take(
+    _ name: String,
+    _ value: JSON,
+    _ place: String,
+    _ stringLimit: Int
+  ) -> [Fault] {
+    switch name {
+    case "id":
+      id = value.string.flatMap { UserID($0) }
+      return id == nil ? [Fault(place, "id", "An id has 24 hexadecimal digits.")] : []
+    case "email":
+      email = value.string
+      return EmailAddress.fault(in: email ?? "", at: place, mixed: mixesScripts).map { [$0] } ?? []
+    case "email_verified":
+      isVerified = value.bool
+      return isVerified == nil ? [Self.flag(place)] : []
+    case "blocked":
+      isBlocked = value.bool
+      return isBlocked == nil ? [Self.flag(place)] : []
+    case "created_at":
+      createdAt = value.string
+      let isTime = createdAt.map(Self.isTime) ?? false
+      return isTime ? [] : [Fault(place, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")]
+    case "password_hash": return takePassword(value, place)
+    case "identities": return takeIdentities(value, place)
+    case "properties": return takeProperties(value, place, stringLimit)
+    default:
+      if let document = DocumentKind(rawValue: name) { return take(document, value, place) }
+      if let fault = Profiles.fault(name, value) { return [fault] }
+      profile[name] = value
+      return []
+    }
+  }
+
+  /// Returns whether a text is an RFC 3339 time, from 1970 on and less than 15 hours from UTC.
+  ///
+  /// Its letters may be in either case.
+  private static func isTime(_ text: String) -> Bool {
+    guard let time = CalendarTime(text.uppercased()), let zone = time.zone else { return false }
+    return time.day.year >= 1970 && abs(zone) < 15 * 60
+  }
+
+  private static func flag(_ place: String) -> Fault {
+    Fault(place, "type", "This member is true or false.")
+  }
+
+  private mutating func takePassword(_ value: JSON, _ place: String) -> [Fault] {
+    if value == .null {
+      password = .unknown
+      return []
+    }
+    guard let text = value.string else {
+      return [Fault(place, "type", "This member must be a string or null.")]
+    }
+    do throws(PasswordHashError) {
+      try PasswordHash(text).checkCost()
+      password = .hash(text)
+      return []
+    } catch {
+      return [Self.fault(of: error, at: place)]
+    }
+  }
+
+  private static func fault(of error: PasswordHashError, at place: String) -> Fault {
+    switch error {
+    case .unknownAlgorithm:
+      Fault(
+        place,
+        "hash_algorithm",
+        "Hashes of bcrypt ($2a$ $2b$ $2y$), SHA-crypt ($5$ $6$), $argon2id$, $argon2i$, $scrypt$, "
+          + "$pbkdf2-sha1$, $pbkdf2-sha256$ and $pbkdf2-sha512$ are taken."
+      )
+    case .malformed(let rule): Fault(place, "hash_format", rule)
+    case .tooCostly(let rule): Fault(place, "hash_cost", rule)
+    }
+  }
+
+  private mutating func take(_ document: DocumentKind, _ value: JSON, _ place: String) -> [Fault] {
+    guard value.object != nil else { return [Fault(place, "type", "A document is an object.")] }
+    documents.append((document, value))
+    let depth = JSONLimits.standard.depth
+    guard value.extent.depth <= depth else {
+      let rule = "Arrays and objects may be \(depth) deep."
+      return [Fault(place, JSONError.Reason.depth.rawValue, rule)]
+    }
+    let faults = document.keyFaults(in: value).map { Fault(place + $0.place, $0.code, $0.detail) }
+    guard faults.isEmpty else { return faults }
+    // The database decides about smaller ones, as it expands numbers.
+    guard value.serialized().count > document.limit else { return [] }
+    return [Fault(place, "document_size", "It has at most \(document.limit) bytes.")]
+  }
+
+  private mutating func takeProperties(
+    _ value: JSON,
+    _ place: String,
+    _ stringLimit: Int
+  ) -> [Fault] {
+    guard let object = value.object else { return [Fault(place, "type", "This is an object.")] }
+    properties = object
+    var faults = PropertySet.faults(in: object, stringLimit: stringLimit)
+    if object.count > PropertySet.limit {
+      faults.append(
+        Fault("", "too_many_properties", "A user has at most \(PropertySet.limit) properties.")
+      )
+    }
+    return faults.map { Fault(place + $0.place, $0.code, $0.detail) }
+  }
+
+  /// A user has a handful; this bounds the work of one line in the database.
+  private static let identityLimit = 100
+
+  private mutating func takeIdentities(_ value: JSON, _ place: String) -> [Fault] {
+    guard let elements = value.array, elements.count <= Self.identityLimit else {
+      return [Fault(place, "type", "This is an array of at most \(Self.identityLimit).")]
+    }
+    var faults: [Fault] = []
+    for (index, element) in elements.enumerated() {
+      let pointer = "\(place)/\(index)"
+      guard let object = element.object, object.count == 2,
+        let provider = object["provider"]?.string, let subject = object["subject"]?.string
+      else {
+        faults.append(Fault(pointer, "type", "An identity has a provider and a subject."))
+        continue
+      }
+      let identity = Identity(provider: provider, subject: subject)
+      if let fault = identity.fault(at: pointer) {
+        faults.append(fault)
+      } else if identities.contains(identity) {
+        faults.append(Fault(pointer, "duplicate", "This identity is there twice."))
+      }
+      identities.append(identity)
+    }
+    return faults
+  }
+}
+
+extension ImportedUser.Identity {
+  /// Dossier manages these providers; rows have other members for them.
+  private static let reserved: Set<String> = ["anonymous", "api-key", "email", "password"]
+
+  fileprivate func fault(at pointer: String) -> Fault? {
+    guard !Self.reserved.contains(provider) else {
+      return Fault(
+        pointer + "/provider",
+        "provider",
+        "Identities are those of issuers, such as jwt:https://issuer.example.com."
+      )
+    }
+    for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
+      let isFit =
+        (1...limit).contains(text.utf8.count)
+        && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      guard isFit else {
+        return Fault("\(pointer)/\(name)", "length", "It has 1 to \(limit) bytes in one line.")
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,69 @@
+import Documents
+import Accounts
+package import Runtime
+package import EventLoop
+package import JSON
+
+/// A user to be created.
+package struct NewUser: Sendable {
+  package let row: ImportedUser
+  /// The plain password; nil without one, or with a hash instead.
+  package let password: String?
+
+  /// Reads a description: a line of an import, which may have a plain `password` instead of a hash.
+  ///
+  /// - Parameters:
+  ///   - description: an object.
+  ///   - context: the context of the request; the rules of its app apply.
+  /// - Throws: `.invalid` with every fault, `.overloaded`.
+  @EventLoop package init(_ description: JSON, _ context: RequestContext) async throws(Failure) {
+    let app = context.app
+    var members = description
+    let (password, faults) = Self.takePassword(from: &members, app)
+    self.password = password
+    let stringLimit = app.documentSettings.propertyStringLength
+    let mixesScripts = app.accountSettings.allowsMixedScripts
+    let schemas = app.schemas
+    do throws(Failure) {
+      row = try await context.calculate(on: .max) { [members] () throws(Failure) in
+        try ImportedUser(
+          members,
+          stringLimit: stringLimit,
+          mixesScripts: mixesScripts,
+          schemas: schemas
+        )
+      }
+    } catch let error where error.type == .invalid {
+      throw .invalid(faults + error.faults)
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  /// Removes the member `password`, which import rows lack, and returns it with its faults.
+  private static func takePassword(
+    from description: inout JSON,
+    _ app: App
+  ) -> (password: String?, faults: [Fault]) {
+    guard var members = description.object, let value = members["password"] else {
+      return (nil, [])
+    }
+    var faults: [Fault] = []
+    if members["password_hash"] != nil {
+      faults.append(Fault("/password", "choice", "Only one of password and password_hash."))
+    }
+    if members["email"] == nil {
+      faults.append(ImportedUser.missing("A password"))
+    }
+    if let password = value.string {
+      let email = members["email"]?.string
+      if let fault = Credentials.fault(in: password, of: email, at: "/password", app) {
+        faults.append(fault)
+      }
+    } else {
+      faults.append(Fault("/password", "type", "This member must be a string."))
+    }
+    members["password"] = nil
+    description = .object(members)
+    return (value.string, faults)
+  }
+}

@@ -1,0 +1,62 @@
+import Documents
+package import Accounts
+package import Runtime
+import EventLoop
+import JSON
+import Postgres
+
+extension Users {
+  /// Creates a user.
+  ///
+  /// It sends no mail: an unverified address can be verified later.
+  /// - Parameters:
+  ///   - new: the user.
+  ///   - context: the context of the request.
+  /// - Returns: the profile.
+  /// - Throws: `.insufficientScope` if the principal may not write the app metadata, `.userExists`
+  ///   with the members that are taken, `.documentTooLarge`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func create(
+    _ new: NewUser,
+    _ context: RequestContext
+  ) async throws(Failure) -> Profile {
+    var row = new.row
+    if row.documents.contains(where: { $0.class == .appMetadata }) {
+      try context.require(Scopes.updateAppMetadata)
+    }
+    if let password = new.password {
+      row.password = .hash(try await context.passwords.hash(password, for: context.owner))
+    }
+    let user: UserID
+    do throws(Failure) {
+      user = try await ImportBatch.repeating { [row] () async throws(Failure) in
+        try await context.transaction { transaction async throws(Failure) in
+          try await write(row, in: transaction, context)
+        }
+      }
+    } catch .documentTooLarge {
+      throw .documentTooLarge(limit: row.fullestDocument?.limit ?? 0)
+    }
+    return try await Profiles.read(of: user, context)
+  }
+
+  @EventLoop private static func write(
+    _ row: ImportedUser,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID {
+    let app = context.app.id
+    var batch = ImportBatch(app: app, import: nil)
+    let found = try await ImportMatch.all(of: [row], isForUpdate: false, in: app, transaction)
+    let finding = try found.first.orUnforeseen("a user that was examined")
+    let decision = ImportAction(row, finding, of: app, .fail)
+    switch decision {
+    case .create(let user):
+      _ = batch.add(row, addressKey: finding.emailKey, decision)
+      try await batch.write(in: transaction, context)
+      try await Event("user_create", of: user).record(in: transaction, context)
+      return user
+    case .fail(_, let faults): throw .userExists(faults)
+    case .update, .skip: throw .internalError("a user that exists was not refused")
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package import Postgres
+
+/// A page of anonymous users: its last user, and the ids of the unused users.
+struct UnusedUsers: RowDecodable {
+  let app: String
+  package let user: String
+  /// User ids, separated by spaces.
+  let unused: String
+
+  /// The position before the first page.
+  init() {
+    app = ""
+    user = ""
+    unused = ""
+  }
+
+  init(from row: Row) throws(DatabaseError) {
+    app = try row.text(0)
+    user = try row.text(1)
+    unused = try row.text(2)
+  }
+}
+
+/// A page of devices: its last device, and the number of deleted devices.
+struct UnusedDevices: RowDecodable {
+  let last: String
+  let removed: Int
+
+  init(from row: Row) throws(DatabaseError) {
+    last = try row.text(0)
+    removed = try row.int(1)
+  }
+}
+
+package enum UnusedQueries {
+  /// Returns the page after that user of that app; no row after the last user.
+  ///
+  /// Served by `users_anonymous`.
+  static let users = Statement<UnusedUsers, String, String>(
+    "unused.users",
+    """
+    with page as (
+      select app_id, user_id from users
+      where anonymous and (app_id, user_id) > ($1::text, $2::text)
+      order by app_id, user_id limit 500
+    )
+    select (array_agg(p.app_id::text order by p.app_id desc, p.user_id desc))[1],
+      (array_agg(p.user_id::text order by p.app_id desc, p.user_id desc))[1],
+      coalesce(string_agg(p.user_id, ' ') filter (
+        where (select true from unused_users u where u.user_id = p.user_id)), '')
+    from page p
+    having count(*) > 0
+    """
+  )
+
+  /// Locks users: every write for a user also locks its row, and waits.
+  static let lock = Statement<String, String>(
+    "unused.lock",
+    """
+    select user_id from users where user_id = any (string_to_array($1, ' '))
+    order by user_id for update
+    """
+  )
+
+  /// Deletes the users that are still unused, and returns their number.
+  static let removeUsers = Statement<Int, String>(
+    "unused.remove_users",
+    """
+    with old as (
+      select u.user_id, u.app_id
+      from unnest(string_to_array($1, ' ')) as i (id)
+      -- Each user by its key, for any statistics.
+      cross join lateral (
+        select user_id, app_id from unused_users where user_id = i.id offset 0) u
+    ), subjects as (
+      delete from identity_subjects i using old o where i.user_id = o.user_id
+    ), fact as (
+      select record_event(user_id, app_id, 'user_delete', 'housekeeping', null, null, null, null,
+        '{"reason": "unused"}')
+      from old
+    ), removed as (
+      delete from users u using old o where u.user_id = o.user_id returning 1
+    )
+    select count(*) from removed where (select count(*) from fact) >= 0
+    """
+  )
+
+  /// Deletes the unused devices of the page after that device; returns no row after the last
+  /// device.
+  ///
+  /// A concurrent login has already changed the device. The secret of a deleted device remains
+  /// valid, since its MAC proves that this server issued it.
+  static let devices = Statement<UnusedDevices, String>(
+    "unused.devices",
+    """
+    with page as (
+      select device_id from devices where device_id > $1::text order by device_id limit 1000
+    ), removed as (
+      delete from devices d using page p
+      where d.device_id = p.device_id and d.last_seen_at < now() - interval '1 day'
+        and not exists (select from device_users u where u.device_id = d.device_id)
+      returning 1
+    )
+    select max(device_id::text), (select count(*) from removed) from page having count(*) > 0
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [users, lock, removeUsers, devices]
+}

@@ -1,0 +1,58 @@
+import FoundationEssentials
+import Testing
+
+/// Tests the modules against README's picture of them.
+@Suite struct ModuleTests {
+  /// The modules of the picture, by its line; a module may import those of later lines.
+  private let order: [String: Int]
+  private let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
+  init() throws {
+    let readme = try String(contentsOfFile: root + "/README.md", encoding: .utf8)
+    let lines = readme.split(separator: "\n", omittingEmptySubsequences: false)
+    let start = try #require(lines.firstIndex(of: "Sources/"))
+    var order: [String: Int] = [:]
+    for (place, line) in lines[start...].dropFirst().prefix(while: { $0 != "```" }).enumerated() {
+      let words = line.split(separator: " ").map(String.init)
+      // The first line of a layer begins with its name. The last one has all modules of C.
+      let names =
+        words.first == "C" ? words.dropFirst() : line.hasPrefix("   ") ? words[..<1] : words[1..<2]
+      for name in names { order[name] = place }
+    }
+    self.order = order
+  }
+
+  @Test func `the picture has every module`() throws {
+    let folders = try FileManager.default.contentsOfDirectory(atPath: root + "/Sources")
+    #expect(Set(folders) == Set(order.keys))
+  }
+
+  @Test func `a module imports only those below it`() throws {
+    for (module, place) in order {
+      for (path, text) in try files(of: module) {
+        for match in text.matches(of: /(?m)^(?:@testable |package )?import (\w+)/) {
+          guard let imported = order[String(match.1)] else { continue }
+          #expect(imported > place, "\(path) imports \(match.1)")
+        }
+      }
+    }
+  }
+
+  @Test func `no file has more than 300 lines, and no module more than 6,000`() throws {
+    for module in order.keys {
+      let lengths = try files(of: module).map { path, text in
+        let count = text.utf8.count { $0 == UInt8(ascii: "\n") }
+        #expect(count <= 300, "\(path)")
+        return count
+      }
+      #expect(lengths.reduce(0, +) <= 6_000, "\(module)")
+    }
+  }
+
+  private func files(of module: String) throws -> [(path: String, text: String)] {
+    let folder = root + "/Sources/\(module)"
+    return try FileManager.default.subpathsOfDirectory(atPath: folder)
+      .filter { $0.hasSuffix(".swift") }
+      .map { ("\(module)/\($0)", try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) }
+  }
+}
