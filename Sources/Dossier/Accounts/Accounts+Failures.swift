@@ -3,43 +3,40 @@ import JSON
 extension ErrorType {
   package static let wrongCredentials = ErrorType("wrong_credentials", .unauthenticated)
     .titled("The email address, the password or the key is wrong.")
-    .remedied(by: "Ask for the password or the key again. A mail can reset a password.")
+    .remedied("Ask for the password or the key again. A mail can reset a password.")
   package static let invalidCode = ErrorType("code_invalid", .unauthenticated)
     .titled("The code is wrong, used or expired.")
     .remedied(
-      by: "Ask the user for the code again. A code works once, for 10 minutes and 5 tries. "
-        + "POST /v1/login/code/request mails another one."
+      "Ask the user for the code again. A code works once, for 10 minutes and 5 tries. POST "
+        + "/v1/login/code/request mails another one."
     )
   package static let invalidMailToken = ErrorType("mail_token_invalid", .malformed)
     .titled("The token from the mail is wrong, used or expired.")
     .remedied(
-      by: "Request another mail. A token works once, and expires after a day, or after an hour "
-        + "if it resets a password. A newer token replaces older ones."
+      "Request another mail. A token works once, and expires after a day, or after an hour if "
+        + "it resets a password. A newer token replaces older ones."
     )
   package static let signInToVerify = ErrorType("sign_in_to_verify", .unauthenticated)
     .titled("The token alone does not verify the address.")
     .remedied(
-      by: "Send the token of the mail together with the member password, or with an access "
-        + "token of the user. The token of the mail stays valid."
+      "Send the token of the mail together with the member password, or with an access token of "
+        + "the user. The token of the mail stays valid."
     )
   package static let loginMethodDisabled = ErrorType("login_method_disabled", .forbidden)
     .titled("The app does not allow this login method.")
-    .remedied(by: "Enable the login method with dossier app set.")
+    .remedied("Enable the login method with dossier app set.")
   package static let signUpClosed = ErrorType("sign_up_closed", .forbidden)
     .titled("The app does not allow users to sign up.")
-    .remedied(by: "Create the user as an operator, or set sign_up to immediate or verify_first.")
+    .remedied("Create the user as an operator, or set sign_up to immediate or verify_first.")
   package static let emailUnverified = ErrorType("email_unverified", .forbidden)
     .titled("The email address must be verified first.")
-    .remedied(
-      by: "Ask the user to verify the address with the mail. POST /v1/email/verify/request "
-        + "sends another one."
-    )
+    .remedied("Ask the user to use the mail. POST /v1/email/verify/request sends another one.")
   package static let emailTaken = ErrorType("email_taken", .conflict)
     .titled("Another user already has this email address.")
-    .remedied(by: "Ask the user to sign in, or to choose another address.")
+    .remedied("Ask the user to sign in, or to choose another address.")
   package static let noEmail = ErrorType("no_email", .conflict)
     .titled("The user has no email address to sign in with.")
-    .remedied(by: "Link an address and a password: POST /v1/me/identities.")
+    .remedied("Link an address and a password: POST /v1/me/identities.")
 
   package static let accountErrors = [
     wrongCredentials, invalidCode, invalidMailToken, signInToVerify, loginMethodDisabled,
@@ -50,9 +47,7 @@ extension ErrorType {
 extension Failure {
   /// The user does not exist or the password is wrong; the response does not reveal which.
   package static let wrongCredentials = Failure(.wrongCredentials)
-  /// The code is wrong, used up, expired, or was requested by another client.
   static let invalidCode = Failure(.invalidCode)
-  /// The token of a mail is malformed, used up, expired or replaced by a newer one.
   static let invalidMailToken = Failure(.invalidMailToken)
   /// The token of a mail is valid, but comes with neither a session of the user nor the password.
   static let signInToVerify = Failure(.signInToVerify)

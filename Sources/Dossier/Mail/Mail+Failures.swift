@@ -1,12 +1,11 @@
 extension ErrorType {
   package static let mailNotConfigured = ErrorType("mail_not_configured", .unavailable)
     .titled("This deployment does not send mail.")
-    .remedied(by: "Set the setting mail to a relay or a folder.")
+    .remedied("Set the setting mail to a relay or a folder.")
 
   package static let mailErrors = [mailNotConfigured]
 }
 
 extension Failure {
-  /// The request needs a mail, but mail delivery is not configured.
   static let mailNotConfigured = Failure(.mailNotConfigured, retryAfter: .seconds(3_600))
 }
