@@ -5,37 +5,34 @@ extension ErrorType {
   package static let invalidMailToken = ErrorType("mail_token_invalid", .malformed)
     .titled("The token from the mail is wrong, used or expired.")
     .remedied(
-      by: "Request another mail. A token works once, and expires after a day, or after an hour "
-        + "if it resets a password. A newer token replaces older ones."
+      "Request another mail. A token works once, and expires after a day, or after an hour if "
+        + "it resets a password. A newer token replaces older ones."
     )
   package static let signInToVerify = ErrorType("sign_in_to_verify", .unauthenticated)
     .titled("The token alone does not verify the address.")
     .remedied(
-      by: "Send the token of the mail together with the member password, or with an access "
-        + "token of the user. The token of the mail stays valid."
+      "Send the token of the mail together with the member password, or with an access token of "
+        + "the user. The token of the mail stays valid."
     )
   package static let loginMethodDisabled = ErrorType("login_method_disabled", .forbidden)
     .titled("The app does not allow this login method.")
-    .remedied(by: "Enable the login method with dossier app set.")
+    .remedied("Enable the login method with dossier app set.")
   package static let signUpClosed = ErrorType("sign_up_closed", .forbidden)
     .titled("The app does not allow users to sign up.")
-    .remedied(by: "Create the user as an operator, or set sign_up to immediate or verify_first.")
+    .remedied("Create the user as an operator, or set sign_up to immediate or verify_first.")
   package static let emailUnverified = ErrorType("email_unverified", .forbidden)
     .titled("The email address must be verified first.")
-    .remedied(
-      by: "Ask the user to verify the address with the mail. POST /v1/email/verify/request "
-        + "sends another one."
-    )
+    .remedied("Ask the user to use the mail. POST /v1/email/verify/request sends another one.")
   package static let emailTaken = ErrorType("email_taken", .conflict)
     .titled("Another user already has this email address.")
-    .remedied(by: "Ask the user to sign in, or to choose another address.")
+    .remedied("Ask the user to sign in, or to choose another address.")
   package static let noEmail = ErrorType("no_email", .conflict)
     .titled("The user has no email address to sign in with.")
-    .remedied(by: "Link an address and a password: POST /v1/me/identities.")
+    .remedied("Link an address and a password: POST /v1/me/identities.")
   package static let userExists = ErrorType("user_exists", .conflict)
     .titled("Another user already has the id or the email address.")
     .remedied(
-      by: "The member errors names the taken value. Change the existing user, or omit the value."
+      "The member errors names the taken value. Change the existing user, or omit the value."
     )
 
   package static let accountErrors = [

@@ -3,7 +3,7 @@ package import Runtime
 extension ErrorType {
   package static let mailNotConfigured = ErrorType("mail_not_configured", .unavailable)
     .titled("This deployment does not send mail.")
-    .remedied(by: "Set the setting mail to a relay or a folder.")
+    .remedied("Set the setting mail to a relay or a folder.")
 
   package static let mailErrors = [mailNotConfigured]
 }

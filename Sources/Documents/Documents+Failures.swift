@@ -5,21 +5,19 @@ package import Operators
 extension ErrorType {
   package static let patchTestFailed = ErrorType("patch_test_failed", .conflict)
     .titled("A test operation of the patch failed.")
-    .remedied(by: "Read the document again, and make a new patch.")
+    .remedied("Read the document again, and make a new patch.")
   package static let documentTooLarge = ErrorType("document_too_large", .tooLarge)
     .titled("The document would become too large.")
-    .remedied(by: "Send at most as many bytes as limit allows.")
+    .remedied("Send at most as many bytes as limit allows.")
   package static let schemaMismatch = ErrorType("schema_mismatch", .invalid)
     .titled("The document would not match the app's schema.")
-    .remedied(
-      by: "Correct the places that errors lists. dossier schema show prints the app's schema."
-    )
+    .remedied("Correct the places that errors lists. dossier schema show prints the app's schema.")
   package static let patchNotApplicable = ErrorType("patch_not_applicable", .invalid)
     .titled("The patch cannot be applied to the document.")
-    .remedied(by: "The member errors names the failed operation. Read the document again.")
+    .remedied("The member errors names the failed operation. Read the document again.")
   package static let updateRefused = ErrorType("update_refused", .invalid)
     .titled("The update cannot be applied to the document.")
-    .remedied(by: "Correct the operator that the pointer names. The code is MongoDB's.")
+    .remedied("Correct the operator that the pointer names. The code is MongoDB's.")
 
   package static let documentErrors = [
     patchTestFailed, documentTooLarge, schemaMismatch, patchNotApplicable, updateRefused,

@@ -5,26 +5,24 @@ import JSON
 extension ErrorType {
   package static let wrongCredentials = ErrorType("wrong_credentials", .unauthenticated)
     .titled("The email address, the password or the key is wrong.")
-    .remedied(by: "Ask for the password or the key again. A mail can reset a password.")
+    .remedied("Ask for the password or the key again. A mail can reset a password.")
   package static let invalidCode = ErrorType("code_invalid", .unauthenticated)
     .titled("The code is wrong, used or expired.")
     .remedied(
-      by: "Ask the user for the code again. A code works once, for 10 minutes and 5 tries. "
+      "Ask the user for the code again. A code works once, for 10 minutes and 5 tries. "
         + "POST /v1/login/code/request mails another one."
     )
   package static let invalidRefreshToken = ErrorType("refresh_token_invalid", .unauthenticated)
     .titled("The session cannot be refreshed. The user must sign in again.")
-    .remedied(
-      by: "Sign in again. A refresh token works once, so let only one tab refresh at a time."
-    )
+    .remedied("Sign in again. A refresh token works once, so let only one tab refresh at a time.")
   package static let reauthenticationRequired = ErrorType(
     "reauthentication_required",
     .unauthenticated
   )
   .titled("The user must authenticate again first.")
   .remedied(
-    by: "Sign in again, or ask the user for the password and send it to POST "
-      + "/v1/reauthenticate. Then repeat the request within the seconds in max_age."
+    "Sign in again, or ask the user for the password and send it to POST /v1/reauthenticate. "
+      + "Then repeat the request within the seconds in max_age."
   )
 
   package static let sessionErrors = [

@@ -6,71 +6,58 @@ package import JSON
 extension ErrorType {
   package static let requestMalformed = ErrorType("request_malformed", .malformed)
     .titled("The request is malformed.")
-    .remedied(
-      by: "Check the bytes that your HTTP client sends. The web server could not parse them."
-    )
+    .remedied("Check the bytes that your HTTP client sends. The web server could not parse them.")
   package static let pathMalformed = ErrorType("path_malformed", .malformed)
     .titled("The path is not percent-encoded UTF-8.")
-    .remedied(by: "Encode the segments of the path as UTF-8, then percent-encode them.")
+    .remedied("Encode the segments of the path as UTF-8, then percent-encode them.")
   package static let bodyTruncated = ErrorType("body_truncated", .malformed)
     .titled("The body is shorter than its stated length.")
-    .remedied(
-      by: "Send as many bytes as Content-Length announces. A proxy may have cut off the body."
-    )
+    .remedied("Send as many bytes as Content-Length announces. A proxy may have cut off the body.")
   package static let patchMalformed = ErrorType("patch_malformed", .malformed)
     .titled("The body is not a JSON Patch.")
-    .remedied(
-      by: "Send an array of operations (RFC 6902). The member errors points at the invalid one."
-    )
+    .remedied("Send an array of operations (RFC 6902). The member errors has the invalid one.")
   package static let conditionMalformed = ErrorType("condition_malformed", .malformed)
     .titled("If-Match or If-None-Match is malformed.")
-    .remedied(by: "Send the ETag of the last response with its quotes, or *.")
+    .remedied("Send the ETag of the last response with its quotes, or *.")
   package static let idempotencyKeyMalformed = ErrorType("idempotency_key_malformed", .malformed)
     .titled("The Idempotency-Key is malformed.")
-    .remedied(
-      by: "Send 1 to 255 printable characters without spaces, such as a UUID, in quotes or bare."
-    )
+    .remedied("Send 1 to 255 printable characters without spaces, such as a UUID.")
   package static let idempotencyKeyUnsupported = ErrorType(
     "idempotency_key_unsupported",
     .malformed
   )
   .titled("This route does not accept an Idempotency-Key.")
-  .remedied(
-    by: "Omit the Idempotency-Key. Responses with tokens are never stored, nor are those of "
-      + "public routes."
-  )
+  .remedied("Omit it. Responses with tokens are never stored, nor are those of public routes.")
   package static let internalOnly = ErrorType("internal_only", .forbidden)
     .titled("Only the server itself and its operations networks may use this route.")
     .remedied(
-      by: "Send the request from the machine that runs the server, or from a network that the "
+      "Send the request from the machine that runs the server, or from a network that the "
         + "setting internal_networks lists."
     )
   package static let routeNotFound = ErrorType("route_not_found", .notFound)
     .titled("No route has this path.")
-    .remedied(by: "Compare the method and the path with GET /reference. No path ends with a slash.")
+    .remedied("Compare the method and the path with GET /reference. No path ends with a slash.")
   package static let methodNotAllowed = ErrorType("method_not_allowed", .malformed)
     .titled("This path does not support this method.")
-    .remedied(by: "Use one of the methods in the Allow header field.")
+    .remedied("Use one of the methods in the Allow header field.")
   package static let idempotencyKeyInUse = ErrorType("idempotency_key_in_use", .conflict)
     .titled("The first request with this Idempotency-Key is still in progress.")
-    .remedied(
-      by: "Wait a moment, then repeat the request. The response is that of the first request."
-    )
+    .remedied("Wait a moment, then repeat the request. The response is that of the first request.")
   package static let uriTooLong = ErrorType("uri_too_long", .tooLarge)
     .titled("The path and query are too long.")
-    .remedied(by: "Shorten the query, for example with fewer terms in the filter.")
+    .remedied("Shorten the query, for example with fewer terms in the filter.")
   package static let mediaType = ErrorType("media_type", .unsupportedMedia)
     .titled("The Content-Type is missing, or this route does not accept it.")
-    .remedied(by: "Send a Content-Type that the route accepts.")
+    .remedied("Send a Content-Type that the route accepts.")
   package static let idempotencyKeyReused = ErrorType("idempotency_key_reused", .invalid)
     .titled("The Idempotency-Key was already used for another request.")
-    .remedied(by: "Use a new key for each request. Repeat a key only with the same bytes.")
+    .remedied("Use a new key for each request. Repeat a key only with the same bytes.")
   package static let headerTooLarge = ErrorType("header_too_large", .tooLarge)
     .titled("The header fields are too large.")
-    .remedied(by: "Send fewer or shorter header fields. Cookies of other pages count too.")
+    .remedied("Send fewer or shorter header fields. Cookies of other pages count too.")
   package static let serverUnavailable = ErrorType("server_unavailable", .unavailable)
     .titled("The server is unavailable.")
-    .remedied(by: retryRemedy)
+    .remedied(retryRemedy)
 
   package static let transportErrors = [
     requestMalformed, pathMalformed, bodyTruncated, patchMalformed, conditionMalformed,
@@ -143,6 +130,6 @@ extension JSONError.Reason {
         "Send one JSON value (RFC 8259) in UTF-8, such as JSON.stringify makes. The member offset "
           + "is the position of the invalid byte."
       }
-    return ErrorType(rawValue, .malformed).titled(title).remedied(by: remedy)
+    return ErrorType(rawValue, .malformed).titled(title).remedied(remedy)
   }
 }

@@ -25,10 +25,10 @@ import Testing
 
   @Test(arguments: ErrorType.all)
   func `a response without a detail has the remedy, and never the reason`(_ type: ErrorType) {
-    let problem = Problem(Failure(type, reason: "a secret")).json(of: nil)
+    let problem = Problem(Failure(type, reason: "the internal reason")).json(of: nil)
     #expect(problem["code"] == .string(type.code) && problem["title"] == .string(type.title))
     #expect(problem["detail"] == .string(type.remedy))
-    #expect(!problem.text.contains("a secret"))
+    #expect(!problem.text.contains("the internal reason"))
   }
 
   @Test func `a failure is caught by its type`() {

@@ -32,14 +32,15 @@ struct ToyWire: Wire {
   }
 
   @EventLoop func response(to failure: Failure, of call: Call) -> Response {
+    let (status, word) = Self.answer(to: failure)
     if call.route?.pattern == "/toy/{app}/authorize" {
       var response = Response(.seeOther)
-      response.add(.location, "https://app.example/?error=\(Self.word(for: failure))")
+      response.add(.location, "https://app.example/?error=\(word)")
       return response
     }
-    var response = Response(Self.status(of: failure))
+    var response = Response(status)
     let app = call.app?.name ?? "no app"
-    response.body = Array("toy: \(Self.word(for: failure)) (\(app))".utf8)
+    response.body = Array("toy: \(word) (\(app))".utf8)
     response.add(.contentType, "text/plain")
     return response
   }
@@ -48,23 +49,17 @@ struct ToyWire: Wire {
     WebServerPage(MediaType(rawValue: "text/plain"), "toy: \(failure.type.code)")
   }
 
-  private static func word(for failure: Failure) -> String {
+  /// Returns the status and the word for an error.
+  private static func answer(to failure: Failure) -> (status: Status, word: String) {
     switch failure.type {
-    case .routeNotFound: "nowhere"
-    case .methodNotAllowed: "other_methods"
-    case .requestMalformed: "bad_form"
-    case .mediaType: "bad_type"
-    case .reauthenticationRequired: "who_are_you_now"
-    case _ where failure.type.kind == .unauthenticated: "who_are_you"
-    default: "no"
-    }
-  }
-
-  private static func status(of failure: Failure) -> Status {
-    switch failure.type {
-    case .routeNotFound, .methodNotAllowed: failure.type.status
-    case _ where failure.type.kind == .unauthenticated: .unauthorized
-    default: .badRequest
+    case .routeNotFound: (.notFound, "nowhere")
+    case .methodNotAllowed: (.methodNotAllowed, "other_methods")
+    case .requestMalformed: (.badRequest, "bad_form")
+    case .mediaType: (.badRequest, "bad_type")
+    case .reauthenticationRequired: (.unauthorized, "who_are_you_now")
+    case .invalidRefreshToken: (.badRequest, "no")
+    default:
+      failure.type.kind == .unauthenticated ? (.unauthorized, "who_are_you") : (.badRequest, "no")
     }
   }
 

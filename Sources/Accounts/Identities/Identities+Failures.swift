@@ -4,26 +4,25 @@ import JSON
 extension ErrorType {
   package static let identityTaken = ErrorType("identity_taken", .conflict)
     .titled("Another user already has this identity.")
-    .remedied(by: "Sign in with that identity, or unlink it from the other user first.")
+    .remedied("Sign in with that identity, or unlink it from the other user first.")
   package static let identityExists = ErrorType("identity_exists", .conflict)
     .titled("The user already has an identity of this kind.")
     .remedied(
-      by: "Unlink the existing identity first, or change the password or the address. If the "
-        + "user has only signed in with codes, set a password with POST "
-        + "/v1/password/reset-request."
+      "Unlink the existing identity first, or change the password or the address. If the user "
+        + "has only signed in with codes, set a password with POST /v1/password/reset-request."
     )
   package static let emailRestorePending = ErrorType("email_restore_pending", .conflict)
     .titled("The previous email address can still be restored.")
     .remedied(
-      by: "Wait until the time in until. Or restore the address with POST /v1/email/restore "
-        + "and the token from its mail, then change it with POST /v1/me/email."
+      "Wait until the time in until. Or restore the address with POST /v1/email/restore and the "
+        + "token from its mail, then change it with POST /v1/me/email."
     )
   package static let lastIdentity = ErrorType("last_identity", .conflict)
     .titled("The last login method cannot be removed.")
-    .remedied(by: "Link another login method first, or delete the user.")
+    .remedied("Link another login method first, or delete the user.")
   package static let tooManyAPIKeys = ErrorType("api_key_limit", .conflict)
     .titled("The user has the maximum number of API keys.")
-    .remedied(by: "Delete an API key, or raise the app's api_keys_per_user.")
+    .remedied("Delete an API key, or raise the app's api_keys_per_user.")
 
   package static let identityErrors = [
     identityTaken, identityExists, emailRestorePending, lastIdentity, tooManyAPIKeys,

@@ -5,12 +5,12 @@ extension ErrorType {
   package static let versionConflict = ErrorType("version_conflict", .conflict)
     .titled("The stored property does not have the expected version.")
     .remedied(
-      by: "Ask the user which value to keep. Then repeat the request with keep=new or "
-        + "keep=old, or with current_version in If-Match."
+      "Ask the user which value to keep. Then repeat the request with keep=new or keep=old, or "
+        + "with current_version in If-Match."
     )
   package static let tooManyProperties = ErrorType("property_limit", .conflict)
     .titled("The user would have too many properties.")
-    .remedied(by: "Remove properties first. Store larger data in custom data.")
+    .remedied("Remove properties first. Store larger data in custom data.")
 
   package static let propertyErrors = [versionConflict, tooManyProperties]
 }

@@ -4,17 +4,17 @@ import JSON
 extension ErrorType {
   package static let indexExists = ErrorType("index_exists", .conflict)
     .titled("The app already has an index on that path.")
-    .remedied(by: "Use the existing index: dossier index list.")
+    .remedied("Use the existing index: dossier index list.")
   package static let tooManyIndexes = ErrorType("index_limit", .conflict)
     .titled("The app has the maximum number of indexes.")
-    .remedied(by: "Remove an unused index.")
+    .remedied("Remove an unused index.")
   package static let invalidFilter = ErrorType("filter_invalid", .invalid)
     .titled("The filter has a syntax error.")
-    .remedied(by: "Correct the filter at the byte in position.")
+    .remedied("Correct the filter at the byte in position.")
   package static let notIndexed = ErrorType("not_indexed", .invalid)
     .titled("The filter has no term on an indexed path.")
     .remedied(
-      by: "Add a term on one of the paths in indexed to each branch of an or. Terms with != or "
+      "Add a term on one of the paths in indexed to each branch of an or. Terms with != or "
         + "under not do not count. Or add an index with dossier index add."
     )
 

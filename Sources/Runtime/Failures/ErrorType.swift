@@ -19,7 +19,7 @@ package struct ErrorType: Sendable {
     return type
   }
 
-  package func remedied(by remedy: String) -> ErrorType {
+  package func remedied(_ remedy: String) -> ErrorType {
     var type = self
     type.remedy = remedy
     return type

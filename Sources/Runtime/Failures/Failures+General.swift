@@ -11,61 +11,55 @@ extension ErrorType {
   package static let invalid = ErrorType("invalid", .invalid)
     .titled("The input breaks one or more rules.")
     .remedied(
-      by: "Correct the members that errors lists. Each entry has a JSON Pointer and the broken "
-        + "rule."
+      "Correct the members that errors lists. Each entry has a JSON Pointer and the broken rule."
     )
   package static let notFound = ErrorType("not_found", .notFound)
     .titled("The requested resource does not exist.")
     .remedied(
-      by: "Check the ids in the path and the body. The resource was deleted, never existed, or "
+      "Check the ids in the path and the body. The resource was deleted, never existed, or "
         + "belongs to another user."
     )
   package static let preconditionFailed = ErrorType("precondition_failed", .precondition)
     .titled("The stored version does not satisfy If-Match or If-None-Match.")
-    .remedied(by: "Read the resource again, apply the change to it, and send the new ETag.")
+    .remedied("Read the resource again, apply the change to it, and send the new ETag.")
   package static let tokenMissing = ErrorType("token_missing", .unauthenticated)
     .titled("The access token is missing.")
-    .remedied(by: "Send Authorization: Bearer with an access token. Every sign-in returns one.")
+    .remedied("Send Authorization: Bearer with an access token. Every sign-in returns one.")
   package static let tokenInvalid = ErrorType("token_invalid", .unauthenticated)
     .titled("The access token is not valid.")
     .remedied(
-      by: "Refresh, and repeat the request. The token may be truncated, or may belong to "
-        + "another app."
+      "Refresh, and repeat the request. The token may be truncated, or may belong to another app."
     )
   package static let tokenExpired = ErrorType("token_expired", .unauthenticated)
     .titled("The access token has expired.")
-    .remedied(by: "Refresh with POST /v1/token/refresh, and repeat the request.")
+    .remedied("Refresh with POST /v1/token/refresh, and repeat the request.")
   package static let sessionEnded = ErrorType("session_ended", .unauthenticated)
     .titled("The session has ended.")
-    .remedied(
-      by: "Sign in again. A refresh token works once, so let only one tab refresh at a time."
-    )
+    .remedied("Sign in again. A refresh token works once, so let only one tab refresh at a time.")
   package static let insufficientScope = ErrorType("insufficient_scope", .forbidden)
     .titled("The access token or the client lacks the scope of this route.")
-    .remedied(by: "Give the client the scope, or use another client.")
+    .remedied("Give the client the scope, or use another client.")
   package static let bodyTooLarge = ErrorType("body_too_large", .tooLarge)
     .titled("The body is too large.")
-    .remedied(by: "Send at most as many bytes as limit allows.")
+    .remedied("Send at most as many bytes as limit allows.")
   package static let tooManyAttempts = ErrorType("too_many_attempts", .tooMany)
     .titled("There were too many attempts.")
-    .remedied(by: "Wait for the number of seconds in Retry-After.")
+    .remedied("Wait for the number of seconds in Retry-After.")
   package static let tooManyRequests = ErrorType("too_many_requests", .tooMany)
     .titled("Too many requests come from this client or its network.")
-    .remedied(by: "Wait for the number of seconds in Retry-After.")
+    .remedied("Wait for the number of seconds in Retry-After.")
   package static let internalError = ErrorType("internal", .internal)
     .titled("The server failed unexpectedly.")
-    .remedied(
-      by: "Report the id in instance to the operator, who finds the cause under it in the log."
-    )
+    .remedied("Report the id in instance to the operator, who finds the cause under it in the log.")
   package static let overloaded = ErrorType("overloaded", .unavailable)
     .titled("The server is too busy.")
-    .remedied(by: retryRemedy)
+    .remedied(retryRemedy)
   package static let databaseUnavailable = ErrorType("database_unavailable", .unavailable)
     .titled("The database is unavailable.")
-    .remedied(by: retryRemedy)
+    .remedied(retryRemedy)
   package static let searchTooSlow = ErrorType("search_too_slow", .unavailable)
     .titled("The search took too long.")
-    .remedied(by: "Add a term on an indexed path that few users match.")
+    .remedied("Add a term on an indexed path that few users match.")
 
   package static let generalErrors = [
     invalid, notFound, preconditionFailed, tokenMissing, tokenInvalid, tokenExpired, sessionEnded,
@@ -75,16 +69,12 @@ extension ErrorType {
 }
 
 extension Failure {
-  /// The document, user or other resource does not exist.
   package static let notFound = Failure(.notFound)
-  /// The request has no token.
   package static let tokenMissing = Failure(.tokenMissing)
   /// The token is malformed, of another issuer, or of another app.
   package static let tokenInvalid = Failure(.tokenInvalid)
   package static let tokenExpired = Failure(.tokenExpired)
-  /// The session of a valid token has ended.
   package static let sessionEnded = Failure(.sessionEnded)
-  /// The server stopped a search that took too long.
   package static let searchTooSlow = Failure(.searchTooSlow, retryAfter: .seconds(10))
 
   /// Returns the error for members of the input that break a rule, each with its place.

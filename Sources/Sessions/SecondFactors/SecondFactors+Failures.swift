@@ -8,16 +8,13 @@ extension ErrorType {
     .unauthenticated
   )
   .titled("A second factor completes the sign-in.")
-  .remedied(
-    by: "Ask the user for a code of one of methods, and send it with flow to POST "
-      + "/v1/login/second-factor."
-  )
+  .remedied("Ask the user for a code, and send it with flow to POST /v1/login/second-factor.")
   package static let mfaDisabled = ErrorType("mfa_disabled", .forbidden)
     .titled("The app does not use second factors.")
-    .remedied(by: "Set mfa to optional or required.")
+    .remedied("Set mfa to optional or required.")
   package static let tooManyFactors = ErrorType("second_factor_limit", .conflict)
     .titled("The user has the maximum number of second factors.")
-    .remedied(by: "Remove an unused second factor.")
+    .remedied("Remove an unused second factor.")
 
   package static let secondFactorErrors = [additionalFactorRequired, mfaDisabled, tooManyFactors]
 }

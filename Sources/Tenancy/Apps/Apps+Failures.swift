@@ -3,16 +3,13 @@ package import Runtime
 extension ErrorType {
   package static let unknownApp = ErrorType("app_not_found", .notFound)
     .titled("No app has that name.")
-    .remedied(
-      by: "Name an app in Dossier-App, or use one of its host names. dossier app list shows "
-        + "the apps."
-    )
+    .remedied("Name an app of dossier app list in Dossier-App, or use one of its host names.")
   package static let appExists = ErrorType("app_exists", .conflict)
     .titled("An app with that name already exists.")
-    .remedied(by: "Choose another name.")
+    .remedied("Choose another name.")
   package static let hostTaken = ErrorType("host_taken", .conflict)
     .titled("One of the host names belongs to another app.")
-    .remedied(by: "Remove the host name from the other app first: dossier app host remove.")
+    .remedied("Remove the host name from the other app first: dossier app host remove.")
 
   package static let appErrors = [unknownApp, appExists, hostTaken]
 }

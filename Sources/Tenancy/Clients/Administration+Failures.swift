@@ -4,20 +4,20 @@ extension ErrorType {
   package static let unknownClient = ErrorType("client_unknown", .unauthenticated)
     .titled("The client key is missing, or is not valid for this app.")
     .remedied(
-      by: "Send Authorization: Bearer with a client key (ds_client_…) of this app or of the "
+      "Send Authorization: Bearer with a client key (ds_client_…) of this app or of the "
         + "operator. dossier client list shows the clients, and whether they are disabled."
     )
   package static let issuerExists = ErrorType("issuer_exists", .conflict)
     .titled("The app already has an issuer with that name.")
-    .remedied(by: "Choose another name.")
+    .remedied("Choose another name.")
   package static let invalidExternalToken = ErrorType("external_token_invalid", .unauthenticated)
     .titled("The app does not accept this token.")
     .remedied(
-      by: "Compare iss, aud and exp of the token with the app's issuers (dossier issuer list)."
+      "Compare iss, aud and exp of the token with the app's issuers (dossier issuer list)."
     )
   package static let issuerUnavailable = ErrorType("issuer_unavailable", .unavailable)
     .titled("The keys of the issuer cannot be fetched.")
-    .remedied(by: retryRemedy)
+    .remedied(retryRemedy)
 
   package static let administrationErrors = [
     unknownClient, issuerExists, invalidExternalToken, issuerUnavailable,
