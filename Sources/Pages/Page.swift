@@ -132,11 +132,22 @@ package struct Person: Sendable {
   package let name: String?
   package let email: String?
   package let picture: ImageSource?
+  /// The text whose first letter stands for a missing picture.
+  let initialSource: String?
 
   package init(name: String? = nil, email: String? = nil, picture: ImageSource? = nil) {
     self.name = name
     self.email = email
     self.picture = picture
+    initialSource = name ?? email
+  }
+
+  /// Creates a user of whom only the picture is shown.
+  init(picture: ImageSource?, initialOf text: String?) {
+    name = nil
+    email = nil
+    self.picture = picture
+    initialSource = text
   }
 }
 
@@ -168,6 +179,8 @@ package struct Row: Sendable {
   package let label: Text
   package var values: [Text] = []
   package var badge: Text?
+  /// Whether the badge is a warning, such as the one of an address that is not confirmed.
+  package var isWarning = false
   package var person: Person?
   package var actions: [Action] = []
 

@@ -203,21 +203,25 @@ extension Fixtures {
     ]
   }
 
+  private static let qrCode = QRCode(
+    "otpauth://totp/Northwind:ada%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+      + "&issuer=Northwind"
+  )
+
   private var factorPages: [(name: String, page: Page)] {
     let key = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
-    let uri = "otpauth://totp/Northwind:ada%40example.com?secret=\(key)&issuer=Northwind"
     let codes = (0..<10).map { text("ab\($0)cd-efgh\($0)") }
     return [
       (
         "set-up-authenticator",
-        .setUpAuthenticator(target(), key: text(key), code: QRCode(uri), cancel: target())
+        .setUpAuthenticator(target(), key: text(key), code: Self.qrCode, cancel: target())
       ),
       (
         "set-up-authenticator-wrong",
         .setUpAuthenticator(
           target(),
           key: text(key),
-          code: QRCode(uri),
+          code: Self.qrCode,
           errors: [.authenticatorCodeWrong]
         )
       ),

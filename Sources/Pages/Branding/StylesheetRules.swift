@@ -18,6 +18,7 @@ enum StylesheetRules {
       color: var(--muted); font-size: .875rem; line-height: 1.25rem }
     footer nav, footer p { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 1rem;
       margin: 0 }
+    footer p, .notice { max-width: none }
     footer a { color: var(--muted); text-decoration: none; padding: .75rem 0; min-width: 2.75rem }
     footer a:hover, footer a[aria-current] { text-decoration: underline }
     .logo { display: block; height: 2.5rem; max-width: 10rem; object-fit: contain;
@@ -146,16 +147,19 @@ enum StylesheetRules {
       gap: 0 1rem; align-items: center; padding: .5rem 0; border-top: 1px solid var(--line);
       min-height: 3.75rem }
     .rows .row:last-child { border-bottom: 1px solid var(--line) }
-    .row dt { grid-column: 1; font-weight: 600; font-size: .9375rem; overflow-wrap: anywhere }
+    .row dt { font-weight: 600; font-size: .9375rem; overflow-wrap: anywhere }
     .row dd { margin: 0 }
-    .row .value { grid-column: 2; color: var(--muted); overflow-wrap: anywhere }
-    .row .badge { grid-column: 2; justify-self: start; padding: 0 .5rem; border-radius: 1rem;
-      background: var(--success-bg); color: var(--success); font-size: .8125rem;
-      line-height: 1.5rem; font-weight: 600 }
-    .row dt { grid-row: 1 / span 9 }
-    .row .action { grid-column: 3; grid-row: 1 / span 9; justify-self: end }
-    .row .action a { display: inline-flex; align-items: center; min-height: 2.75rem;
-      min-width: 2.75rem; justify-content: end }
+    .values { display: grid; justify-items: start; gap: .125rem; color: var(--muted);
+      overflow-wrap: anywhere }
+    .badge { padding: 0 .5rem; border-radius: 1rem; background: var(--success-bg);
+      color: var(--success); font-size: .8125rem; line-height: 1.5rem; font-weight: 600 }
+    .badge.warning { background: var(--danger-bg); color: var(--danger) }
+    .action { justify-self: end }
+    .action a { display: inline-flex; align-items: center; justify-content: end;
+      min-height: 2.75rem; min-width: 2.75rem; font-weight: 600; font-size: .9375rem;
+      text-decoration: none }
+    .action a:hover { text-decoration: underline }
+    .action button { font-size: .9375rem }
     .row form { margin: 0 }
     .avatar { display: inline-grid; place-items: center; flex: none; width: 2.5rem; height: 2.5rem;
       border-radius: 50%; object-fit: cover; background: var(--hover); color: var(--text);
@@ -200,9 +204,8 @@ enum StylesheetRules {
     }
     @media (max-width: 36rem) {
       .row { grid-template-columns: minmax(0, 1fr) auto }
-      .row dt { grid-row: auto }
-      .row .value, .row .badge { grid-column: 1 }
-      .row .action { grid-column: 2 }
+      .values { grid-area: 2 / 1 }
+      .action { grid-area: 1 / 2 / span 2 }
     }
     @media (max-width: 22rem) {
       .equal { grid-template-columns: 1fr }

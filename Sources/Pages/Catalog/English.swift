@@ -1,10 +1,7 @@
 extension Catalog {
-  package static let english = Catalog(
-    "en",
-    tables: [englishSignIn, englishAccount, englishErrors]
-  ) {
-    $0 == 1 ? .one : .other
-  }
+  package static let english = Catalog("en", tables: englishTables) { $0 == 1 ? .one : .other }
+
+  static let englishTables = [englishSignIn, englishAccount, englishErrors]
 
   private static let englishSignIn = """
     languageName = English

@@ -1,10 +1,7 @@
 extension Catalog {
-  package static let german = Catalog(
-    "de",
-    tables: [germanSignIn, germanAccount, germanErrors]
-  ) {
-    $0 == 1 ? .one : .other
-  }
+  package static let german = Catalog("de", tables: germanTables) { $0 == 1 ? .one : .other }
+
+  static let germanTables = [germanSignIn, germanAccount, germanErrors]
 
   private static let germanSignIn = """
     languageName = Deutsch

@@ -84,13 +84,14 @@ extension Page {
 
   private static func profileRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
     var picture = Row(.message(.picture), action(.change, paths.picture))
-    picture.person = Person(name: account.person.name, picture: account.person.picture)
+    picture.person = Person(picture: account.person.picture, initialOf: account.person.name)
     var address = Row(
       .message(.email),
       values: [.name(account.person.email ?? "")],
       action(.change, paths.address)
     )
     address.badge = .message(account.isVerified ? .verified : .unverified)
+    address.isWarning = !account.isVerified
     if let pending = account.pendingEmail {
       address.values.append(.message(.pendingAddress, ["email": .name(pending)]))
     }

@@ -134,7 +134,7 @@ struct PageView {
       .filter { !$0.isEmpty }
     return [
       "image": person.picture?.destination.text ?? false,
-      "initial": lines.first?.first.map { $0.uppercased() } ?? "",
+      "initial": person.initialSource?.withoutControls.first.map { $0.uppercased() } ?? "",
       "hasLines": !lines.isEmpty, "lines": lines,
     ]
   }
@@ -157,6 +157,7 @@ struct PageView {
     }
     return [
       "rowID": id, "label": value(of: row.label), "badge": row.badge.map(value) ?? false,
+      "badgeKind": row.isWarning ? "warning" : "success",
       "rowPerson": row.person.map(person) ?? false, "values": row.values.map(value),
       "actions": actions,
     ]

@@ -172,10 +172,10 @@ enum Templates {
   private static let row = """
     <div class="row">
     <dt id="{{rowID}}">{{#label}}{{>text}}{{/label}}</dt>
-    {{#badge}}<dd class="badge">{{>text}}</dd>{{/badge}}
-    {{#rowPerson}}<dd class="value">{{>person}}</dd>{{/rowPerson}}
-    {{#values}}<dd class="value">{{>text}}</dd>
-    {{/values}}{{#actions}}<dd class="action">\
+    <dd class="values">{{#rowPerson}}<span class="person">{{>person}}</span>{{/rowPerson}}
+    {{#values}}<span class="value">{{>text}}</span>
+    {{/values}}{{#badge}}<span class="badge {{badgeKind}}">{{>text}}</span>{{/badge}}</dd>
+    {{#actions}}<dd class="action">\
     {{#actionLink}}<a href="{{url}}" id="{{id}}" aria-labelledby="{{id}} {{rowID}}">\
     {{#text}}{{>text}}{{/text}}</a>{{/actionLink}}\
     {{#form}}{{>form}}{{/form}}</dd>{{/actions}}
