@@ -144,11 +144,15 @@ extension Field {
     Field(.password, .message(.password), .currentPassword, isFocused: true)
   }
 
-  static func newPassword(minimum: Int, isFocused: Bool = false) -> Field {
+  static func newPassword(
+    _ label: MessageKey = .newPassword,
+    minimum: Int,
+    isFocused: Bool = false
+  ) -> Field {
     let hint = Text.message(.newPasswordHint, ["count": .count(minimum)])
     return Field(
       .newPassword,
-      .message(.newPassword),
+      .message(label),
       .newPassword,
       hint: hint,
       isFocused: isFocused

@@ -136,7 +136,7 @@ extension Fixtures {
     let done = Page.CompletedTask.allCases.map { task in
       (
         "done-\(task)",
-        Page.done(task, next: Link(.message(.backToApp), to: Self.link("/")))
+        Page.done(task, next: .next(.backToApp, to: Self.link("/")))
       )
     }
     return done + [

@@ -7,7 +7,7 @@ enum StylesheetRules {
     html { font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
       -webkit-text-size-adjust: 100%; text-size-adjust: 100% }
     body { margin: 0; min-height: 100vh; min-height: 100dvh; display: flex; flex-direction: column;
-      background: var(--bg); color: var(--text); overflow-wrap: break-word }
+      background: var(--bg); color: var(--text); overflow-wrap: anywhere }
     header, main, footer { width: 100%; max-width: 25rem; margin-inline: auto }
     .account header, .account main, .account footer { max-width: 45rem }
     header { padding: clamp(2rem, 9vh, 5.5rem) 0 1.5rem; text-align: center }
@@ -16,12 +16,12 @@ enum StylesheetRules {
       border-radius: .75rem; box-shadow: 0 1px 2px #0000000a, 0 8px 24px #0000000d }
     footer { margin-block-start: auto; padding: 1.5rem 0 2rem; text-align: center;
       color: var(--muted); font-size: .875rem; line-height: 1.25rem }
-    footer nav, footer p { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 1rem;
+    footer nav, footer p { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 .75rem;
       margin: 0 }
     footer p, .notice { max-width: none }
     footer a { color: var(--muted); text-decoration: none; padding: .75rem 0; min-width: 2.75rem }
     footer a:hover, footer a[aria-current] { text-decoration: underline }
-    .logo { display: block; height: 2.5rem; max-width: 10rem; object-fit: contain;
+    .logo { display: block; height: 2.5rem; max-width: min(10rem, 100%); object-fit: contain;
       margin-inline: auto }
     .account .logo { margin-inline: 0 }
     .app { margin: 0; font-size: 1.25rem; line-height: 2.5rem; font-weight: 650;
@@ -34,7 +34,7 @@ enum StylesheetRules {
 
   private static let text = """
     h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 2rem; font-weight: 650;
-      letter-spacing: -.015em; text-wrap: balance }
+      letter-spacing: -.015em; text-wrap: balance; hyphens: auto }
     h2 { margin: 2rem 0 .5rem; font-size: 1rem; line-height: 1.5rem; font-weight: 650 }
     h3 { margin: 1rem 0 .25rem; font-size: .875rem; line-height: 1.25rem; font-weight: 600;
       color: var(--muted) }
@@ -97,7 +97,7 @@ enum StylesheetRules {
     .control:has(.reveal, .inside) input { min-width: 0; padding-inline-end: .25rem;
       border-start-end-radius: 0; border-end-end-radius: 0; border-inline-end: 0 }
     .control .reveal, .control .inside { border: 1px solid var(--control);
-      border-inline-start: 0; border-start-end-radius: var(--radius);
+      border-inline-start: 0; border-radius: 0; border-start-end-radius: var(--radius);
       border-end-end-radius: var(--radius) }
     .control .inside { background: var(--hover); border-color: transparent }
     .invalid .control .reveal { border: 2px solid var(--danger); border-inline-start: 0 }
@@ -115,7 +115,7 @@ enum StylesheetRules {
     """
 
   private static let buttons = """
-    button { display: inline-flex; align-items: center; justify-content: center; width: 100%;
+    button, .links a.primary { display: inline-flex; align-items: center; justify-content: center; width: 100%;
       min-height: 2.75rem; padding: .5rem 1rem; font: inherit; font-weight: 600;
       border: 1px solid transparent; border-radius: var(--radius); cursor: pointer;
       transition: background-color .12s, border-color .12s }
@@ -128,14 +128,17 @@ enum StylesheetRules {
     .danger:hover { background: var(--danger-hover) }
     .plain { background: none; color: var(--link); font-weight: 400 }
     .plain:hover { text-decoration: underline }
-    .buttons { display: grid; gap: .75rem }
-    .equal { grid-template-columns: 1fr 1fr }
-    .account main > form .buttons { justify-content: start }
+    .buttons { display: grid; grid-template-columns: minmax(0, 1fr); gap: .75rem }
+    .equal { grid-template-columns: repeat(2, minmax(0, 1fr)) }
+    .account main > form .buttons { grid-template-columns: minmax(0, max-content) }
     .account main > form { max-width: 25rem }
     .links { margin: 1rem 0 0; padding: 0; list-style: none }
-    .links a { display: inline-block; padding: .625rem 0 }
+    .links a:not(.primary) { display: inline-block; padding: .625rem 0 }
+    .links a.primary { text-decoration: none }
     .links li + li { margin-top: -.25rem }
     .account .links + form { margin-top: 1rem }
+    main > .links:last-child:not(:has(li:last-child .primary)) { margin-bottom: -.625rem }
+    form + p, form + h2 { margin-top: 1.5rem }
 
     """
 
@@ -159,7 +162,7 @@ enum StylesheetRules {
       min-height: 2.75rem; min-width: 2.75rem; font-weight: 600; font-size: .9375rem;
       text-decoration: none }
     .action a:hover { text-decoration: underline }
-    .action button { font-size: .9375rem }
+    .action button { font-size: .9375rem; overflow-wrap: normal }
     .row form { margin: 0 }
     .avatar { display: inline-grid; place-items: center; flex: none; width: 2.5rem; height: 2.5rem;
       border-radius: 50%; object-fit: cover; background: var(--hover); color: var(--text);
@@ -177,18 +180,18 @@ enum StylesheetRules {
     button.account { justify-content: space-between; gap: .75rem; padding: .75rem .5rem;
       background: none; color: inherit; border-radius: 0 }
     button.account:hover { background: var(--hover) }
-    .state { flex: none; color: var(--muted); font-size: .8125rem; font-weight: 400 }
+    .state { color: var(--muted); font-size: .875rem; line-height: 1.25rem; font-weight: 400 }
     .accounts .plain { padding-inline: .5rem; font-size: .875rem }
-    .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr));
+    .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(10rem, 100%), 1fr));
       gap: .25rem 1rem; margin: 1.5rem 0 0; padding: 1rem; list-style: none;
       background: var(--hover); border-radius: var(--radius) }
-    .codes code { letter-spacing: .04em; white-space: nowrap }
+    .codes code { letter-spacing: .04em }
     .key { margin: 1rem 0 0; padding: .75rem 1rem; background: var(--hover);
       border-radius: var(--radius) }
     .key-label { display: block; font-size: .875rem; color: var(--muted) }
     .qr { display: block; width: 100%; max-width: 13rem; margin: 1.5rem auto 0; background: #fff;
       border-radius: var(--radius); border: 1px solid var(--line); forced-color-adjust: none }
-    .client { display: block; max-width: 10rem; height: 3rem; object-fit: contain;
+    .client { display: block; max-width: min(10rem, 100%); height: 3rem; object-fit: contain;
       object-position: left; margin: 1rem 0 0 }
 
     """
@@ -208,11 +211,15 @@ enum StylesheetRules {
       .action { grid-area: 1 / 2 / span 2 }
     }
     @media (max-width: 22rem) {
-      .equal { grid-template-columns: 1fr }
+      .equal { grid-template-columns: minmax(0, 1fr) }
+    }
+    @media (max-width: 16rem) {
+      .row, .accounts li { grid-template-columns: minmax(0, 1fr) }
+      .values, .action { grid-area: auto; justify-self: start }
     }
     @media (forced-colors: active) {
       .notice, .summary, .codes, .key, .avatar, .badge { border: 1px solid CanvasText }
-      button { border-color: ButtonBorder }
+      button, .links a.primary { border-color: ButtonBorder }
       input[readonly], .control .inside { border-color: GrayText }
     }
     @media (prefers-reduced-motion: reduce) {

@@ -48,6 +48,7 @@ extension Catalog {
     authenticatorCodeHint = The code that the app shows now
     recoveryCode = Recovery code
     currentPassword = Current password
+    nextPassword = New password
     name = Name
     language = Language
     timeZone = Time zone
@@ -60,7 +61,7 @@ extension Catalog {
     signInToClient = Continue to {client}
     enterPassword = Enter your password
     forgotPassword = Forgot your password?
-    mailCodeInstead = Email me a code instead
+    mailCodeInstead = Email me a code
     enterCode = Enter the code
     codeSent = If {email} can be used here, a code is on its way.
     usePassword = Use a password instead
@@ -221,7 +222,7 @@ extension Catalog {
     """
 
   private static let englishErrors = """
-    handOver = Signing you in
+    handOver = One moment
     handOverToApp = You are being redirected to {app}.
     handOverToClient = You are being redirected to {client}.
     formPostIntroduction = Press Continue if nothing happens.
@@ -258,6 +259,7 @@ extension Catalog {
     cookiesNeededText = This page needs cookies. Allow them and reload.
     throttled = Too many attempts
     throttledText = Too many attempts. Try again in {time}.
+    tryAgain = Try again in {time}.
     accountBlocked = Account blocked
     accountBlockedText = This account is blocked at {app}.
     serviceUnavailable = Not available

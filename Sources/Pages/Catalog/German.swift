@@ -46,8 +46,9 @@ extension Catalog {
     code = 6-stelliger Code
     mailCodeHint = Es gilt der Code der neuesten E-Mail.
     authenticatorCodeHint = Der Code, den die App gerade anzeigt
-    recoveryCode = Wiederherstellungscode
+    recoveryCode = Wiederherstellungs\u{ad}code
     currentPassword = Aktuelles Passwort
+    nextPassword = Neues Passwort
     name = Name
     language = Sprache
     timeZone = Zeitzone
@@ -60,7 +61,7 @@ extension Catalog {
     signInToClient = Weiter zu {client}
     enterPassword = Passwort eingeben
     forgotPassword = Passwort vergessen?
-    mailCodeInstead = Stattdessen Code per E-Mail
+    mailCodeInstead = Code per E-Mail
     enterCode = Code eingeben
     codeSent = Falls {email} hier gültig ist, ist ein Code unterwegs.
     usePassword = Stattdessen Passwort verwenden
@@ -68,7 +69,7 @@ extension Catalog {
     continueAs = Weiter als {email}
     secondFactor = Anmeldung bestätigen
     secondFactorIntroduction = Den Code eingeben, den die Authenticator-App anzeigt.
-    useRecoveryCode = Wiederherstellungscode verwenden
+    useRecoveryCode = Wiederherstellungs\u{ad}code verwenden
     recoveryCodeIntroduction = Einen der gespeicherten Codes eingeben. Jeder Code gilt einmal.
     useAuthenticator = Authenticator-App verwenden
 
@@ -141,7 +142,7 @@ extension Catalog {
     qrCode = QR-Code mit dem Schlüssel
     authenticatorKey = Schlüssel
     turnOn = Aktivieren
-    saveRecoveryCodes = Wiederherstellungscodes speichern
+    saveRecoveryCodes = Wiederherstellungs\u{ad}codes speichern
     saveRecoveryCodesIntroduction = Mit jedem Code ist eine Anmeldung ohne die App möglich. An einem sicheren Ort aufbewahren. Sie werden nicht noch einmal angezeigt.
     continueAfterSaving = Codes sind gespeichert
 
@@ -167,7 +168,7 @@ extension Catalog {
     authenticatorIsOff = Nicht aktiv
     setUp = Einrichten
     turnOff = Deaktivieren
-    recoveryCodes = Wiederherstellungscodes
+    recoveryCodes = Wiederherstellungs\u{ad}codes
     recoveryCodesLeft[one] = Noch {count} Code
     recoveryCodesLeft[other] = Noch {count} Codes
     replace = Ersetzen
@@ -197,8 +198,8 @@ extension Catalog {
     setPassword = Passwort festlegen
     endOtherSessionsChoice = Alle anderen Geräte abmelden
     turnOffAuthenticator = Authenticator-App deaktivieren
-    turnOffAuthenticatorText = Das Konto hat dann keinen zweiten Faktor. Auch die Wiederherstellungscodes werden ungültig.
-    replaceRecoveryCodes = Wiederherstellungscodes ersetzen
+    turnOffAuthenticatorText = Das Konto hat dann keinen zweiten Faktor. Auch die Wiederherstellungs\u{ad}codes werden ungültig.
+    replaceRecoveryCodes = Wiederherstellungs\u{ad}codes ersetzen
     replaceRecoveryCodesText = Die bisherigen Codes werden ungültig.
     createCodes = Neue Codes erstellen
     unlinkIdentity = Identität trennen
@@ -221,7 +222,7 @@ extension Catalog {
     """
 
   private static let germanErrors = """
-    handOver = Anmeldung
+    handOver = Einen Moment
     handOverToApp = Es geht weiter zu {app}.
     handOverToClient = Es geht weiter zu {client}.
     formPostIntroduction = Weiter drücken, falls nichts geschieht.
@@ -258,6 +259,7 @@ extension Catalog {
     cookiesNeededText = Diese Seite braucht Cookies. Erlauben und neu laden.
     throttled = Zu viele Versuche
     throttledText = Zu viele Versuche. In {time} erneut versuchen.
+    tryAgain = In {time} erneut versuchen.
     accountBlocked = Konto gesperrt
     accountBlockedText = Dieses Konto ist bei {app} gesperrt.
     serviceUnavailable = Nicht erreichbar

@@ -11,7 +11,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case sendCode, sendNewCode, savePassword, backToApp, backToSignIn, contactSupport, reload
   // Fields.
   case email, password, newPassword, newPasswordHint, code, mailCodeHint, authenticatorCodeHint
-  case recoveryCode, currentPassword, name, language, timeZone, newAddress, pictureFile, pictureHint
+  case recoveryCode, currentPassword, nextPassword, name, language, timeZone, newAddress,
+    pictureFile, pictureHint
   // Sign-in.
   case signIn, signInToApp, signInToClient, enterPassword, forgotPassword, mailCodeInstead
   case enterCode, codeSent, usePassword, continueSignIn, continueAs
@@ -64,7 +65,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Errors of pages.
   case unknownApplication, unknownApplicationText, unregisteredRedirect, unregisteredRedirectText
   case unregisteredRedirectURI, signInExpired, signInExpiredText, startAgain, cookiesNeeded
-  case cookiesNeededText, throttled, throttledText, accountBlocked, accountBlockedText
+  case cookiesNeededText, throttled, throttledText, tryAgain, accountBlocked, accountBlockedText
   case serviceUnavailable, serviceUnavailableText, linkExpired, linkExpiredText, requestNewLink
   case pageNotFound, pageNotFoundText, internalError, internalErrorText, internalErrorRequest
   // Times.

@@ -84,7 +84,10 @@ extension Page {
 
   private static func profileRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
     var picture = Row(.message(.picture), action(.change, paths.picture))
-    picture.person = Person(picture: account.person.picture, initialOf: account.person.name)
+    picture.person = Person(
+      picture: account.person.picture,
+      initialOf: account.person.initialSource
+    )
     var address = Row(
       .message(.email),
       values: [.name(account.person.email ?? "")],

@@ -90,7 +90,11 @@ extension Page {
       )
     }
     fields += [
-      .newPassword(minimum: minimum, isFocused: !hasPassword),
+      .newPassword(
+        hasPassword ? .nextPassword : .newPassword,
+        minimum: minimum,
+        isFocused: !hasPassword
+      ),
       Field(
         "end_sessions",
         .message(.endOtherSessionsChoice),

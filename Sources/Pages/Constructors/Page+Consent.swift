@@ -162,7 +162,7 @@ extension Page {
     var page = Page(title: .signedOut)
     page.introduction = [.message(.signedOutText)]
     let links = [
-      back.map { Link(.message(.backToApp), to: $0) },
+      back.map { Link.next(.backToApp, to: $0) },
       signIn.map { Link(.message(.signInAgain), to: $0) },
     ].compactMap(\.self)
     if !links.isEmpty { page.body = [.links(links)] }

@@ -21,7 +21,7 @@ extension Page {
     failure(
       .signInExpired,
       [.message(.signInExpiredText)],
-      links: restart.map { [Link(.message(.startAgain), to: $0)] } ?? []
+      links: restart.map { [.next(.startAgain, to: $0)] } ?? []
     )
   }
 
@@ -29,7 +29,7 @@ extension Page {
     failure(
       .cookiesNeeded,
       [.message(.cookiesNeededText)],
-      links: [Link(.message(.reload), to: reload)]
+      links: [.next(.reload, to: reload)]
     )
   }
 
@@ -37,7 +37,7 @@ extension Page {
   ///
   /// - `wait`: the time of `Retry-After`.
   package static func throttled(wait: Duration, links: [Link] = []) -> Page {
-    failure(.throttled, [.message(.throttledText, ["time": .wait(wait)])], links: links)
+    failure(.throttled, [.message(.tryAgain, ["time": .wait(wait)])], links: links)
   }
 
   /// The account is blocked; only for a user who has entered the right credentials.
@@ -58,7 +58,7 @@ extension Page {
     failure(
       .linkExpired,
       [.message(.linkExpiredText)],
-      links: request.map { [Link(.message(.requestNewLink), to: $0)] } ?? []
+      links: request.map { [.next(.requestNewLink, to: $0)] } ?? []
     )
   }
 
@@ -66,7 +66,7 @@ extension Page {
     failure(
       .pageNotFound,
       [.message(.pageNotFoundText)],
-      links: back.map { [Link(.message(.backToApp), to: $0)] } ?? []
+      links: back.map { [.next(.backToApp, to: $0)] } ?? []
     )
   }
 

@@ -10,7 +10,7 @@ extension Page {
     var page = Page(title: .handOver)
     let text = client.map { Text.message(.handOverToClient, ["client": .name($0)]) }
     page.introduction = [text ?? .message(.handOverToApp)]
-    page.body = [.links([Link(.message(.continue), to: destination)])]
+    page.body = [.links([.next(.continue, to: destination)])]
     page.automation = .refresh(destination)
     return page
   }

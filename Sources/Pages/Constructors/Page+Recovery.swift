@@ -26,7 +26,9 @@ extension Page {
   ) -> Page {
     var page = Page(title: .chooseNewPassword)
     page.errors = errors
-    let fields: [Field] = [.fixedEmail(email), .newPassword(minimum: minimum, isFocused: true)]
+    let fields: [Field] = [
+      .fixedEmail(email), .newPassword(.nextPassword, minimum: minimum, isFocused: true),
+    ]
     page.body = [
       .form(Form(target, fields: fields, buttons: [Button(.message(.savePassword))]))
     ]

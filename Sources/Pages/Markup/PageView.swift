@@ -43,7 +43,7 @@ struct PageView {
   private func link(_ link: Link) -> Values {
     [
       "url": link.destination.text, "text": value(of: link.text),
-      "download": link.download ?? false,
+      "download": link.download ?? false, "isNext": link.isNext,
     ]
   }
 
@@ -135,7 +135,7 @@ struct PageView {
     return [
       "image": person.picture?.destination.text ?? false,
       "initial": person.initialSource?.withoutControls.first.map { $0.uppercased() } ?? "",
-      "hasLines": !lines.isEmpty, "lines": lines,
+      "hasLines": !lines.isEmpty, "lines": lines, "state": false,
     ]
   }
 

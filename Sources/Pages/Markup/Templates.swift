@@ -99,7 +99,7 @@ enum Templates {
   private static let element = """
     {{#form}}{{>form}}{{/form}}\
     {{#links}}<ul class="links">
-    {{#items}}<li><a href="{{url}}"{{#download}} download="{{download}}"{{/download}}>\
+    {{#items}}<li><a href="{{url}}"{{#isNext}} class="primary"{{/isNext}}{{#download}} download="{{download}}"{{/download}}>\
     {{#text}}{{>text}}{{/text}}</a></li>
     {{/items}}</ul>{{/links}}\
     {{#paragraphs}}<p>{{>text}}</p>
@@ -185,15 +185,15 @@ enum Templates {
   private static let person = """
     {{#image}}<img class="avatar" src="{{image}}" alt="">{{/image}}\
     {{^image}}<span class="avatar" aria-hidden="true">{{initial}}</span>{{/image}}\
-    {{#hasLines}}<span class="lines">{{#lines}}<bdi>{{.}}</bdi>{{/lines}}</span>{{/hasLines}}
+    {{#hasLines}}<span class="lines">{{#lines}}<bdi>{{.}}</bdi>{{/lines}}\
+    {{#state}}<span class="state">{{state}}</span>{{/state}}</span>{{/hasLines}}
     """
 
   private static let account = """
     <li>
     <form method="post" action="{{action}}" novalidate>
     {{#hidden}}<input type="hidden" name="{{name}}" value="{{value}}">
-    {{/hidden}}<button type="submit" class="account" id="{{rowID}}"><span class="person">{{>person}}</span>\
-    {{#state}}<span class="state">{{state}}</span>{{/state}}</button>
+    {{/hidden}}<button type="submit" class="account" id="{{rowID}}"><span class="person">{{>person}}</span></button>
     </form>
     {{#removal}}{{>form}}{{/removal}}
     </li>
