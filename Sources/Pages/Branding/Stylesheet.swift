@@ -13,7 +13,7 @@ package struct Stylesheet: Sendable {
       \(Self.properties(.light(brand: branding.color)))
         --radius: \(branding.radius.pixels)px;
       }
-      @media (prefers-color-scheme: dark) {
+      @media screen and (prefers-color-scheme: dark) {
         :root {
       \(Self.properties(.dark(brand: branding.color)))
         }

@@ -52,18 +52,20 @@ enum StylesheetRules {
     .back a::before { content: "\\2190"; content: "\\2190" / ""; margin-inline-end: .5rem }
     [dir=rtl] .back a::before { content: "\\2192"; content: "\\2192" / "" }
     .back a:hover { text-decoration: underline }
-    .notice { margin: 0 0 1.5rem; padding: .75rem 1rem; border-radius: var(--radius);
+    .notice { margin: 0 0 1.5rem; padding: .75rem 1rem; border-radius: min(var(--radius), .75rem);
       background: var(--hover); font-size: .875rem; line-height: 1.25rem }
     .introduction + .notice { margin-top: 1rem }
     h1 + .notice { margin-top: 1rem }
     .notice.success { background: var(--success-bg) }
     .notice.warning, .summary { background: var(--danger-bg); border: 1px solid var(--danger) }
-    .summary { margin: 0 0 1.5rem; padding: .75rem 1rem; border-radius: var(--radius);
+    .summary { margin: 0 0 1.5rem; padding: .75rem 1rem; border-radius: min(var(--radius), .75rem);
       font-size: .875rem; line-height: 1.25rem }
     .summary h2 { margin: 0; font-size: inherit; line-height: inherit }
-    .summary ul { margin: 0; padding: 0; list-style: none }
-    .summary li { padding: .25rem 0 }
-    .summary a { color: var(--text); display: inline-block; padding: .25rem 0 }
+    .summary ul { margin: -.25rem 0 -.5rem; padding: 0; list-style: none }
+    .summary li { padding: .5rem 0 }
+    .summary li:has(a) { padding: 0 }
+    .summary a { color: var(--text); display: block; padding: .75rem 0 }
+    .summary li:has(a) + li:has(a) { margin-top: -.5rem }
     :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px }
     .summary:focus { outline: 3px solid var(--focus); outline-offset: 2px }
 
@@ -115,9 +117,9 @@ enum StylesheetRules {
     """
 
   private static let buttons = """
-    button, .links a.primary { display: inline-flex; align-items: center; justify-content: center; width: 100%;
-      min-height: 2.75rem; padding: .5rem 1rem; font: inherit; font-weight: 600;
-      border: 1px solid transparent; border-radius: var(--radius); cursor: pointer;
+    button, .links a.primary { display: inline-flex; align-items: center;
+      justify-content: center; width: 100%; min-height: 2.75rem;
+      padding: .5rem 1rem; font: inherit; font-weight: 600; border: 1px solid transparent; border-radius: var(--radius); cursor: pointer;
       transition: background-color .12s, border-color .12s }
     .primary { background: var(--accent); color: var(--on-accent);
       border-color: var(--accent-border) }
@@ -184,13 +186,13 @@ enum StylesheetRules {
     .accounts .plain { padding-inline: .5rem; font-size: .875rem }
     .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(10rem, 100%), 1fr));
       gap: .25rem 1rem; margin: 1.5rem 0 0; padding: 1rem; list-style: none;
-      background: var(--hover); border-radius: var(--radius) }
+      background: var(--hover); border-radius: min(var(--radius), .75rem) }
     .codes code { letter-spacing: .04em }
     .key { margin: 1rem 0 0; padding: .75rem 1rem; background: var(--hover);
-      border-radius: var(--radius) }
+      border-radius: min(var(--radius), .75rem) }
     .key-label { display: block; font-size: .875rem; color: var(--muted) }
     .qr { display: block; width: 100%; max-width: 13rem; margin: 1.5rem auto 0; background: #fff;
-      border-radius: var(--radius); border: 1px solid var(--line); forced-color-adjust: none }
+      border-radius: min(var(--radius), .75rem); border: 1px solid var(--line); forced-color-adjust: none }
     .client { display: block; max-width: min(10rem, 100%); height: 3rem; object-fit: contain;
       object-position: left; margin: 1rem 0 0 }
 
@@ -226,11 +228,11 @@ enum StylesheetRules {
       * { transition: none !important }
     }
     @media print {
-      body { background: #fff; color: #000 }
+      :root { color-scheme: light; --bg: #fff; --hover: #fff; --text: #000 }
       main { border: 0; box-shadow: none; padding: 0 }
       button, form, .links, .back, footer nav, footer p:not(.print) { display: none !important }
       .print { display: block !important }
-      .codes { background: none; grid-template-columns: 1fr 1fr }
+      .codes { border: 1px solid; grid-template-columns: 1fr 1fr }
     }
 
     """

@@ -168,7 +168,9 @@ struct PageView {
     let id = "row-\(rows)"
     var values = person(choice.person)
     if values["hasLines"] as? Bool == false {
-      values["lines"] = [plain(.accountWithoutName)]
+      let name = plain(.accountWithoutName)
+      values["lines"] = [name]
+      values["initial"] = String(name.prefix(1))
       values["hasLines"] = true
     }
     values["rowID"] = id
