@@ -38,6 +38,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser.git", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections.git", exact: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto.git", exact: "4.5.2"),
+    .package(url: "https://github.com/hummingbird-project/swift-mustache.git", exact: "2.1.1"),
   ],
   targets: [
     .systemLibrary(name: "CLinux"),
@@ -107,6 +108,13 @@ let package = Package(
       swiftSettings: house + unchecked
     ),
     .target(name: "HTTP", dependencies: ["Encoding"], swiftSettings: house + unchecked),
+    .target(
+      name: "Pages",
+      dependencies: [
+        "JSON", "Encoding", .product(name: "Mustache", package: "swift-mustache"),
+      ],
+      swiftSettings: house
+    ),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
       name: "dossier-pictures",
@@ -305,6 +313,11 @@ let package = Package(
       swiftSettings: house
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
+    .testTarget(
+      name: "PagesTests",
+      dependencies: ["Encoding", "JSON", "Pages"],
+      swiftSettings: house
+    ),
     .testTarget(
       name: "WireTests",
       dependencies: [

@@ -17,7 +17,7 @@ extension Sessions {
   /// - Returns: the new session.
   /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.sessionEnded` if the
   ///   session has ended.
-  @EventLoop package static func renew(
+  package static func renew(
     _ user: UserID,
     by credential: VerifiedCredential?,
     secondFactor methods: String = "",

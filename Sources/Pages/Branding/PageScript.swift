@@ -1,0 +1,33 @@
+/// The script of all pages, which work without it.
+///
+/// It adds a button to each password field that shows the password, and hides it before the form
+/// is sent. So browsers do not store the password as ordinary text.
+package enum PageScript {
+  package static let mediaType = "text/javascript; charset=utf-8"
+
+  /// The version of the text, for its URL.
+  package static let version = AssetVersion.of(text)
+
+  package static let text = """
+    for (const input of document.querySelectorAll("input[data-show]")) {
+      const button = document.createElement("button");
+      const status = document.createElement("span");
+      const reveal = (shown, announced) => {
+        input.type = shown ? "text" : "password";
+        button.textContent = shown ? input.dataset.hide : input.dataset.show;
+        if (announced) status.textContent = shown ? input.dataset.shown : input.dataset.hidden;
+      };
+      button.type = "button";
+      button.className = "reveal";
+      button.setAttribute("aria-controls", input.id);
+      status.className = "hidden";
+      status.setAttribute("role", "status");
+      button.addEventListener("click", () => reveal(input.type === "password", true));
+      input.form.addEventListener("submit", () => reveal(false, false));
+      addEventListener("pageshow", () => reveal(false, false));
+      reveal(false, false);
+      input.closest(".control").append(button, status);
+    }
+
+    """
+}

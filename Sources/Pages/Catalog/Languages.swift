@@ -1,0 +1,122 @@
+internal import Encoding
+
+/// The sources of the language that a user prefers.
+package struct LanguagePreference: Sendable {
+  /// The language that the user chose on a page.
+  package var choice: String?
+  /// The `ui_locales` of the client's request: tags with spaces between them.
+  package var uiLocales: String?
+  /// The locale of the user's profile.
+  package var profile: String?
+  /// The `Accept-Language` field.
+  package var acceptLanguage: String?
+
+  package init(
+    choice: String? = nil,
+    uiLocales: String? = nil,
+    profile: String? = nil,
+    acceptLanguage: String? = nil
+  ) {
+    self.choice = choice
+    self.uiLocales = uiLocales
+    self.profile = profile
+    self.acceptLanguage = acceptLanguage
+  }
+}
+
+/// The languages of the pages.
+package struct Languages: Sendable {
+  /// At least one; the first is the default.
+  package let catalogs: [Catalog]
+
+  package static let all = Languages(default: .english, others: [.german])
+
+  package init(default first: Catalog, others: [Catalog]) { catalogs = [first] + others }
+
+  /// Returns the language of a page.
+  ///
+  /// The choice comes first, then `ui_locales`, the profile, `Accept-Language` and the default.
+  /// - Complexity: O(*n*) in the bytes of the texts, of which it reads the first 1,024 each.
+  package func best(for preference: LanguagePreference) -> Catalog {
+    let chosen = [preference.choice, preference.profile].map { tag in
+      tag.flatMap { best(for: Substring($0).utf8.prefix(Self.limit)) }
+    }
+    return chosen[0]
+      ?? preference.uiLocales.flatMap { locales in
+        locales.utf8.prefix(Self.limit).split(separator: UInt8(ascii: " ")).lazy
+          .compactMap { best(for: $0) }.first
+      }
+      ?? chosen[1] ?? preference.acceptLanguage.flatMap(best(accepting:)) ?? catalogs[0]
+  }
+
+  /// The bytes of a preference that are read.
+  private static let limit = 1_024
+
+  /// Returns the language of the range with the highest weight.
+  ///
+  /// Of equal weights, the first one counts. A malformed element is ignored.
+  /// - Source: RFC 9110 section 12.5.4.
+  private func best(accepting field: String) -> Catalog? {
+    var found: (catalog: Catalog, weight: Int)?
+    var refused: Set<String> = []
+    var isAny = false
+    for element in field.utf8.prefix(Self.limit).split(separator: UInt8(ascii: ",")) {
+      let parts = element.split(separator: UInt8(ascii: ";"), maxSplits: 1)
+      guard let range = parts.first.map(Self.trimmed),
+        let weight = parts.count == 1 ? 1_000 : Self.weight(Self.trimmed(parts[1]))
+      else { continue }
+      if range.elementsEqual("*".utf8) {
+        isAny = weight > 0
+      } else if let catalog = best(for: range) {
+        if weight == 0 { refused.insert(catalog.language) }
+        if weight > found?.weight ?? 0 { found = (catalog, weight) }
+      }
+    }
+    if let found { return found.catalog }
+    return isAny ? catalogs.first { !refused.contains($0.language) } : nil
+  }
+
+  /// Returns the language of the longest prefix of a tag, such as `de` for `de-AT`.
+  ///
+  /// - Source: RFC 4647 section 3.4.
+  private func best(for range: Substring.UTF8View) -> Catalog? {
+    // No tag of RFC 5646 is longer, except those for private use.
+    guard range.prefix(36).count < 36 else { return nil }
+    var tag = range.map { byte in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+      case UInt8(ascii: "_"): UInt8(ascii: "-")
+      default: byte
+      }
+    }
+    while !tag.isEmpty {
+      if let catalog = catalogs.first(where: { $0.language.utf8.elementsEqual(tag) }) {
+        return catalog
+      }
+      tag.removeSubrange((tag.lastIndex(of: UInt8(ascii: "-")) ?? 0)...)
+    }
+    return nil
+  }
+
+  /// Reads a weight such as `q=0.8`, in thousandths; nil if it is malformed.
+  private static func weight(_ text: Substring.UTF8View) -> Int? {
+    let bytes = Array(text)
+    guard bytes.count >= 3, bytes.count <= 7, bytes[0] | 0x20 == UInt8(ascii: "q"),
+      bytes[1] == UInt8(ascii: "="), bytes[2] == UInt8(ascii: "0") || bytes[2] == UInt8(ascii: "1")
+    else { return nil }
+    guard bytes.count == 3 || bytes[3] == UInt8(ascii: ".") else { return nil }
+    var weight = 1_000 * Int(bytes[2] - UInt8(ascii: "0"))
+    for (digit, unit) in zip(bytes.dropFirst(4), [100, 10, 1]) {
+      guard digit.isDigit else { return nil }
+      weight += unit * Int(digit - UInt8(ascii: "0"))
+    }
+    return weight <= 1_000 ? weight : nil
+  }
+
+  private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
+    var text = text
+    while let first = text.first, first == 0x20 || first == 0x09 { text.removeFirst() }
+    while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,245 @@
+package import Encoding
+
+/// The values that the overview of an account shows.
+package struct AccountOverview: Sendable {
+  package var person: Person
+  /// The name of the user's language, in that language.
+  package var language: String?
+  package var zone: String?
+  package var isVerified: Bool
+  /// A new address that its owner has not confirmed yet.
+  package var pendingEmail: String?
+  package var hasPassword: Bool
+  package var hasAuthenticator: Bool
+  package var recoveryCodes: Int
+  package var sessions: Int
+  package var identities: Int
+  package var applications: Int
+
+  package init(
+    person: Person,
+    language: String? = nil,
+    zone: String? = nil,
+    isVerified: Bool,
+    pendingEmail: String? = nil,
+    signIn: (hasPassword: Bool, hasAuthenticator: Bool, recoveryCodes: Int),
+    counts: (sessions: Int, identities: Int, applications: Int)
+  ) {
+    self.person = person
+    self.language = language
+    self.zone = zone
+    self.isVerified = isVerified
+    self.pendingEmail = pendingEmail
+    hasPassword = signIn.hasPassword
+    hasAuthenticator = signIn.hasAuthenticator
+    recoveryCodes = signIn.recoveryCodes
+    (sessions, identities, applications) = (counts.sessions, counts.identities, counts.applications)
+  }
+}
+
+/// The pages that the rows of the overview lead to; nil hides the action.
+package struct AccountPaths: Sendable {
+  package var profile: LocalPath?
+  package var picture: LocalPath?
+  package var address: LocalPath?
+  package var password: LocalPath?
+  package var authenticator: LocalPath?
+  package var recoveryCodes: LocalPath?
+  package var sessions: LocalPath?
+  package var identities: LocalPath?
+  package var applications: LocalPath?
+  package var data: LocalPath?
+  package var deletion: LocalPath?
+
+  package init() {}
+}
+
+extension Page {
+  /// Shows the rows of an account; each row leads to the page of its change.
+  package static func account(
+    _ account: AccountOverview,
+    paths: AccountPaths,
+    signOut: FormTarget,
+    notices: [Notice] = []
+  ) -> Page {
+    var page = accountPage(.account)
+    page.notices = notices
+    page.body = [
+      .subheading(.message(.profile)), .rows(profileRows(account, paths)),
+      .subheading(.message(.signInMethods)), .rows(signInRows(account, paths)),
+      .subheading(.message(.access)), .rows(accessRows(account, paths)),
+      .subheading(.message(.data)),
+      .rows([
+        Row(.message(.yourData), values: [.message(.yourDataText)], show: paths.data),
+        Row(
+          .message(.deleteAccount),
+          values: [.message(.deleteAccountText)],
+          action(.delete, paths.deletion)
+        ),
+      ]),
+      .form(Form(signOut, buttons: [Button(.message(.signOut), style: .secondary)])),
+    ]
+    return page
+  }
+
+  private static func profileRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
+    var picture = Row(.message(.picture), action(.change, paths.picture))
+    picture.person = Person(
+      picture: account.person.picture,
+      initialOf: account.person.initialSource
+    )
+    var address = Row(
+      .message(.email),
+      values: [.name(account.person.email ?? "")],
+      action(.change, paths.address)
+    )
+    address.badge = .message(account.isVerified ? .verified : .unverified)
+    address.isWarning = !account.isVerified
+    if let pending = account.pendingEmail {
+      address.values.append(.message(.pendingAddress, ["email": .name(pending)]))
+    }
+    let details = [account.person.name, account.language, account.zone].compactMap(\.self)
+    let profile = Row(
+      .message(.nameAndLanguage),
+      values: details.isEmpty ? [.message(.nothingYet)] : details.map(Text.name),
+      action(.change, paths.profile)
+    )
+    return [picture, profile, address]
+  }
+
+  private static func signInRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
+    var rows = [
+      Row(
+        .message(.password),
+        values: [.message(account.hasPassword ? .passwordIsSet : .passwordIsNotSet)],
+        action(account.hasPassword ? .change : .set, paths.password)
+      ),
+      Row(
+        .message(.authenticatorApp),
+        values: [.message(account.hasAuthenticator ? .authenticatorIsOn : .authenticatorIsOff)],
+        action(account.hasAuthenticator ? .turnOff : .setUp, paths.authenticator)
+      ),
+    ]
+    if account.hasAuthenticator {
+      rows.append(
+        Row(
+          .message(.recoveryCodes),
+          values: [.message(.recoveryCodesLeft, ["count": .count(account.recoveryCodes)])],
+          action(.replace, paths.recoveryCodes)
+        )
+      )
+    }
+    return rows
+  }
+
+  private static func accessRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
+    func count(_ key: MessageKey, _ number: Int) -> [Text] {
+      [.message(key, ["count": .count(number)])]
+    }
+    return [
+      Row(
+        .message(.sessions),
+        values: count(.sessionCount, account.sessions),
+        show: paths.sessions
+      ),
+      Row(
+        .message(.identities),
+        values: count(.identityCount, account.identities),
+        show: paths.identities
+      ),
+      Row(
+        .message(.applications),
+        values: count(.applicationCount, account.applications),
+        show: paths.applications
+      ),
+    ]
+  }
+
+  private static func action(_ key: MessageKey, _ path: LocalPath?) -> [Row.Action] {
+    path.map { [.link(Link(.message(key), to: Destination($0)))] } ?? []
+  }
+
+  static func accountPage(_ title: MessageKey, back: Destination? = nil) -> Page {
+    var page = Page(title: title)
+    page.layout = .account
+    if let back { page.back = Link(.message(.backToAccount), to: back) }
+    return page
+  }
+}
+
+extension Row {
+  fileprivate init(_ label: Text, values: [Text] = [], _ actions: [Action]) {
+    self.init(label, values: values, badge: nil, actions: actions)
+  }
+
+  fileprivate init(_ label: Text, values: [Text], show path: LocalPath?) {
+    let link = path.map { Action.link(Link(.message(.show), to: Destination($0))) }
+    self.init(label, values: values, badge: nil, actions: link.map { [$0] } ?? [])
+  }
+}
+
+// MARK: Lists of an account
+
+/// A session of the user, as its page shows it.
+package struct SessionDescription: Sendable {
+  package let device: String
+  package let browser: String?
+  /// The place of the network address, such as a city.
+  package let place: String?
+  package let lastUse: CalendarTime
+  package let isCurrent: Bool
+  package let end: FormTarget?
+
+  package init(
+    device: String,
+    browser: String? = nil,
+    place: String? = nil,
+    lastUse: CalendarTime,
+    isCurrent: Bool = false,
+    end: FormTarget? = nil
+  ) {
+    self.device = device
+    self.browser = browser
+    self.place = place
+    self.lastUse = lastUse
+    self.isCurrent = isCurrent
+    self.end = end
+  }
+}
+
+/// An identity of the user at another issuer.
+package struct IdentityDescription: Sendable {
+  package let issuer: Text
+  /// The name of the account there.
+  package let account: String?
+  package let linkedOn: CalendarDay?
+  /// Unlinks the identity; nil for the last way to sign in.
+  package let unlink: FormTarget?
+
+  package init(
+    issuer: Text,
+    account: String? = nil,
+    linkedOn: CalendarDay? = nil,
+    unlink: FormTarget? = nil
+  ) {
+    self.issuer = issuer
+    self.account = account
+    self.linkedOn = linkedOn
+    self.unlink = unlink
+  }
+}
+
+/// A client that the user gave access.
+package struct ApplicationDescription: Sendable {
+  package let name: String
+  package let scopes: [Text]
+  package let grantedOn: CalendarDay
+  package let remove: FormTarget
+
+  package init(name: String, scopes: [Text], grantedOn: CalendarDay, remove: FormTarget) {
+    self.name = name
+    self.scopes = scopes
+    self.grantedOn = grantedOn
+    self.remove = remove
+  }
+}

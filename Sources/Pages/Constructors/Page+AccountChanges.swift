@@ -1,0 +1,225 @@
+// One page for each change of an account.
+extension Page {
+  /// Changes the name, the language and the zone.
+  ///
+  /// - `languages`: the languages to choose from; the page has no such field without any.
+  /// - `zones`: the time zones to choose from.
+  package static func changeProfile(
+    _ target: FormTarget,
+    name: String,
+    language: String = "",
+    languages: [Field.Option] = [],
+    zone: String = "",
+    zones: [Field.Option] = [],
+    back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    var fields = [
+      Field("name", .message(.name), .text(autocomplete: "name"), value: name, isFocused: true)
+    ]
+    if !languages.isEmpty {
+      fields.append(
+        Field("locale", .message(.language), .choice(languages), value: language)
+      )
+    }
+    if !zones.isEmpty {
+      fields.append(Field("zoneinfo", .message(.timeZone), .choice(zones), value: zone))
+    }
+    return change(.nameAndLanguage, target, fields, .save, back: back, errors: errors)
+  }
+
+  /// Uploads a picture.
+  package static func changePicture(
+    _ target: FormTarget,
+    person: Person,
+    remove: FormTarget? = nil,
+    back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    let field = Field(
+      "picture",
+      .message(.pictureFile),
+      .picture,
+      hint: .message(.pictureHint)
+    )
+    var page = change(.picture, target, [field], .upload, back: back, errors: errors)
+    page.body.insert(.person(person), at: 0)
+    if let remove, person.picture != nil {
+      let button = Button(.message(.removePicture), style: .secondary)
+      page.body.append(.form(Form(remove, buttons: [button])))
+    }
+    return page
+  }
+
+  /// Asks for a new address, which replaces the old one after its owner confirmed it.
+  package static func changeAddress(
+    _ target: FormTarget,
+    current: String,
+    email: String = "",
+    back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    let field = Field(
+      .email,
+      .message(.newAddress),
+      .email,
+      value: email,
+      isFocused: true
+    )
+    var page = change(.changeAddress, target, [field], .sendCode, back: back, errors: errors)
+    page.introduction = [.message(.changeAddressIntroduction, ["email": .name(current)])]
+    return page
+  }
+
+  /// Changes or sets the password.
+  ///
+  /// - `hasPassword`: false if the user has none, and so enters no current one.
+  package static func changePassword(
+    _ target: FormTarget,
+    email: String,
+    hasPassword: Bool,
+    minimumPassword minimum: Int,
+    endsSessions: Bool = true,
+    back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    var fields = [Field.fixedEmail(email)]
+    if hasPassword {
+      fields.append(
+        Field(.password, .message(.currentPassword), .currentPassword, isFocused: true)
+      )
+    }
+    fields += [
+      .newPassword(
+        hasPassword ? .nextPassword : .newPassword,
+        minimum: minimum,
+        isFocused: !hasPassword
+      ),
+      Field(
+        "end_sessions",
+        .message(.endOtherSessionsChoice),
+        .checkbox(isChecked: endsSessions)
+      ),
+    ]
+    let title: MessageKey = hasPassword ? .changePassword : .setPassword
+    return change(title, target, fields, .savePassword, back: back, errors: errors)
+  }
+
+  package static func turnOffAuthenticator(_ target: FormTarget, back: Destination) -> Page {
+    var page = change(.turnOffAuthenticator, target, [], .turnOff, .danger, back: back)
+    page.introduction = [.message(.turnOffAuthenticatorText)]
+    return page
+  }
+
+  package static func replaceRecoveryCodes(_ target: FormTarget, back: Destination) -> Page {
+    var page = change(.replaceRecoveryCodes, target, [], .createCodes, back: back)
+    page.introduction = [.message(.replaceRecoveryCodesText)]
+    return page
+  }
+
+  package static func unlinkIdentity(
+    _ target: FormTarget,
+    issuer: String,
+    back: Destination
+  ) -> Page {
+    var page = change(.unlinkIdentity, target, [], .unlink, .danger, back: back)
+    page.introduction = [.message(.unlinkIdentityText, ["issuer": .name(issuer)])]
+    return page
+  }
+
+  package static func removeApplication(
+    _ target: FormTarget,
+    client: String,
+    back: Destination
+  ) -> Page {
+    var page = change(.removeApplication, target, [], .remove, .danger, back: back)
+    page.introduction = [.message(.removeApplicationText, ["client": .name(client)])]
+    return page
+  }
+
+  /// Deletes the account after the user typed its address.
+  package static func deleteAccount(
+    _ target: FormTarget,
+    email: String,
+    consequences: [Text] = [.message(.deletesData), .message(.endsSessions)],
+    download: Destination? = nil,
+    back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    let label = Text.message(.typeAddress, ["email": .name(email)])
+    let field = Field("confirmation", label, .text(autocomplete: "off"))
+    var page = change(
+      .deleteAccount,
+      target,
+      [field],
+      .deleteForever,
+      .danger,
+      back: back,
+      errors: errors
+    )
+    page.introduction = [.message(.deleteAccountIntroduction)]
+    page.body.insert(.list(Group(items: consequences)), at: 0)
+    if let download {
+      let link = Link(.message(.downloadFirst), to: download, download: "account.json")
+      page.body.insert(.links([link]), at: 1)
+    }
+    return page
+  }
+
+  /// How a user confirms their identity.
+  package enum ConfirmationMethod: Sendable, CaseIterable {
+    case password, mailCode, authenticator
+  }
+
+  /// Asks for a credential again before a sensitive change.
+  ///
+  /// - `resend`: sends a new code by mail.
+  /// - `other`: the page of another method.
+  package static func confirmIdentity(
+    _ target: FormTarget,
+    email: String,
+    method: ConfirmationMethod,
+    resend: FormTarget? = nil,
+    other: Destination? = nil,
+    cancel: FormTarget? = nil,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .confirmIdentity)
+    page.introduction = [.message(.confirmIdentityIntroduction)]
+    page.errors = errors
+    var fields = [Field.fixedEmail(email)]
+    switch method {
+    case .password: fields.append(.currentPassword)
+    case .mailCode:
+      page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
+      fields.append(.code(hint: .message(.mailCodeHint)))
+    case .authenticator: fields.append(.code(hint: .message(.authenticatorCodeHint)))
+    }
+    page.body = [.form(Form(target, fields: fields, buttons: [Button(.message(.confirm))]))]
+    if let resend, method == .mailCode {
+      let again = Button(.message(.sendNewCode), style: .secondary)
+      page.body.append(.form(Form(resend, buttons: [again])))
+    }
+    page.addCancel(cancel)
+    if let other {
+      page.body.append(.links([Link(.message(.useOtherMethod), to: other)]))
+    }
+    return page
+  }
+
+  private static func change(
+    _ title: MessageKey,
+    _ target: FormTarget,
+    _ fields: [Field],
+    _ button: MessageKey,
+    _ style: Button.Style = .primary,
+    back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = accountPage(title, back: back)
+    page.errors = errors
+    let form = Form(target, fields: fields, buttons: [Button(.message(button), style: style)])
+    page.body = [.form(form)]
+    return page
+  }
+}

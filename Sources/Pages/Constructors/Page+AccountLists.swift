@@ -1,0 +1,90 @@
+internal import Encoding
+
+extension Page {
+  /// Lists the sessions of a user.
+  package static func sessions(
+    _ sessions: [SessionDescription],
+    endOthers: FormTarget?,
+    back: Destination,
+    notices: [Notice] = []
+  ) -> Page {
+    var page = accountPage(.sessions, back: back)
+    page.introduction = [.message(.sessionsIntroduction)]
+    page.notices = notices
+    let rows = sessions.map { session in
+      var values = [session.browser, session.place].compactMap(\.self).map(Text.name)
+      if !session.isCurrent {
+        values.append(.message(.lastUse, ["time": .time(session.lastUse)]))
+      }
+      return Row(
+        .name(session.device),
+        values: values,
+        badge: session.isCurrent ? .message(.thisDevice) : nil,
+        actions: button(.end, session.end)
+      )
+    }
+    page.body = [.rows(rows)]
+    if let endOthers {
+      let button = Button(.message(.endOtherSessions), style: .secondary)
+      page.body.append(.form(Form(endOthers, buttons: [button])))
+    }
+    return page
+  }
+
+  /// Lists the identities of a user.
+  ///
+  /// - `link`: the pages that link a further identity.
+  package static func identities(
+    _ identities: [IdentityDescription],
+    link: [Link] = [],
+    back: Destination,
+    notices: [Notice] = []
+  ) -> Page {
+    var page = accountPage(.identities, back: back)
+    page.introduction = [.message(.identitiesIntroduction)]
+    page.notices = notices
+    let rows = identities.map { identity in
+      var values = identity.account.map { [Text.name($0)] } ?? []
+      if let day = identity.linkedOn { values.append(.message(.linkedOn, ["day": .day(day)])) }
+      return Row(identity.issuer, values: values, actions: button(.unlink, identity.unlink))
+    }
+    page.body = [rows.isEmpty ? .paragraphs([.message(.nothingYet)]) : .rows(rows)]
+    if !link.isEmpty { page.body.append(.links(link)) }
+    return page
+  }
+
+  /// Lists the clients that a user gave access.
+  package static func applications(
+    _ applications: [ApplicationDescription],
+    back: Destination,
+    notices: [Notice] = []
+  ) -> Page {
+    var page = accountPage(.applications, back: back)
+    page.introduction = [.message(.applicationsIntroduction)]
+    page.notices = notices
+    let rows = applications.map { application in
+      Row(
+        .name(application.name),
+        values: application.scopes + [.message(.grantedOn, ["day": .day(application.grantedOn)])],
+        actions: button(.remove, application.remove)
+      )
+    }
+    page.body = [rows.isEmpty ? .paragraphs([.message(.nothingYet)]) : .rows(rows)]
+    return page
+  }
+
+  /// Offers the data of a user as a file.
+  package static func data(download: Destination, deletion: Destination?, back: Destination) -> Page
+  {
+    var page = accountPage(.yourData, back: back)
+    page.introduction = [.message(.downloadIntroduction)]
+    var links = [Link(.message(.downloadData), to: download, download: "account.json")]
+    if let deletion { links.append(Link(.message(.deleteAccount), to: deletion)) }
+    page.body = [.links(links)]
+    return page
+  }
+
+  private static func button(_ key: MessageKey, _ target: FormTarget?) -> [Row.Action] {
+    target.map { [.button(Button(.message(key), style: .secondary), $0)] } ?? []
+  }
+}

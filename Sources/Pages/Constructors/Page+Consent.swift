@@ -1,0 +1,171 @@
+/// A client as the consent page shows it.
+package struct ClientDescription: Sendable {
+  package let name: String
+  package let logo: ImageSource?
+  /// The origin, or the scheme of a native app, that receives the answer.
+  package let target: String
+  /// Whether an operator has registered the client, and so vouches for its name.
+  package let isRegistered: Bool
+  package let terms: Destination?
+  package let privacy: Destination?
+
+  package init(
+    name: String,
+    logo: ImageSource? = nil,
+    target: String,
+    isRegistered: Bool,
+    terms: Destination? = nil,
+    privacy: Destination? = nil
+  ) {
+    self.name = name
+    self.logo = logo
+    self.target = target
+    self.isRegistered = isRegistered
+    self.terms = terms
+    self.privacy = privacy
+  }
+}
+
+/// The scopes of one resource that a client requests.
+package struct ScopeGroup: Sendable {
+  package let resource: Text
+  package let scopes: [Text]
+
+  package init(_ resource: Text, scopes: [Text]) {
+    self.resource = resource
+    self.scopes = scopes
+  }
+
+  /// Returns the group of the scopes of OpenID Connect; nil if the names contain none of them.
+  ///
+  /// - Source: OpenID Connect Core section 5.4.
+  package static func standard(_ names: [String]) -> ScopeGroup? {
+    let scopes = names.compactMap { standardScopes[$0] }.map { Text.message($0) }
+    return scopes.isEmpty ? nil : ScopeGroup(.message(.scopeResource), scopes: scopes)
+  }
+
+  private static let standardScopes: [String: MessageKey] = [
+    "openid": .scopeOpenID, "profile": .scopeProfile, "email": .scopeEmail, "phone": .scopePhone,
+    "address": .scopeAddress, "offline_access": .scopeOffline,
+  ]
+}
+
+extension Page {
+  /// Asks whether a client may use the account.
+  ///
+  /// Its buttons send `decision` with `allow` or `deny`. Both look equal.
+  /// - `groups`: the scopes that the user has not granted yet.
+  /// - `otherUser`: leads to the account chooser.
+  package static func consent(
+    _ target: FormTarget,
+    client: ClientDescription,
+    person: Person,
+    groups: [ScopeGroup],
+    otherUser: Destination? = nil
+  ) -> Page {
+    let name = client.isRegistered ? client.name : client.target
+    var page = Page(
+      title: .consentTitle,
+      heading: .message(.consent, ["client": .name(name)])
+    )
+    if !client.isRegistered {
+      page.notices = [
+        Notice(.warning, .message(.unregisteredClient, ["client": .name(client.name)]))
+      ]
+    }
+    if let logo = client.logo, client.isRegistered {
+      page.body.append(.picture(Picture(logo, alternative: .name(client.name))))
+    }
+    page.body.append(.person(person))
+    if let otherUser {
+      page.body.append(.links([Link(.message(.notYou), to: otherUser)]))
+    }
+    page.body.append(.subheading(.message(.consentScopes)))
+    page.body += groups.map { .list(Group(heading: $0.resource, items: $0.scopes)) }
+    page.body.append(
+      .paragraphs([
+        .message(.consentTarget, ["target": .name(client.target)]), .message(.consentRevocation),
+      ])
+    )
+    let buttons = [
+      Button(.message(.deny), style: .secondary, value: HiddenField("decision", "deny")),
+      Button(.message(.allow), style: .secondary, value: HiddenField("decision", "allow")),
+    ]
+    page.body.append(.form(Form(target, buttons: buttons)))
+    let links = [
+      client.terms.map { Link(.message(.clientTerms), to: $0) },
+      client.privacy.map { Link(.message(.clientPrivacy), to: $0) },
+    ].compactMap(\.self)
+    if !links.isEmpty { page.body.append(.links(links)) }
+    return page
+  }
+
+  /// Asks whether the user started the sign-in to a native app.
+  ///
+  /// Any app can register a custom scheme, so only the user can tell a foreign request.
+  /// - Source: RFC 8252 section 8.6.
+  package static func confirmApplication(
+    _ target: FormTarget,
+    client: String,
+    person: Person,
+    cancel: FormTarget
+  ) -> Page {
+    var page = Page(
+      title: .confirmApplicationTitle,
+      heading: .message(.confirmApplication, ["client": .name(client)])
+    )
+    page.introduction = [.message(.confirmApplicationIntroduction, ["client": .name(client)])]
+    page.body = [
+      .person(person),
+      .form(Form(target, buttons: [Button(.message(.continue))])),
+    ]
+    page.addCancel(cancel)
+    return page
+  }
+
+  // MARK: Accounts of a browser
+
+  /// Lets the user choose one of the accounts of this browser.
+  package static func chooseAccount(
+    _ choices: [AccountChoice],
+    another: FormTarget,
+    signOutAll: FormTarget? = nil,
+    notices: [Notice] = []
+  ) -> Page {
+    var page = Page(title: .chooseAccount)
+    page.notices = notices
+    let button = Button(.message(.useAnotherAccount), style: .secondary)
+    page.body = [.accounts(choices), .form(Form(another, buttons: [button]))]
+    if let signOutAll, choices.count > 1 {
+      let all = Button(.message(.signOutAll), style: .plain)
+      page.body.append(.form(Form(signOutAll, buttons: [all])))
+    }
+    return page
+  }
+
+  /// Asks whether to sign out.
+  package static func signOut(
+    _ target: FormTarget,
+    person: Person? = nil,
+    stay: FormTarget
+  ) -> Page {
+    var page = Page(title: .signOut, heading: .message(.signOutQuestion))
+    if let person { page.body.append(.person(person)) }
+    page.body += [
+      .form(Form(target, buttons: [Button(.message(.signOut))])),
+      .form(Form(stay, buttons: [Button(.message(.staySignedIn), style: .secondary)])),
+    ]
+    return page
+  }
+
+  package static func signedOut(back: Destination? = nil, signIn: Destination? = nil) -> Page {
+    var page = Page(title: .signedOut)
+    page.introduction = [.message(.signedOutText)]
+    let links = [
+      back.map { Link.next(.backToApp, to: $0) },
+      signIn.map { Link(.message(.signInAgain), to: $0) },
+    ].compactMap(\.self)
+    if !links.isEmpty { page.body = [.links(links)] }
+    return page
+  }
+}

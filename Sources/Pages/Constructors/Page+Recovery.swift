@@ -1,0 +1,119 @@
+// The pages for a forgotten password, and those that the links of mails open.
+extension Page {
+  /// Asks for the address that gets a code to reset its password.
+  package static func resetRequest(
+    _ target: FormTarget,
+    email: String = "",
+    signIn: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .resetPassword)
+    page.introduction = [.message(.resetIntroduction)]
+    page.errors = errors
+    page.body = [
+      .form(Form(target, fields: [.email(email)], buttons: [Button(.message(.sendCode))])),
+      .links([Link(.message(.backToSignIn), to: signIn)]),
+    ]
+    return page
+  }
+
+  /// Asks for the new password after the code was right.
+  package static func newPassword(
+    _ target: FormTarget,
+    email: String,
+    minimumPassword minimum: Int,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .chooseNewPassword)
+    page.errors = errors
+    let fields: [Field] = [
+      .fixedEmail(email), .newPassword(.nextPassword, minimum: minimum, isFocused: true),
+    ]
+    page.body = [
+      .form(Form(target, fields: fields, buttons: [Button(.message(.savePassword))]))
+    ]
+    return page
+  }
+
+  /// Confirms an address after its owner has opened the link of a mail.
+  ///
+  /// - `target`: posts the token; opening the page changes nothing, since scanners open links.
+  /// - `asksForPassword`: false if the browser has the session of the user.
+  /// - `disown`: reports that the reader of the mail did not sign up.
+  package static func confirmAddress(
+    _ target: FormTarget,
+    email: String,
+    asksForPassword: Bool,
+    disown: FormTarget? = nil,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .verifyAddress)
+    page.introduction = [.message(.confirmAddressIntroduction, ["email": .name(email)])]
+    page.errors = errors
+    let fields: [Field] = asksForPassword ? [.fixedEmail(email), .currentPassword] : []
+    page.body = [
+      .form(Form(target, fields: fields, buttons: [Button(.message(.confirmAddress))]))
+    ]
+    if let disown {
+      page.body += [
+        .paragraphs([.message(.disownIntroduction)]),
+        .form(Form(disown, buttons: [Button(.message(.disown), style: .secondary)])),
+      ]
+    }
+    return page
+  }
+
+  /// Continues after the link of a mail, such as one that signs in.
+  package static func mailLink(
+    _ target: FormTarget,
+    email: String,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .continueSignIn)
+    page.introduction = [.message(.continueAs, ["email": .name(email)])]
+    page.errors = errors
+    page.body = [.form(Form(target, buttons: [Button(.message(.continue))]))]
+    return page
+  }
+
+  /// Gives an account its former address back.
+  package static func restoreAddress(
+    _ target: FormTarget,
+    email: String,
+    current: String,
+    keep: Destination? = nil,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .restoreAddress)
+    page.introduction = [
+      .message(.restoreAddressIntroduction, ["email": .name(email), "current": .name(current)]),
+      .message(.restoreAddressEffect),
+    ]
+    page.errors = errors
+    page.body = [
+      .form(Form(target, buttons: [Button(.message(.restoreAddress))]))
+    ]
+    if let keep { page.body.append(.links([Link(.message(.keepNewAddress), to: keep)])) }
+    return page
+  }
+
+  /// Reports a completed task, such as a confirmed address.
+  package static func done(_ task: CompletedTask, next: Link? = nil) -> Page {
+    let (title, text): (MessageKey, MessageKey) =
+      switch task {
+      case .addressConfirmed: (.addressConfirmed, .addressConfirmedText)
+      case .addressDisowned: (.addressDisowned, .addressDisownedText)
+      case .addressRestored: (.addressRestored, .addressRestoredText)
+      case .passwordSaved: (.passwordSaved, .passwordSavedText)
+      case .accountDeleted: (.accountDeleted, .accountDeletedText)
+      }
+    var page = Page(title: title)
+    page.introduction = [.message(text)]
+    if let next { page.body = [.links([next])] }
+    return page
+  }
+
+  package enum CompletedTask: Sendable, CaseIterable {
+    case addressConfirmed, addressDisowned, addressRestored, passwordSaved, accountDeleted
+  }
+}

@@ -1,0 +1,51 @@
+extension Page {
+  /// Shows the secret of an authenticator app, and asks for its first code.
+  ///
+  /// - `key`: the secret in base32.
+  /// - `code`: the QR code of the provisioning URI; nil if the URI is too long for one.
+  package static func setUpAuthenticator(
+    _ target: FormTarget,
+    key: String,
+    code: QRCode?,
+    cancel: FormTarget? = nil,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .setUpAuthenticator)
+    page.introduction = [.message(.setUpAuthenticatorIntroduction)]
+    page.errors = errors
+    if let code { page.body.append(.qrCode(code, label: .message(.qrCode))) }
+    let field = Field.code(hint: .message(.authenticatorCodeHint))
+    page.body += [
+      .key(label: .message(.authenticatorKey), text: Self.grouped(key)),
+      .form(Form(target, fields: [field], buttons: [Button(.message(.turnOn))])),
+    ]
+    page.addCancel(cancel)
+    return page
+  }
+
+  /// Shows recovery codes once.
+  ///
+  /// - `download`: serves the codes as a text file.
+  package static func recoveryCodes(
+    _ codes: [String],
+    download: Destination? = nil,
+    next: FormTarget
+  ) -> Page {
+    var page = Page(title: .saveRecoveryCodes)
+    page.introduction = [.message(.saveRecoveryCodesIntroduction)]
+    page.body = [.codes(codes)]
+    if let download {
+      let link = Link(.message(.download), to: download, download: "recovery-codes.txt")
+      page.body.append(.links([link]))
+    }
+    page.body.append(.form(Form(next, buttons: [Button(.message(.continueAfterSaving))])))
+    return page
+  }
+
+  /// Returns the key in groups of four, which are easier to type.
+  private static func grouped(_ key: String) -> String {
+    key.enumerated().map { index, digit in
+      index > 0 && index.isMultiple(of: 4) ? " \(digit)" : String(digit)
+    }.joined()
+  }
+}

@@ -1,0 +1,165 @@
+/// The name of a field, which is also its id.
+///
+/// Only literals are names, so none contains a space or a value from outside.
+package struct InputName: Sendable, Hashable, ExpressibleByStringLiteral {
+  package let text: String
+
+  package init(stringLiteral value: StaticString) { text = value.description }
+
+  package static let email: InputName = "email"
+  package static let password: InputName = "password"
+  package static let newPassword: InputName = "new_password"
+  package static let code: InputName = "code"
+  package static let recoveryCode: InputName = "recovery_code"
+}
+
+/// The target of a form and the values that come back with it.
+package struct FormTarget: Sendable {
+  package let action: LocalPath
+  package let hidden: [HiddenField]
+
+  package init(_ action: LocalPath, hidden: [HiddenField] = []) {
+    self.action = action
+    self.hidden = hidden
+  }
+}
+
+package struct HiddenField: Sendable {
+  package let name: String
+  package let value: String
+
+  package init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// A form with one task.
+package struct Form: Sendable {
+  package let action: Destination
+  package let hidden: [HiddenField]
+  package var fields: [Field]
+  package var buttons: [Button]
+
+  package init(_ target: FormTarget, fields: [Field] = [], buttons: [Button]) {
+    self.init(
+      action: Destination(target.action),
+      hidden: target.hidden,
+      fields: fields,
+      buttons: buttons
+    )
+  }
+
+  /// Creates a form whose target may be another server, as `form_post` needs.
+  init(action: Destination, hidden: [HiddenField], fields: [Field] = [], buttons: [Button]) {
+    self.action = action
+    self.hidden = hidden
+    self.fields = fields
+    self.buttons = buttons
+  }
+}
+
+package struct Button: Sendable {
+  package enum Style: String, Sendable { case primary, secondary, danger, plain }
+
+  package let label: Text
+  package let style: Style
+  /// The name and value that the browser sends if the user presses this button.
+  package let value: HiddenField?
+
+  package init(_ label: Text, style: Style = .primary, value: HiddenField? = nil) {
+    self.label = label
+    self.style = style
+    self.value = value
+  }
+}
+
+package struct Field: Sendable {
+  package let name: InputName
+  package let label: Text
+  package let kind: Kind
+  package var value = ""
+  package var hint: Text?
+  package var isFocused = false
+  /// The link next to the label, such as the one that changes a read-only value.
+  package var link: Link?
+
+  package enum Kind: Sendable {
+    case email
+    /// An address that the form only sends back, for password managers too.
+    case fixedEmail
+    case currentPassword
+    case newPassword
+    /// A code by mail or of an authenticator app.
+    case code
+    case recoveryCode
+    /// A text with the token of its `autocomplete` attribute.
+    case text(autocomplete: StaticString)
+    case picture
+    case checkbox(isChecked: Bool)
+    case choice([Option])
+  }
+
+  package struct Option: Sendable {
+    package let value: String
+    package let label: Text
+
+    package init(_ value: String, _ label: Text) {
+      self.value = value
+      self.label = label
+    }
+  }
+
+  package init(
+    _ name: InputName,
+    _ label: Text,
+    _ kind: Kind,
+    value: String = "",
+    hint: Text? = nil,
+    isFocused: Bool = false,
+    link: Link? = nil
+  ) {
+    self.name = name
+    self.label = label
+    self.kind = kind
+    self.value = value
+    self.hint = hint
+    self.isFocused = isFocused
+    self.link = link
+  }
+}
+
+// The fields of several pages.
+extension Field {
+  static func email(_ value: String) -> Field {
+    Field(.email, .message(.email), .email, value: value, isFocused: true)
+  }
+
+  static func fixedEmail(_ value: String, change: Destination? = nil) -> Field {
+    let link = change.map { Link(.message(.change), to: $0) }
+    return Field(.email, .message(.email), .fixedEmail, value: value, link: link)
+  }
+
+  static var currentPassword: Field {
+    Field(.password, .message(.password), .currentPassword, isFocused: true)
+  }
+
+  static func newPassword(
+    _ label: MessageKey = .newPassword,
+    minimum: Int,
+    isFocused: Bool = false
+  ) -> Field {
+    let hint = Text.message(.newPasswordHint, ["count": .count(minimum)])
+    return Field(
+      .newPassword,
+      .message(label),
+      .newPassword,
+      hint: hint,
+      isFocused: isFocused
+    )
+  }
+
+  static func code(hint: Text? = nil) -> Field {
+    Field(.code, .message(.code), .code, hint: hint, isFocused: true)
+  }
+}

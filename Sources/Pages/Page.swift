@@ -1,0 +1,214 @@
+/// A page as a value, without markup and in no language yet.
+///
+/// The functions of `Page` create the pages. `PageRenderer` renders any of them with one template.
+package struct Page: Sendable {
+  /// The title of the document, which contains no value from outside.
+  package let title: MessageKey
+  package let heading: Text
+  package var layout = Layout.card
+  /// Whether the page itself reports an error, not a field of it.
+  package var isError = false
+  package var introduction: [Text] = []
+  package var notices: [Notice] = []
+  package var errors: [PageError] = []
+  package var body: [Element] = []
+  /// The link above the heading that leaves the page.
+  package var back: Link?
+  package var automation: Automation?
+
+  package enum Layout: String, Sendable {
+    /// One task in a narrow card.
+    case card
+    /// The pages of the account, which have more room.
+    case account
+  }
+
+  package init(title: MessageKey, heading: Text? = nil) {
+    self.title = title
+    self.heading = heading ?? .message(title)
+  }
+
+  /// An action of a page after it is loaded.
+  package enum Automation: Sendable {
+    /// Opens the destination, without a script.
+    case refresh(Destination)
+    /// Submits the form of the page by a script with this nonce.
+    case submit(Nonce)
+    /// Posts a message to the window that opened or embeds the page.
+    case post(WebMessage, Nonce)
+  }
+
+  package enum Element: Sendable {
+    case form(Form)
+    case links([Link])
+    case paragraphs([Text])
+    case subheading(Text)
+    case list(Group)
+    case rows([Row])
+    case accounts([AccountChoice])
+    case person(Person)
+    case codes([String])
+    case key(label: Text, text: String)
+    case qrCode(QRCode, label: Text)
+    case picture(Picture)
+  }
+}
+
+/// The messages of `response_mode=web_message`.
+package struct WebMessage: Sendable {
+  /// The only origin that may embed the page and that receives the message.
+  package let origin: Origin
+  /// The message as JSON.
+  package let json: String
+
+  package init(origin: Origin, json: String) {
+    self.origin = origin
+    self.json = json
+  }
+}
+
+/// A message above the content of a page.
+package struct Notice: Sendable {
+  package enum Kind: String, Sendable { case information, success, warning }
+
+  package let kind: Kind
+  package let text: Text
+
+  package init(_ kind: Kind, _ text: Text) {
+    self.kind = kind
+    self.text = text
+  }
+}
+
+/// An error of the last submission, which the summary and its field show in the same words.
+package struct PageError: Sendable, Equatable {
+  package let text: Text
+  /// The field that has to change; nil if no field can mend the error.
+  package let field: InputName?
+
+  package init(_ text: Text, field: InputName? = nil) {
+    self.text = text
+    self.field = field
+  }
+}
+
+package struct Link: Sendable {
+  package let text: Text
+  package let destination: Destination
+  /// The name of the file, if the link is a download.
+  package var download: String?
+  /// Whether the link is the next step of the page, and so looks like a primary button.
+  package var isNext = false
+
+  package init(_ text: Text, to destination: Destination, download: String? = nil) {
+    self.text = text
+    self.destination = destination
+    self.download = download
+  }
+
+  /// Creates the link that leads to the next step.
+  package static func next(_ key: MessageKey, to destination: Destination) -> Link {
+    var link = Link(.message(key), to: destination)
+    link.isNext = true
+    return link
+  }
+}
+
+/// A list under a heading, such as the scopes of one resource.
+package struct Group: Sendable {
+  package let heading: Text?
+  package let items: [Text]
+
+  package init(heading: Text? = nil, items: [Text]) {
+    self.heading = heading
+    self.items = items
+  }
+}
+
+/// An image with its text alternative.
+package struct Picture: Sendable {
+  package let source: ImageSource
+  package let alternative: Text
+
+  package init(_ source: ImageSource, alternative: Text) {
+    self.source = source
+    self.alternative = alternative
+  }
+}
+
+/// A user as pages show it.
+package struct Person: Sendable {
+  package let name: String?
+  package let email: String?
+  package let picture: ImageSource?
+  /// The text whose first letter stands for a missing picture.
+  let initialSource: String?
+
+  package init(name: String? = nil, email: String? = nil, picture: ImageSource? = nil) {
+    self.name = name
+    self.email = email
+    self.picture = picture
+    initialSource = name ?? email
+  }
+
+  /// Creates a user of whom only the picture is shown.
+  init(picture: ImageSource?, initialOf text: String?) {
+    name = nil
+    email = nil
+    self.picture = picture
+    initialSource = text
+  }
+}
+
+/// A user of the account chooser.
+package struct AccountChoice: Sendable {
+  package let person: Person
+  /// Where the button of the user leads.
+  package let choice: FormTarget
+  /// Whether the user has to enter a password or a code.
+  package let isSignedOut: Bool
+  /// Signs out this user, or removes a user that is signed out.
+  package let removal: FormTarget?
+
+  package init(
+    _ person: Person,
+    choice: FormTarget,
+    isSignedOut: Bool = false,
+    removal: FormTarget? = nil
+  ) {
+    self.person = person
+    self.choice = choice
+    self.isSignedOut = isSignedOut
+    self.removal = removal
+  }
+}
+
+/// A row with a label, values and an action.
+package struct Row: Sendable {
+  package let label: Text
+  package var values: [Text] = []
+  package var badge: Text?
+  /// Whether the badge is a warning, such as the one of an address that is not confirmed.
+  package var isWarning = false
+  package var person: Person?
+  package var actions: [Action] = []
+
+  package enum Action: Sendable {
+    case link(Link)
+    case button(Button, FormTarget)
+  }
+
+  package init(
+    _ label: Text,
+    values: [Text] = [],
+    badge: Text? = nil,
+    person: Person? = nil,
+    actions: [Action] = []
+  ) {
+    self.label = label
+    self.values = values
+    self.badge = badge
+    self.person = person
+    self.actions = actions
+  }
+}

@@ -1,0 +1,69 @@
+/// The header fields with which a page is sent.
+package struct PageHeaders: Sendable, Hashable {
+  package let contentSecurityPolicy: String
+
+  /// All fields, with their names.
+  package var fields: [(name: String, value: String)] {
+    [
+      ("Content-Type", "text/html; charset=utf-8"),
+      ("Content-Security-Policy", contentSecurityPolicy),
+      ("Cache-Control", "no-store"),
+      // With `no-referrer`, a browser would send the form with `Origin: null`.
+      ("Referrer-Policy", "same-origin"),
+      ("X-Content-Type-Options", "nosniff"),
+    ]
+  }
+
+  init(_ page: Page, _ branding: Branding) {
+    var scripts = ["'self'"]
+    var forms: [String]? = ["'self'"]
+    var ancestors = "'none'"
+    switch page.automation {
+    case .refresh, nil: break
+    case .submit(let nonce):
+      scripts.append("'nonce-\(nonce.text)'")
+      // Browsers apply it to each redirect of the client too, so no list would be complete.
+      forms = nil
+    case .post(let message, let nonce):
+      scripts.append("'nonce-\(nonce.text)'")
+      forms = ["'none'"]
+      ancestors = message.origin.text
+    }
+    var images = ["'self'"]
+    for source in branding.logo.map({ [$0.light, $0.dark].compactMap(\.self) }) ?? [] {
+      images.append(source)
+    }
+    for source in page.images { images.append(source) }
+    var directives = [
+      "default-src 'none'", "style-src 'self'", "script-src \(scripts.joined(separator: " "))",
+      "img-src \(images.joined(separator: " "))",
+    ]
+    if page.automation == nil { directives.append("connect-src 'self'") }
+    if let forms { directives.append("form-action \(forms.joined(separator: " "))") }
+    directives += ["base-uri 'none'", "frame-ancestors \(ancestors)"]
+    contentSecurityPolicy = directives.joined(separator: "; ")
+  }
+}
+
+extension [String] {
+  /// Appends the origin of an image on another server, once.
+  fileprivate mutating func append(_ source: ImageSource) {
+    guard let origin = source.destination.origin?.text, !contains(origin) else { return }
+    append(origin)
+  }
+}
+
+extension Page {
+  /// The sources of all images of the page.
+  fileprivate var images: [ImageSource] {
+    body.flatMap { element -> [ImageSource?] in
+      switch element {
+      case .accounts(let choices): choices.map(\.person.picture)
+      case .person(let person): [person.picture]
+      case .picture(let picture): [picture.source]
+      case .rows(let rows): rows.map(\.person?.picture)
+      case .form, .links, .paragraphs, .subheading, .list, .codes, .key, .qrCode: []
+      }
+    }.compactMap(\.self)
+  }
+}

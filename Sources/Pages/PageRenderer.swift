@@ -1,0 +1,39 @@
+internal import Mustache
+
+/// Renders pages and the HTML of mails of one app.
+package struct PageRenderer: Sendable {
+  package let branding: Branding
+  package let stylesheet: Stylesheet
+  let assets: PageAssets
+
+  package init(branding: Branding, assets: PageAssets) {
+    self.branding = branding
+    self.assets = assets
+    stylesheet = Stylesheet(branding)
+  }
+
+  /// Returns the document of a page.
+  package func html(_ page: Page, _ context: PageContext) -> String {
+    var view = PageView(catalog: context.catalog, app: branding.name)
+    var values = view.values(of: page, context)
+    values["stylesheet"] = assets.stylesheet.text
+    values["script"] = assets.script.text
+    values["logo"] =
+      branding.logo.map { logo in
+        [
+          "light": logo.light.destination.text,
+          "dark": logo.dark?.destination.text ?? false,
+        ] as [String: Any]
+      } ?? false
+    return Templates.library.render(values, withTemplate: "page") ?? ""
+  }
+
+  /// Returns the header fields of a page.
+  package func headers(of page: Page) -> PageHeaders { PageHeaders(page, branding) }
+
+  /// Returns the HTML part of a mail.
+  package func html(_ mail: Mail, in catalog: Catalog) -> String {
+    let values = MailTemplates.values(of: mail, branding, catalog)
+    return Templates.library.render(values, withTemplate: "mail") ?? ""
+  }
+}

@@ -1,0 +1,147 @@
+import Encoding
+import Testing
+
+@testable import Pages
+
+@Suite struct CatalogTests {
+  @Test func `every language has every key, with the same placeholders and its plural forms`()
+    throws
+  {
+    for catalog in Languages.all.catalogs {
+      for key in MessageKey.allCases {
+        let english = try #require(Catalog.english.messages[key], "\(key)")
+        let forms = try #require(catalog.messages[key], "\(catalog.language): \(key)").forms
+        let counted = english.forms.count > 1
+        #expect(forms[.other] != nil && (forms.count > 1) == counted, "\(catalog.language): \(key)")
+        for (category, pattern) in forms {
+          let expected = english.forms[.other]?.placeholders
+          #expect(pattern.placeholders == expected, "\(catalog.language): \(key) \(category)")
+          let words = pattern.pieces.compactMap { piece in
+            if case .words(let words) = piece { words } else { nil }
+          }
+          #expect(words.allSatisfy { !$0.contains("{") && !$0.contains("}") })
+        }
+        #expect((english.forms[.other]?.placeholders.contains("count") == true) == counted)
+      }
+    }
+  }
+
+  @Test func `no line of a table is ignored`() {
+    for (catalog, tables) in [
+      (Catalog.english, Catalog.englishTables), (.german, Catalog.germanTables),
+    ] {
+      let lines = tables.flatMap { $0.split(separator: "\n") }
+      #expect(lines.allSatisfy { CatalogEntry($0) != nil })
+      let forms = catalog.messages.values.map(\.forms.count).reduce(0, +)
+      #expect(forms == lines.count)
+    }
+  }
+
+  @Test func `a language without a text has the English one`() {
+    let catalog = Catalog("fr", tables: ["signIn = Connexion\nsignOut[many] = x\nnoSuchKey = y"]) {
+      _ in
+      .other
+    }
+    #expect(catalog.text(of: .signIn) == "Connexion")
+    #expect(catalog.text(of: .cancel) == "Cancel")
+  }
+
+  @Test func `plural forms follow the rule of the language`() {
+    let arabic = Catalog(
+      "ar",
+      direction: .rightToLeft,
+      tables: [
+        "sessionCount[zero] = 0 {count}\nsessionCount[two] = 2 {count}\nsessionCount[other] = n {count}"
+      ]
+    ) { $0 == 0 ? .zero : $0 == 2 ? .two : .other }
+    let texts = [0, 2, 7].map { arabic.text(of: .sessionCount, ["count": .count($0)]) }
+    #expect(texts == ["0 0", "2 2", "n 7"])
+    let german = [1, 2].map { Catalog.german.text(of: .sessionCount, ["count": .count($0)]) }
+    #expect(german == ["1 Sitzung", "2 Sitzungen"])
+  }
+
+  @Test(arguments: [
+    (0, "1 second", "1 Sekunde"), (59, "59 seconds", "59 Sekunden"), (60, "1 minute", "1 Minute"),
+    (61, "2 minutes", "2 Minuten"), (3_600, "1 hour", "1 Stunde"), (3_601, "2 hours", "2 Stunden"),
+    (86_400, "1 day", "1 Tag"), (86_401, "2 days", "2 Tagen"),
+  ])
+  func `a time to wait is rounded up`(seconds: Int, english: String, german: String) {
+    let arguments: [String: Text.Argument] = ["time": .wait(.seconds(seconds))]
+    #expect(
+      Catalog.english.text(of: .throttledText, arguments)
+        == "Too many attempts. Try again in \(english)."
+    )
+    #expect(
+      Catalog.german.text(of: .throttledText, arguments)
+        == "Zu viele Versuche. In \(german) erneut versuchen."
+    )
+  }
+
+  @Test func `extreme times do not trap`() {
+    for wait in [Duration.seconds(Int64.max), .seconds(Int64.min), .milliseconds(1)] {
+      #expect(!Catalog.english.text(of: .throttledText, ["time": .wait(wait)]).contains("{"))
+    }
+  }
+
+  @Test func `days and times are in the form of the language`() throws {
+    let day = try #require(CalendarDay(2026, 3, 5))
+    #expect(Catalog.english.text(of: .grantedOn, ["day": .day(day)]) == "Access since 5 March 2026")
+    #expect(Catalog.german.text(of: .grantedOn, ["day": .day(day)]) == "Zugriff seit 5. März 2026")
+    let time = try #require(CalendarTime("2026-03-05T04:09:59-03:30"))
+    #expect(
+      Catalog.english.text(of: .lastUse, ["time": .time(time)])
+        == "Last used 5 March 2026, 04:09 UTC\u{2212}3:30"
+    )
+  }
+
+  @Test func `names stand apart from the words around them`() throws {
+    let parts = Catalog.english.parts(of: .continueAs, ["email": .name("ada")])
+    #expect(parts == [.words("Continue as "), .name("ada")])
+    let html = Fixtures.html(
+      Fixtures().pages.first { $0.name == "mail-link" }?.page ?? .unknownApplication()
+    )
+    #expect(html.contains("Continue as <bdi>ada@example.com</bdi>"))
+  }
+}
+
+@Suite struct LanguageTests {
+  private func best(_ preference: LanguagePreference) -> String {
+    Languages.all.best(for: preference).language
+  }
+
+  @Test(arguments: [
+    ("de", "de"), ("de-AT,en;q=0.9", "de"), ("fr, de;q=0.5, en;q=0.4", "de"), ("DE_de", "de"),
+    ("en;q=0.5,de;q=0.6", "de"), ("de;q=0", "en"), ("*", "en"), ("en;q=0,*", "de"), ("", "en"),
+    ("fr", "en"), ("de;q=2", "en"), ("de;q=1.000", "de"), ("de;q=1.001", "en"), ("de;q=", "en"),
+    (" \t de ; q=0.3 ,, ;;", "de"), ("de-", "de"), ("-de", "en"), ("d", "en"), ("de;x=1", "en"),
+    ("en;q=0.001,de;q=0.002", "de"), ("d\u{e9}", "en"),
+  ])
+  func `Accept-Language selects by weight`(field: String, language: String) {
+    #expect(best(LanguagePreference(acceptLanguage: field)) == language)
+  }
+
+  @Test func `the choice comes before the client, the profile and the browser`() {
+    var preference = LanguagePreference(acceptLanguage: "en")
+    #expect(best(preference) == "en")
+    preference.profile = "de-CH"
+    #expect(best(preference) == "de")
+    preference.uiLocales = "fr en-GB de"
+    #expect(best(preference) == "en")
+    preference.uiLocales = "fr it"
+    #expect(best(preference) == "de")
+    preference.choice = "en"
+    #expect(best(preference) == "en")
+    preference.choice = "x\n"
+    #expect(best(preference) == "de")
+  }
+
+  @Test func `a hostile field is cut, not followed`() {
+    for unit in ["de,", "-", ",", ";q=0.", "de-", "a-", "de;q=0,", "\u{0}", "é"] {
+      let field = String(repeating: unit, count: 1_000_000)
+      let language = best(
+        LanguagePreference(choice: field, uiLocales: field, profile: field, acceptLanguage: field)
+      )
+      #expect(["de", "en"].contains(language))
+    }
+  }
+}

@@ -1,0 +1,259 @@
+import Encoding
+import Testing
+
+@testable import Pages
+
+extension Fixtures {
+  static let paths: AccountPaths = {
+    var paths = AccountPaths()
+    paths.profile = path("/account/profile")
+    paths.picture = path("/account/picture")
+    paths.address = path("/account/address")
+    paths.password = path("/account/password")
+    paths.authenticator = path("/account/authenticator")
+    paths.recoveryCodes = path("/account/recovery-codes")
+    paths.sessions = path("/account/sessions")
+    paths.identities = path("/account/identities")
+    paths.applications = path("/account/applications")
+    paths.data = path("/account/data")
+    paths.deletion = path("/account/deletion")
+    return paths
+  }()
+
+  private var overview: AccountOverview {
+    AccountOverview(
+      person: person,
+      language: text("English"),
+      zone: text("Europe/London"),
+      isVerified: true,
+      pendingEmail: text("countess@example.org"),
+      signIn: (hasPassword: true, hasAuthenticator: true, recoveryCodes: 1),
+      counts: (sessions: 3, identities: 1, applications: 0)
+    )
+  }
+
+  private var bareOverview: AccountOverview {
+    AccountOverview(
+      person: Person(email: email),
+      isVerified: false,
+      signIn: (hasPassword: false, hasAuthenticator: false, recoveryCodes: 0),
+      counts: (sessions: 1, identities: 0, applications: 1)
+    )
+  }
+
+  var accountPages: [(name: String, page: Page)] {
+    let saved = [Notice(.success, .message(.passwordSavedText))]
+    return [
+      ("account", .account(overview, paths: Self.paths, signOut: target(), notices: saved)),
+      ("account-bare", .account(bareOverview, paths: AccountPaths(), signOut: target())),
+    ] + listPages + changePages + factorPages + confirmationPages
+  }
+
+  private var listPages: [(name: String, page: Page)] {
+    let time = CalendarTime(seconds: 1_900_000_000, nanoseconds: 0)
+    let day = CalendarDay(number: 20_514)
+    let sessions = [
+      SessionDescription(
+        device: text("Ada's laptop"),
+        browser: text("Firefox on Debian"),
+        place: text("London"),
+        lastUse: time,
+        isCurrent: true
+      ),
+      SessionDescription(
+        device: text("Phone"),
+        browser: text("Safari on iOS"),
+        lastUse: time,
+        end: target()
+      ),
+    ]
+    return [
+      ("sessions", .sessions(sessions, endOthers: target(), back: back)),
+      (
+        "identities",
+        .identities(
+          [
+            IdentityDescription(
+              issuer: .name(text("Contoso")),
+              account: text("ada@contoso.example"),
+              linkedOn: day,
+              unlink: target()
+            ),
+            IdentityDescription(issuer: .message(.password), account: email),
+          ],
+          back: back
+        )
+      ),
+      ("identities-none", .identities([], back: back)),
+      (
+        "applications",
+        .applications(
+          [
+            ApplicationDescription(
+              name: text("Contoso Mail"),
+              scopes: [.message(.scopeEmail), .name(text("Read your orders"))],
+              grantedOn: day,
+              remove: target()
+            )
+          ],
+          back: back
+        )
+      ),
+      (
+        "data",
+        .data(
+          download: Self.link("/account/export"),
+          deletion: Self.link("/account/deletion"),
+          back: back
+        )
+      ),
+    ]
+  }
+
+  private var changePages: [(name: String, page: Page)] {
+    let languages = [
+      Field.Option("en", .name("English")), Field.Option(text("de"), .name(text("Deutsch"))),
+    ]
+    let zones = ["Europe/Berlin", "Europe/London"].map { Field.Option($0, .name($0)) }
+    return [
+      (
+        "profile",
+        .changeProfile(
+          target(),
+          name: name,
+          language: "en",
+          languages: languages,
+          zone: "Europe/London",
+          zones: zones,
+          back: back
+        )
+      ),
+      ("picture", .changePicture(target(), person: person, remove: target(), back: back)),
+      (
+        "picture-missing",
+        .changePicture(
+          target(),
+          person: Person(name: name),
+          back: back,
+          errors: [.pictureMissing]
+        )
+      ),
+      (
+        "picture-unreadable",
+        .changePicture(target(), person: person, back: back, errors: [.pictureUnreadable])
+      ),
+      ("address", .changeAddress(target(), current: email, back: back)),
+      (
+        "address-malformed",
+        .changeAddress(
+          target(),
+          current: email,
+          email: text("ada@"),
+          back: back,
+          errors: [.emailMalformed]
+        )
+      ),
+      (
+        "change-password",
+        .changePassword(
+          target(),
+          email: email,
+          hasPassword: true,
+          minimumPassword: 15,
+          back: back
+        )
+      ),
+      (
+        "change-password-wrong",
+        .changePassword(
+          target(),
+          email: email,
+          hasPassword: true,
+          minimumPassword: 15,
+          endsSessions: false,
+          back: back,
+          errors: [.passwordWrong, .passwordCommon]
+        )
+      ),
+      (
+        "set-password",
+        .changePassword(
+          target(),
+          email: email,
+          hasPassword: false,
+          minimumPassword: 1,
+          back: back
+        )
+      ),
+      ("unlink", .unlinkIdentity(target(), issuer: text("Contoso"), back: back)),
+      ("remove-application", .removeApplication(target(), client: text("Contoso"), back: back)),
+      (
+        "delete",
+        .deleteAccount(
+          target(),
+          email: email,
+          download: Self.link("/account/export"),
+          back: back
+        )
+      ),
+      (
+        "delete-wrong",
+        .deleteAccount(target(), email: email, back: back, errors: [.confirmationWrong])
+      ),
+    ]
+  }
+
+  private static let qrCode = QRCode(
+    "otpauth://totp/Northwind:ada%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+      + "&issuer=Northwind"
+  )
+
+  private var factorPages: [(name: String, page: Page)] {
+    let key = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+    let codes = (0..<10).map { text("ab\($0)cd-efgh\($0)") }
+    return [
+      (
+        "set-up-authenticator",
+        .setUpAuthenticator(target(), key: text(key), code: Self.qrCode, cancel: target())
+      ),
+      (
+        "set-up-authenticator-wrong",
+        .setUpAuthenticator(
+          target(),
+          key: text(key),
+          code: Self.qrCode,
+          errors: [.authenticatorCodeWrong]
+        )
+      ),
+      (
+        "recovery-codes",
+        .recoveryCodes(codes, download: Self.link("/account/codes.txt"), next: target())
+      ),
+      ("turn-off-authenticator", .turnOffAuthenticator(target(), back: back)),
+      ("replace-recovery-codes", .replaceRecoveryCodes(target(), back: back)),
+    ]
+  }
+
+  private var confirmationPages: [(name: String, page: Page)] {
+    let errors: [Page.ConfirmationMethod: PageError] = [
+      .password: .passwordWrong, .mailCode: .mailCodeWrong,
+      .authenticator: .authenticatorCodeWrong,
+    ]
+    return Page.ConfirmationMethod.allCases.flatMap { method in
+      [nil, errors[method]].map { error in
+        (
+          "confirm-identity-\(method)\(error == nil ? "" : "-wrong")",
+          Page.confirmIdentity(
+            target(),
+            email: email,
+            method: method,
+            resend: target(),
+            other: Self.link("/u/confirm/other"),
+            cancel: target(),
+            errors: error.map { [$0] } ?? []
+          )
+        )
+      }
+    }
+  }
+}

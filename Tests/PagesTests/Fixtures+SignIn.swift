@@ -1,0 +1,185 @@
+import Testing
+
+@testable import Pages
+
+extension Fixtures {
+  private var attempts: PageError { .attempts(wait: .seconds(754)) }
+
+  var signInPages: [(name: String, page: Page)] {
+    let signUp = Self.link("/u/t/0123/sign-up")
+    let reset = Self.link("/u/t/0123/reset")
+    return [
+      ("sign-in", .signIn(target(), signUp: signUp)),
+      (
+        "sign-in-client",
+        .signIn(
+          target(),
+          email: email,
+          client: text("Contoso Mail"),
+          notices: [Notice(.information, .message(.signInExpiredText))]
+        )
+      ),
+      ("sign-in-missing", .signIn(target(), signUp: signUp, errors: [.emailMissing])),
+      (
+        "sign-in-malformed",
+        .signIn(target(), email: text("ada@"), signUp: signUp, errors: [.emailMalformed, attempts])
+      ),
+      (
+        "password",
+        .password(
+          target(),
+          email: email,
+          change: Self.link("/u/t/0123"),
+          reset: reset,
+          mailCode: target()
+        )
+      ),
+      (
+        "password-wrong",
+        .password(
+          target(),
+          email: email,
+          change: Self.link("/u/t/0123"),
+          reset: reset,
+          mailCode: target(),
+          errors: [.signInWrong]
+        )
+      ),
+      (
+        "password-missing",
+        .password(
+          target(),
+          email: email,
+          change: Self.link("/u/t/0123"),
+          errors: [.passwordMissing, attempts]
+        )
+      ),
+    ] + codePages + signUpPages + recoveryPages
+  }
+
+  private var codePages: [(name: String, page: Page)] {
+    let change = Self.link("/u/t/0123")
+    let plain = Page.MailCodePurpose.allCases.map { purpose in
+      (
+        "mail-code-\(purpose)",
+        Page.mailCode(
+          target(),
+          email: email,
+          for: purpose,
+          change: change,
+          resend: target(),
+          password: Self.link("/u/t/0123/password")
+        )
+      )
+    }
+    let errors: [PageError] = [.codeMalformed, .mailCodeWrong, .codeExpired, .codeAttempts]
+    let wrong = errors.enumerated().map { index, error in
+      (
+        "mail-code-error-\(index)",
+        Page.mailCode(
+          target(),
+          email: email,
+          for: .signIn,
+          change: change,
+          resend: target(),
+          errors: [error]
+        )
+      )
+    }
+    return plain + wrong + [
+      ("second-factor", .secondFactor(target(), recoveryCode: change, cancel: target())),
+      (
+        "second-factor-wrong",
+        .secondFactor(target(), recoveryCode: change, errors: [.authenticatorCodeWrong])
+      ),
+      ("recovery-code", .recoveryCode(target(), authenticator: change, cancel: target())),
+      (
+        "recovery-code-wrong",
+        .recoveryCode(target(), authenticator: change, errors: [.recoveryCodeWrong])
+      ),
+    ]
+  }
+
+  private var signUpPages: [(name: String, page: Page)] {
+    let errors: [PageError] = [
+      .emailMissing, .emailTaken, .newPasswordMissing, .passwordShort(minimum: 15),
+      .passwordCommon,
+    ]
+    let terms = Self.link("/terms")
+    return [
+      (
+        "sign-up",
+        Page.signUp(
+          target(),
+          minimumPassword: 15,
+          signIn: Self.link("/u/t/0123"),
+          terms: terms
+        )
+      )
+    ]
+      + errors.enumerated().map { index, error in
+        (
+          "sign-up-error-\(index)",
+          Page.signUp(
+            target(),
+            email: email,
+            minimumPassword: 15,
+            signIn: Self.link("/u/t/0123"),
+            terms: terms,
+            errors: [error]
+          )
+        )
+      }
+  }
+
+  private var recoveryPages: [(name: String, page: Page)] {
+    let done = Page.CompletedTask.allCases.map { task in
+      (
+        "done-\(task)",
+        Page.done(task, next: .next(.backToApp, to: Self.link("/")))
+      )
+    }
+    return done + [
+      ("reset", .resetRequest(target(), signIn: Self.link("/u/t/0123"))),
+      (
+        "reset-missing",
+        .resetRequest(target(), signIn: Self.link("/u/t/0123"), errors: [.emailMissing])
+      ),
+      ("new-password", .newPassword(target(), email: email, minimumPassword: 8)),
+      (
+        "new-password-short",
+        .newPassword(
+          target(),
+          email: email,
+          minimumPassword: 8,
+          errors: [.passwordShort(minimum: 8)]
+        )
+      ),
+      (
+        "confirm-address",
+        .confirmAddress(target(), email: email, asksForPassword: true, disown: target())
+      ),
+      (
+        "confirm-address-wrong",
+        .confirmAddress(
+          target(),
+          email: email,
+          asksForPassword: true,
+          disown: target(),
+          errors: [.passwordWrong]
+        )
+      ),
+      ("confirm-address-session", .confirmAddress(target(), email: email, asksForPassword: false)),
+      ("mail-link", .mailLink(target(), email: email)),
+      (
+        "restore-address",
+        .restoreAddress(
+          target(),
+          email: email,
+          current: text("mallory@example.net"),
+          keep: Self.link("/account")
+        )
+      ),
+    ]
+  }
+}

@@ -1,0 +1,53 @@
+import Glibc
+import Testing
+
+@testable import Pages
+
+/// Writes all pages to the folder that the environment names, to look at them in a browser.
+@Suite struct GalleryTests {
+  private static let folder = getenv("DOSSIER_PAGES_FOLDER").map { unsafe String(cString: $0) }
+
+  @Test(.enabled(if: folder != nil))
+  func `all pages are written to a folder`() throws {
+    let folder = try #require(Self.folder)
+    let logo = Branding.Logo(light: ImageSource(Fixtures.path("/logo.svg")))
+    let looks = [
+      ("plain", Branding(name: "Northwind")),
+      (
+        "brand",
+        Branding(
+          name: "Northwind",
+          logo: logo,
+          color: Color("#ffdd00"),
+          radius: .init(clamping: 22)
+        )
+      ),
+    ]
+    try write(PageScript.text, to: "\(folder)/pages.js")
+    for (look, branding) in looks {
+      let renderer = PageRenderer(
+        branding: branding,
+        assets: PageAssets(
+          stylesheet: Fixtures.path("/\(look).css"),
+          script: Fixtures.path("/pages.js")
+        )
+      )
+      try write(renderer.stylesheet.text, to: "\(folder)/\(look).css")
+      for catalog in StructureTests.catalogs {
+        for (name, page) in Fixtures().pages {
+          let file = "\(folder)/\(look).\(catalog.language).\(name)"
+          try write(renderer.html(page, Fixtures.context(catalog)), to: "\(file).html")
+          try write(renderer.headers(of: page).contentSecurityPolicy, to: "\(file).csp")
+        }
+        let mail = renderer.html(MailTests.mail(), in: catalog)
+        try write(mail, to: "\(folder)/\(look).\(catalog.language).mail.html")
+      }
+    }
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    let file = try #require(fopen(path, "w"))
+    defer { fclose(file) }
+    #expect(fputs(text, file) >= 0)
+  }
+}

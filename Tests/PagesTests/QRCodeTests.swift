@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Pages
+
+@Suite struct QRCodeTests {
+  @Test func `the smallest version that fits is used`() {
+    // The capacities of level M in bytes.
+    let capacities = [1: 14, 2: 26, 6: 106, 7: 122, 9: 180, 10: 213, 14: 362, 20: 666]
+    for (version, bytes) in capacities {
+      #expect(QRCode(String(repeating: "a", count: bytes))?.size == 17 + 4 * version)
+      let longer = QRCode(String(repeating: "a", count: bytes + 1))
+      #expect(longer?.size ?? 0 > 17 + 4 * version || (version == 20 && longer == nil))
+    }
+  }
+
+  @Test func `the words of a code are those of its text and their error correction`() {
+    // Worked out by hand: mode 4, length 1, "A", then the padding.
+    let words = QRCodeVersion(1).codewords(of: Array("A".utf8))
+    #expect(words.count == 26)
+    #expect(words.prefix(6).elementsEqual([0x40, 0x14, 0x10, 0xec, 0x11, 0xec]))
+    // All words are the values of a polynomial that is zero at the powers of 2.
+    var root = 1
+    for _ in 0..<10 {
+      #expect(words.reduce(0) { Self.product($0, root) ^ Int($1) } == 0)
+      root = Self.product(root, 2)
+    }
+  }
+
+  private static func product(_ first: Int, _ second: Int) -> Int {
+    var (result, factor) = (0, first)
+    for bit in 0..<8 {
+      if second >> bit & 1 == 1 { result ^= factor }
+      factor = factor << 1 ^ (factor >> 7) * 0x11d
+    }
+    return result
+  }
+
+  @Test func `the finder patterns are in three corners`() throws {
+    let code = try #require(QRCode("otpauth://totp/a"))
+    let finder = ["1111111", "1000001", "1011101", "1011101", "1011101", "1000001", "1111111"]
+    for (row, column) in [(0, 0), (0, code.size - 7), (code.size - 7, 0)] {
+      for (y, line) in finder.enumerated() {
+        for (x, digit) in line.enumerated() {
+          #expect(code.modules[(row + y) * code.size + column + x] == (digit == "1"))
+        }
+      }
+    }
+  }
+
+  @Test func `the path has only letters, digits and signs`() throws {
+    let code = try #require(QRCode("\"><script>"))
+    #expect(code.path.utf8.allSatisfy { "MhvHz -0123456789".utf8.contains($0) })
+    #expect(code.svg.contains(code.path) && !code.svg.contains("script"))
+  }
+}
