@@ -86,6 +86,8 @@ package struct Field: Sendable {
 
   package enum Kind: Sendable {
     case email
+    /// An address that does not sign in yet.
+    case newEmail
     /// An address that the form only sends back, for password managers too.
     case fixedEmail
     case currentPassword

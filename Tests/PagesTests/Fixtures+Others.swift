@@ -8,7 +8,7 @@ extension Fixtures {
     ClientDescription(
       name: text("Contoso Mail"),
       logo: hasLogo ? ImageSource(Self.path("/logo.svg")) : nil,
-      target: text("https://mail.contoso.example"),
+      target: text("mail.contoso.example"),
       isRegistered: isRegistered,
       terms: Destination(url: "https://contoso.example/terms"),
       privacy: Destination(url: "https://contoso.example/privacy")

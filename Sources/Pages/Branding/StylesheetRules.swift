@@ -117,9 +117,9 @@ enum StylesheetRules {
     """
 
   private static let buttons = """
-    button, .links a.primary { display: inline-flex; align-items: center;
-      justify-content: center; width: 100%; min-height: 2.75rem;
-      padding: .5rem 1rem; font: inherit; font-weight: 600; border: 1px solid transparent; border-radius: var(--radius); cursor: pointer;
+    button, .links a.primary { display: block; width: 100%; min-height: 2.75rem;
+      padding: .5625rem 1rem; text-align: center; font: inherit; font-weight: 600;
+      border: 1px solid transparent; border-radius: var(--radius); cursor: pointer;
       transition: background-color .12s, border-color .12s }
     .primary { background: var(--accent); color: var(--on-accent);
       border-color: var(--accent-border) }
@@ -160,9 +160,8 @@ enum StylesheetRules {
       color: var(--success); font-size: .8125rem; line-height: 1.5rem; font-weight: 600 }
     .badge.warning { background: var(--danger-bg); color: var(--danger) }
     .action { justify-self: end }
-    .action a { display: inline-flex; align-items: center; justify-content: end;
-      min-height: 2.75rem; min-width: 2.75rem; font-weight: 600; font-size: .9375rem;
-      text-decoration: none }
+    .action a { display: block; line-height: 1.5rem; padding: .625rem 0; min-width: 2.75rem;
+      text-align: end; font-weight: 600; font-size: .9375rem; text-decoration: none }
     .action a:hover { text-decoration: underline }
     .action button { font-size: .9375rem; overflow-wrap: normal }
     .row form { margin: 0 }
@@ -179,7 +178,7 @@ enum StylesheetRules {
       border-top: 1px solid var(--line) }
     .accounts li:last-child { border-bottom: 1px solid var(--line) }
     .accounts form { margin: 0; min-width: 0 }
-    button.account { justify-content: space-between; gap: .75rem; padding: .75rem .5rem;
+    button.account { padding: .75rem .5rem;
       background: none; color: inherit; border-radius: 0 }
     button.account:hover { background: var(--hover) }
     .state { color: var(--muted); font-size: .875rem; line-height: 1.25rem; font-weight: 400 }
@@ -192,7 +191,8 @@ enum StylesheetRules {
       border-radius: min(var(--radius), .75rem) }
     .key-label { display: block; font-size: .875rem; color: var(--muted) }
     .qr { display: block; width: 100%; max-width: 13rem; margin: 1.5rem auto 0; background: #fff;
-      border-radius: min(var(--radius), .75rem); border: 1px solid var(--line); forced-color-adjust: none }
+      border-radius: min(var(--radius), .75rem); border: 1px solid var(--line);
+      forced-color-adjust: none }
     .client { display: block; max-width: min(10rem, 100%); height: 3rem; object-fit: contain;
       object-position: left; margin: 1rem 0 0 }
 

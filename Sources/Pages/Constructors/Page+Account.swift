@@ -95,8 +95,8 @@ extension Page {
     )
     address.badge = .message(account.isVerified ? .verified : .unverified)
     address.isWarning = !account.isVerified
-    if let pending = account.pendingEmail {
-      address.values.append(.message(.pendingAddress, ["email": .name(pending)]))
+    let pending = account.pendingEmail.map { email in
+      Row(.message(.newAddress), values: [.message(.pendingAddress, ["email": .name(email)])])
     }
     let details = [account.person.name, account.language, account.zone].compactMap(\.self)
     let profile = Row(
@@ -104,7 +104,7 @@ extension Page {
       values: details.isEmpty ? [.message(.nothingYet)] : details.map(Text.name),
       action(.change, paths.profile)
     )
-    return [picture, profile, address]
+    return [picture, profile, address] + [pending].compactMap(\.self)
   }
 
   private static func signInRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {

@@ -62,7 +62,7 @@ extension Page {
     let field = Field(
       .email,
       .message(.newAddress),
-      .email,
+      .newEmail,
       value: email,
       isFocused: true
     )

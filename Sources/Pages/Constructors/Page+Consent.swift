@@ -2,7 +2,7 @@
 package struct ClientDescription: Sendable {
   package let name: String
   package let logo: ImageSource?
-  /// The origin, or the scheme of a native app, that receives the answer.
+  /// The host, or the scheme of a native app, that receives the answer.
   package let target: String
   /// Whether an operator has registered the client, and so vouches for its name.
   package let isRegistered: Bool

@@ -110,6 +110,9 @@ private struct InputAttributes {
     case .email:
       type = "email"
       autocomplete = "username webauthn"
+    case .newEmail:
+      type = "email"
+      autocomplete = "email"
     case .fixedEmail:
       type = "email"
       autocomplete = "username"
