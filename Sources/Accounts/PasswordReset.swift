@@ -77,7 +77,7 @@ package enum Emails {
   ///
   /// - Throws: `.invalid`, `.invalidMailToken`, `.loginMethodDisabled`, `.overloaded`,
   ///   `.databaseUnavailable`.
-  @EventLoop package static func choose(
+  @EventLoop static func choose(
     _ password: String,
     by text: String,
     for purpose: EmailToken.Purpose,

@@ -78,7 +78,7 @@ extension Users {
   }
 
   /// Returns the mail that verifies the address of a new user; nil if none is sent.
-  @EventLoop package static func verification(
+  @EventLoop static func verification(
     of user: UserID,
     _ email: String,
     _ address: EmailAddress,

@@ -152,7 +152,7 @@ package enum APIKeys {
   }
 
   /// Authenticates as `shown` does, and leaves the audit event to the calling code.
-  @EventLoop package static func use(
+  @EventLoop static func use(
     _ text: String,
     _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {

@@ -67,7 +67,7 @@ extension Users {
   /// - Returns: the stored hash.
   /// - Throws: `.wrongCredentials` also if the user has no password, `.sessionEnded`,
   ///   `.overloaded`, `.databaseUnavailable`.
-  @EventLoop package static func verify(
+  @EventLoop static func verify(
     _ password: String,
     of user: UserID,
     _ context: RequestContext

@@ -50,7 +50,7 @@ package enum Users {
   /// Sends the statement that creates a user with one identity: a provider and a subject.
   ///
   /// An address in the profile that another user has is omitted.
-  @EventLoop package static func send(
+  @EventLoop static func send(
     _ user: UserID,
     _ provider: String,
     _ subject: String,
