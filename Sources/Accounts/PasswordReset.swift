@@ -1,4 +1,4 @@
-package import Delivery
+import Delivery
 package import Runtime
 package import Sessions
 import EventLoop

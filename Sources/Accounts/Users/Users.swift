@@ -1,8 +1,8 @@
 package import Runtime
 package import Sessions
 import EventLoop
-package import JSON
-package import Postgres
+import JSON
+import Postgres
 
 /// Users, and their creation.
 package enum Users {

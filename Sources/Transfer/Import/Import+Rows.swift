@@ -1,5 +1,5 @@
-package import Runtime
-package import Postgres
+import Runtime
+import Postgres
 
 /// The statements that write a batch: each takes a list of all rows for its table.
 extension ImportQueries {
