@@ -19,7 +19,7 @@ import WireKit
       access: .operator,
       body: .json(limit: 1_024),
       reads: Fields("NewApp", "An app to create.", .text("name", .slug)),
-      gives: [.created(.newApp, "The app.", fields: [.location])],
+      gives: [.created(.app, "The app.", fields: [.location])],
       refuses: [.appExists],
       summary: "Create an app"
     ) { (call, name) async throws(Failure) in

@@ -67,7 +67,7 @@ class MailWords(Administration):
             self.refused(12, "app", "set", f"mail_translations={value}",
                          words="mail_translations")
         for setting in ["reset_text={{tokn}}", "code_text={{token}}", "change_subject={{x"]:
-            self.refused(12, "app", "set", setting, words="No mail can be made of this")
+            self.refused(12, "app", "set", setting, words="This text is not a valid template")
         self.site.dossier("app", "set", "reset_text=Use {{ token }} or {{link}}")
         self.site.dossier("app", "set", "reset_text=null")
 

@@ -95,11 +95,6 @@ enum Example {
   static let newAPIKey: JSON = [
     "id": .string(apiKey), "name": "laptop", "key": .string(keyOfUser),
   ]
-  static let newApp: JSON = [
-    "id": .string(app), "name": "adventure", "hosts": [], "settings": ["session_days": 60],
-    "chosen": [], "version": 1, "created_at": .string(appMade), "updated_at": .string(appMade),
-  ]
-
   static let newIndex: JSON = [
     "id": .string(index), "path": "metadata.theme", "kind": "text", "state": "building",
     "created_at": .string(appMade),

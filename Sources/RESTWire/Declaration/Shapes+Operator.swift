@@ -24,8 +24,6 @@ extension Shape {
     "updated_at": .time(Example.played),
   ]).named("App", "An app with the settings in force.")
 
-  static let newApp = app.shown(as: Example.newApp)
-
   private static let hosts = Shape.list(of: .text).like(["users.example.com"])
 
   /// The settings of an app; the reference of a program lists those that it knows.
@@ -33,11 +31,14 @@ extension Shape {
 
   /// Returns the shape of the settings that a program knows, derived from their declarations.
   static func settings(_ catalog: SettingsCatalog) -> Shape {
-    named(.object(members: catalog.settings.map { ($0.name, value(of: $0).saying($0.meaning)) }))
+    let chosen = AppSettings(stored: Array(#"{"session_days":30}"#.utf8), catalog)
+    return named(
+      .object(members: catalog.settings.map { ($0.name, value(of: $0).saying($0.meaning)) })
+    ).like(.object(catalog.listed(chosen).values))
   }
 
   private static func named(_ settings: Shape) -> Shape {
-    settings.named("Settings", "The settings of an app.").like(["session_days": 30])
+    settings.named("Settings", "The settings of an app.")
   }
 
   static let settingsPatch = Shape.map(of: .any)
