@@ -16,9 +16,11 @@ class Case(unittest.TestCase):
 
     SETTINGS = {}
 
+    NGINX_PROCESSES = 2
+
     @classmethod
     def setUpClass(cls):
-        cls.site = Deployment(settings=cls.SETTINGS.items())
+        cls.site = Deployment(settings=cls.SETTINGS.items(), nginx_processes=cls.NGINX_PROCESSES)
 
     @classmethod
     def tearDownClass(cls):
@@ -185,6 +187,9 @@ class Waiting(Case):
 
     # Longer than any test: a request that is refused has met others that wait for one another.
     SETTINGS = {"DOSSIER_LOCK_SECONDS": "600"}
+    # One process sends two requests to different workers. In one worker, two writes of a user
+    # would wait for each other, not for the lock.
+    NGINX_PROCESSES = 1
 
     def setUp(self):
         super().setUp()

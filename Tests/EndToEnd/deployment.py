@@ -28,14 +28,16 @@ class Deployment(Cluster, Asking):
     patience = 10
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
-                 activated=False, nginx=(), tls=False, schema=None):
+                 activated=False, nginx=(), tls=False, schema=None, nginx_processes=2):
         """`nginx` has pairs: a text of the shipped configuration and its replacement here.
 
+        Each of the `nginx_processes` sends its requests to the workers in turn.
         `schema` names the `dossier-migrate` and the migrations of another version.
         """
         self.tls = tls
         self.schema = schema
         self.nginx_changes = nginx
+        self.nginx_processes = nginx_processes
         self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
         self.folder.chmod(0o755)
@@ -181,7 +183,7 @@ class Deployment(Cluster, Asking):
             f"{kind}_temp_path {self.folder}/nginx/{kind};"
             for kind in ["client_body", "fastcgi", "proxy", "scgi", "uwsgi"])
         (self.folder / "nginx.conf").write_text(
-            f"daemon off; pid {self.folder}/nginx.pid; worker_processes 2;\n"
+            f"daemon off; pid {self.folder}/nginx.pid; worker_processes {self.nginx_processes};\n"
             f"{'user www-data;' if IS_ROOT else ''}\n"
             "events { worker_connections 1024; }\n"
             f"http {{ access_log off; {paths}\n"
