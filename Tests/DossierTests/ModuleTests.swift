@@ -1,14 +1,14 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 /// Tests the modules against README's picture of them.
 @Suite struct ModuleTests {
   /// The modules of the picture, by its line; a module may import those of later lines.
   private let order: [String: Int]
-  private let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
   init() throws {
-    let readme = try String(contentsOfFile: root + "/README.md", encoding: .utf8)
+    let readme = try String(contentsOfFile: "\(SourceFiles.repository)/README.md", encoding: .utf8)
     let lines = readme.split(separator: "\n", omittingEmptySubsequences: false)
     let start = try #require(lines.firstIndex(of: "Sources/"))
     var order: [String: Int] = [:]
@@ -23,13 +23,12 @@ import Testing
   }
 
   @Test func `the picture has every module`() throws {
-    let folders = try FileManager.default.contentsOfDirectory(atPath: root + "/Sources")
-    #expect(Set(folders) == Set(order.keys))
+    #expect(try Set(SourceFiles.modules()) == Set(order.keys))
   }
 
   @Test func `a module imports only those below it`() throws {
     for (module, place) in order {
-      for (path, text) in try files(of: module) {
+      for (path, text) in try SourceFiles.all(of: module) {
         for match in text.matches(of: /(?m)^(?:@testable |package )?import (\w+)/) {
           guard let imported = order[String(match.1)] else { continue }
           #expect(imported > place, "\(path) imports \(match.1)")
@@ -40,19 +39,12 @@ import Testing
 
   @Test func `no file has more than 300 lines, and no module more than 6,000`() throws {
     for module in order.keys {
-      let lengths = try files(of: module).map { path, text in
+      let lengths = try SourceFiles.all(of: module).map { path, text in
         let count = text.utf8.count { $0 == UInt8(ascii: "\n") }
         #expect(count <= 300, "\(path)")
         return count
       }
       #expect(lengths.reduce(0, +) <= 6_000, "\(module)")
     }
-  }
-
-  private func files(of module: String) throws -> [(path: String, text: String)] {
-    let folder = root + "/Sources/\(module)"
-    return try FileManager.default.subpathsOfDirectory(atPath: folder)
-      .filter { $0.hasSuffix(".swift") }
-      .map { ("\(module)/\($0)", try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) }
   }
 }

@@ -1,7 +1,6 @@
-import Configuration
-import FoundationEssentials
 import Postgres
 import RESTWire
+import TestSupport
 import Testing
 
 /// The statements of the domain and the wires.
@@ -19,26 +18,22 @@ let allStatements = AllQueries.statements + RESTWire.statements
 
   /// Returns the names of the statements in the sources, and the places that this test cannot read.
   private static func declarations() throws -> (names: Set<String>, unreadable: [String]) {
-    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     var names: Set<String> = []
     var unreadable: [String] = []
-    for module in try FileManager.default.contentsOfDirectory(atPath: "\(root)/Sources")
+    for module in try SourceFiles.modules()
     where !["Postgres", "Migrations", "dossier-migrate"].contains(module) {
-      let folder = "\(root)/Sources/\(module)"
-      for path in try FileManager.default.subpathsOfDirectory(atPath: folder)
-      where path.hasSuffix(".swift") {
-        let text = try String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
+      for (path, text) in try SourceFiles.all(of: module) {
         for match in text.matches(of: /\bStatement(<[^()]*?>)?\s*\(\s*("([\w.]+)")?/) {
           if let name = match.3 {
             names.insert(String(name))
           } else {
-            unreadable.append("\(module)/\(path): \(match.0)")
+            unreadable.append("\(path): \(match.0)")
           }
         }
         // The type is named, and the initializer is not.
         for match in text.matches(of: /:\s*Statement<[^()]*?>\s*=\s*(\S+)/)
         where !match.1.hasPrefix("Statement") {
-          unreadable.append("\(module)/\(path): \(match.0)")
+          unreadable.append("\(path): \(match.0)")
         }
       }
     }

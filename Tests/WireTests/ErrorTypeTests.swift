@@ -1,6 +1,6 @@
 import Runtime
-import FoundationEssentials
 import JSON
+import TestSupport
 import Testing
 
 @testable import RESTWire
@@ -50,12 +50,8 @@ import Testing
 
   /// Returns the codes that the sources declare.
   private static func declaredCodes() throws -> [String] {
-    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/Sources"
-    return try FileManager.default.subpathsOfDirectory(atPath: root)
-      .filter { $0.hasSuffix(".swift") }
-      .flatMap { path in
-        let text = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
-        return text.matches(of: /\bErrorType\(\s*"([^"]+)"/).map { String($0.1) }
-      }
+    try SourceFiles.all().flatMap { _, text in
+      text.matches(of: /\bErrorType\(\s*"([^"]+)"/).map { String($0.1) }
+    }
   }
 }

@@ -66,15 +66,9 @@ import WireKit
 
   /// A call of the operator can do everything, so a second place that makes one needs a reason.
   @Test func `only the command line makes calls of the operator`() throws {
-    let root = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
-    let files = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/Sources")
-    var found: Set<String> = []
-    for file in files where file.hasSuffix(".swift") {
-      let text = try String(contentsOfFile: "\(root)/Sources/\(file)", encoding: .utf8)
-      if text.contains("operatorCall") { found.insert(file) }
-    }
+    let found = try SourceFiles.all().filter { $0.text.contains("operatorCall") }.map(\.path)
     #expect(
-      found == ["WireKit/Call.swift", "WireKit/Service.swift", "dossier/ManagementAPI.swift"]
+      Set(found) == ["WireKit/Call.swift", "WireKit/Service.swift", "dossier/ManagementAPI.swift"]
     )
   }
 }

@@ -5,11 +5,11 @@ import Runtime
 import Sessions
 import Tenancy
 import Transfer
-package import Postgres
+import Postgres
 
-/// Every statement of the domain, for the test that prepares them all.
-package enum AllQueries {
-  package static let statements: [any PreparedStatement] = [
+/// Every statement of the domain.
+enum AllQueries {
+  static let statements: [any PreparedStatement] = [
     AppsQueries.statements, KeyringQueries.all, PublicKeyQueries.statements, PrincipalQueries.all,
     MaintenanceQueries.all,
     UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
