@@ -136,14 +136,13 @@ let package = Package(
       dependencies: [
         "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
     ),
     .target(
       name: "Delivery",
       dependencies: [
-        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime",
+        "EventLoop", "JSON", "Outbound", "Postgres", "Runtime",
       ],
       swiftSettings: house + unchecked
     ),
@@ -153,7 +152,6 @@ let package = Package(
         "Delivery", "Encoding", "EventLoop", "JSON", "PasswordHashes", "Postgres", "Runtime",
         "Tenancy", "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
     ),
@@ -162,8 +160,7 @@ let package = Package(
       dependencies: [
         "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
         "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
+        "CSodium",
       ],
       swiftSettings: house + unchecked
     ),
@@ -171,23 +168,22 @@ let package = Package(
       name: "Documents",
       dependencies: [
         "Accounts", "Encoding", "EventLoop", "JSON", "JSONSchema", "Operators", "Postgres",
-        "Runtime", "Sessions", "Tenancy",
+        "Runtime", "Tenancy",
       ],
       swiftSettings: house + unchecked
     ),
     .target(
       name: "Transfer",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes",
-        "Postgres", "Runtime", "Sessions", "Tenancy",
+        "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes", "Postgres",
+        "Runtime",
       ],
       swiftSettings: house + unchecked
     ),
     .target(
       name: "WireKit",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "HTTP", "JSON",
+        "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON",
       ],
       swiftSettings: house + unchecked
     ),
@@ -195,7 +191,7 @@ let package = Package(
       name: "RESTWire",
       dependencies: [
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Postgres", "WireKit",
+        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Postgres", "WireKit", "Outbound",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house
@@ -203,8 +199,8 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "WireKit",
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
+        "HTTP", "JSON", "Encoding", "Operators", "WireKit",
       ],
       swiftSettings: house
     ),
@@ -233,8 +229,8 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Documents",
-        "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP",
-        "JSON", "Encoding", "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
+        "Runtime", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON", "Encoding",
+        "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house + unchecked
@@ -264,9 +260,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Configuration", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
-        "Transfer", "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres",
-        "RESTWire",
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres", "RESTWire",
         "ReferenceData", "TestSupport", "WebTokens",
       ],
       swiftSettings: house
@@ -280,8 +275,7 @@ let package = Package(
     .testTarget(
       name: "PicturesTests",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "PictureContract", "TestSupport", "dossier-pictures",
+        "Accounts", "Runtime", "EventLoop", "PictureContract", "TestSupport", "dossier-pictures",
       ],
       swiftSettings: house
     ),
@@ -307,22 +301,21 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer", "HTTP",
-        "JSON", "Postgres", "WireKit", "dossier",
+        "Delivery", "Runtime", "Tenancy", "HTTP", "JSON", "Postgres", "WireKit", "dossier",
       ],
       swiftSettings: house
     ),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: house),
     .testTarget(
       name: "PagesTests",
-      dependencies: ["Encoding", "JSON", "Pages"],
+      dependencies: ["Encoding", "Pages"],
       swiftSettings: house
     ),
     .testTarget(
       name: "WireTests",
       dependencies: [
         "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents", "Runtime",
-        "Sessions", "Tenancy", "Transfer", "EventLoop", "HTTP", "JSON", "Encoding",
+        "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "RESTWire", "TestSupport", "WireKit", "dossier-pictures",
         "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -353,9 +346,9 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "CFastCGI", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-  "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding",
-  "Operators", "Patterns", "WebTokens", .product(name: "Crypto", package: "swift-crypto"),
+  "CFastCGI", "Accounts", "Documents", "Runtime", "Tenancy", "Transfer", "FastCGI", "HTTP", "JSON",
+  "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns", "WebTokens",
+  .product(name: "Crypto", package: "swift-crypto"),
 ]
 
 package.targets.append(
