@@ -21,6 +21,6 @@ extension ErrorType {
 
   /// Returns the type with a code; nil if no type has it.
   static func named(_ code: String) -> ErrorType? {
-    all.first { $0.code.utf8.elementsEqual(code.utf8) }
+    all.first { $0.code.hasSameBytes(as: code) }
   }
 }

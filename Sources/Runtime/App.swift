@@ -34,8 +34,7 @@ package final class App: Sendable {
 
   /// Returns the data of a feature about the app; nil if it has none.
   package func part<Part: AppPart>(_ type: Part.Type = Part.self) -> Part? {
-    for part in parts { if let part = part as? Part { return part } }
-    return nil
+    parts.lazy.compactMap { $0 as? Part }.first
   }
 }
 

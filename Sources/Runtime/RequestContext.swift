@@ -68,8 +68,7 @@ package import Postgres
 
   /// Returns the data of a module about this request; nil if it has none.
   package func part<Part: RequestPart>(_ type: Part.Type = Part.self) -> Part? {
-    for part in parts { if let part = part as? Part { return part } }
-    return nil
+    parts.lazy.compactMap { $0 as? Part }.first
   }
 
   /// Keeps a value for the rest of this request.

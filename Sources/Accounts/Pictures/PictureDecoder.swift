@@ -32,8 +32,7 @@ import PictureContract
   ///     `Content-Type`.
   ///   - owner: the owner of the work; nil for the server itself.
   /// - Returns: the picture, or the first frame of an animation.
-  /// - Throws: an error of the file, after which nothing of it is stored; `.tooManyRequests`,
-  ///   `.overloaded`.
+  /// - Throws: an error of the file, which is then not stored; `.tooManyRequests`, `.overloaded`.
   package func decode(
     _ file: [UInt8],
     for owner: (any JobOwner)?

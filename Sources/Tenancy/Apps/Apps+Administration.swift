@@ -47,14 +47,12 @@ extension Apps {
         context
       )
       return try await transaction.run(AppsAdministrationQueries.find, name)
-    }.first.orUnforeseen("an app that was made").record(context.apps.catalog.settings)
+    }.first.orUnforeseen("an app that was made").record(context)
   }
 
   /// Returns all apps, sorted by name.
   package static func list(_ context: RequestContext) async throws(Failure) -> [AppRecord] {
-    try await context.read(AppsAdministrationQueries.list).map {
-      $0.record(context.apps.catalog.settings)
-    }
+    try await context.read(AppsAdministrationQueries.list).map { $0.record(context) }
   }
 
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
@@ -64,7 +62,7 @@ extension Apps {
   ) async throws(Failure) -> AppRecord {
     let rows = try await context.read(AppsAdministrationQueries.find, name)
     guard let app = rows.first else { throw .unknownApp }
-    return app.record(context.apps.catalog.settings)
+    return app.record(context)
   }
 
   /// Changes settings and hosts, and increments the version even if no value differs.
@@ -101,7 +99,7 @@ extension Apps {
       )
       let after = try await transaction.run(AppsAdministrationQueries.find, name)
       return try after.first.orUnforeseen("an app that was changed")
-    }.record(context.apps.catalog.settings)
+    }.record(context)
   }
 }
 

@@ -193,8 +193,9 @@ package struct AppRow: RowDecodable {
     )
   }
 
-  func record(_ catalog: SettingsCatalog) -> AppRecord {
-    AppRecord(app: app(catalog), createdAt: createdAt, updatedAt: updatedAt)
+  @EventLoop func record(_ context: RequestContext) -> AppRecord {
+    let app = app(context.apps.catalog.settings)
+    return AppRecord(app: app, createdAt: createdAt, updatedAt: updatedAt)
   }
 }
 
