@@ -7,6 +7,10 @@ import Glibc
 /// function on the loop suspends by continuation. It resumes in the same or a later turn of the
 /// loop.
 ///
+/// A call of an `async` function also suspends if the task does not prefer the loop, as in tests. So
+/// the body of `withUnsafeContinuation` checks whether there is still something to wait for. Between
+/// an earlier check and the body, other jobs may run.
+///
 /// The compiler checks the isolation of a global actor with its own executor. A task executor
 /// preference alone is not checked, and an actor per connection makes each call a hop. `task`
 /// starts tasks and adds the preference. `NonisolatedNonsendingByDefault` stays off: with custom

@@ -108,25 +108,34 @@ struct OwnerKeys: Equatable {
 @safe @EventLoop final class Waiter {
   typealias Answer = Result<Void, FairQueueError>
   let loan: Loan
-  private(set) var isWaiting = true
+  private var answer: Answer?
   private var continuation: UnsafeContinuation<Answer, Never>?
 
   init(_ loan: Loan) { self.loan = loan }
 
   var isGone: Bool { loan.isGone }
+  var isWaiting: Bool { answer == nil }
 
   /// The group and the line in which it waits.
   ///
   /// The server itself is group 0. Waiters without a member are line 0 of their group.
   var place: (group: Int, member: Int) { (loan.keys?.group ?? 0, loan.keys?.member ?? 0) }
 
+  /// Waits for the answer, which may have come before this call.
   func turn() async throws(FairQueueError) {
-    try await unsafe withUnsafeContinuation { unsafe continuation = $0 }.get()
+    try await unsafe withUnsafeContinuation {
+      (continuation: UnsafeContinuation<Answer, Never>) in
+      if let answer {
+        unsafe continuation.resume(returning: answer)
+      } else {
+        unsafe self.continuation = continuation
+      }
+    }.get()
   }
 
   func resume(_ answer: Answer) {
     guard isWaiting else { return }
-    isWaiting = false
+    self.answer = answer
     unsafe continuation?.resume(returning: answer)
     unsafe continuation = nil
   }

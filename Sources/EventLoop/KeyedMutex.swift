@@ -31,11 +31,22 @@
 }
 
 @safe @EventLoop private final class Turn {
+  private var hasCome = false
   private var continuation: UnsafeContinuation<Void, Never>?
 
-  func wait() async { await unsafe withUnsafeContinuation { unsafe continuation = $0 } }
+  /// Waits for the turn, which may have come before this call.
+  func wait() async {
+    await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      if hasCome {
+        unsafe continuation.resume()
+      } else {
+        unsafe self.continuation = continuation
+      }
+    }
+  }
 
   func come() {
+    hasCome = true
     unsafe continuation?.resume()
     unsafe continuation = nil
   }

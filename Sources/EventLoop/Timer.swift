@@ -44,8 +44,8 @@ extension EventLoop {
   private var woken = false
 
   func sleep(for delay: Duration) async {
-    guard !woken else { return }
     await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      guard !woken else { return unsafe continuation.resume() }
       unsafe self.continuation = continuation
       timer = Timer(after: delay) { self.wake() }
     }

@@ -138,7 +138,15 @@ import Glibc
       var next = begun
       begun = nil
       if next == nil, state != .closed {
-        next = await unsafe withUnsafeContinuation { unsafe waiting = $0 }
+        next = await unsafe withUnsafeContinuation {
+          (continuation: UnsafeContinuation<Exchange?, Never>) in
+          if begun != nil || state == .closed {
+            unsafe continuation.resume(returning: begun)
+            begun = nil
+          } else {
+            unsafe waiting = continuation
+          }
+        }
       }
       guard let exchange = next else { return }
       await listener.handler(exchange)

@@ -87,6 +87,7 @@ extension Connection {
 
   private func finishOpening(within timeout: Duration) async throws(DatabaseError) {
     guard unsafe PQstatus(pointer) != CONNECTION_BAD else { throw lastError }
+    let timeout = connectTimeout ?? timeout
     let deadline = EventLoop.now() + timeout.nanoseconds
     var interest = Readiness.write
     while true {
@@ -112,6 +113,24 @@ extension Connection {
       default: throw lastError
       }
     }
+  }
+
+  /// The `connect_timeout` of the connection string; nil without one.
+  ///
+  /// libpq observes it only in its own loop.
+  private var connectTimeout: Duration? {
+    guard let options = unsafe PQconninfo(pointer) else { return nil }
+    defer { unsafe PQconninfoFree(options) }
+    var option = unsafe options
+    while let keyword = unsafe option.pointee.keyword {
+      if unsafe strcmp(keyword, "connect_timeout") == 0, let value = unsafe option.pointee.val,
+        let seconds = unsafe Int(String(cString: value)), (1...86_400).contains(seconds)
+      {
+        return .seconds(seconds)
+      }
+      unsafe option += 1
+    }
+    return nil
   }
 
   private func isReady(
@@ -168,11 +187,13 @@ extension Connection {
   }
 
   private func plain(_ send: () -> Int32) async throws(DatabaseError) -> [ResultSet] {
-    if let failure { throw failure }
-    precondition(expected.isEmpty, "plain SQL on a connection in use")
-    guard unsafe PQexitPipelineMode(pointer) == 1, send() == 1 else { throw lastError }
-    return try await unsafe withUnsafeContinuation {
+    try await unsafe withUnsafeContinuation {
       (continuation: UnsafeContinuation<Result<[ResultSet], DatabaseError>, Never>) in
+      if let failure { return unsafe continuation.resume(returning: .failure(failure)) }
+      precondition(expected.isEmpty, "plain SQL on a connection in use")
+      guard unsafe PQexitPipelineMode(pointer) == 1, send() == 1 else {
+        return unsafe continuation.resume(returning: .failure(lastError))
+      }
       expected.append(.plain(unsafe PlainCall(continuation)))
       flush()
     }.get()

@@ -25,6 +25,17 @@ package import EventLoop
     self.init(statement.name, statement.sql, parameters)
   }
 
+  package convenience init<Row, First: Bindable, Second: Bindable>(
+    _ statement: Statement<Row, First, Second>,
+    _ first: First,
+    _ second: Second
+  ) {
+    var parameters = Parameters()
+    parameters.append(first)
+    parameters.append(second)
+    self.init(statement.name, statement.sql, parameters)
+  }
+
   package init(_ name: StaticString, _ sql: StaticString, _ parameters: Parameters) {
     self.name = name
     self.sql = sql
@@ -60,11 +71,19 @@ package import EventLoop
 
   /// Waits for the result of a call that was sent without waiting.
   func settled() async throws(DatabaseError) -> ResultSet {
-    if result == nil, rare?.last == nil {
-      await unsafe withUnsafeContinuation { unsafe continuation = $0 }
+    if !isSettled {
+      await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+        if isSettled {
+          unsafe continuation.resume()
+        } else {
+          unsafe self.continuation = continuation
+        }
+      }
     }
     return try outcome()
   }
+
+  private var isSettled: Bool { result != nil || rare?.last != nil }
 
   func outcome() throws(DatabaseError) -> ResultSet {
     if let result { return result }
