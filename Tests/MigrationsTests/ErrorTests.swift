@@ -141,6 +141,7 @@ import Testing
     ])
     let first = try place.start(["up"])
     while !first.errors.contains("up 0001_a.sql") {
+      try #require(!first.hasEnded, "\(first.errors)")
       try await Task.sleep(for: .milliseconds(10))
     }
     let errors = try await place.run("up", "--lock-timeout", "1", status: 14).errors

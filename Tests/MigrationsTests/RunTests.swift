@@ -18,6 +18,7 @@ import Testing
       ["-XAtq", "-d", place.conninfo, "-c", "select pg_advisory_lock(4711), pg_sleep(100000)"]
     )
     // Other tests have locks and databases of their own on the same server.
+    defer { holder.signal(SIGTERM) }
     let holds = """
       from pg_locks l join pg_database d on d.oid = l.database
       where d.datname = current_database() and l.objid = 4711 and l.granted
@@ -28,6 +29,8 @@ import Testing
     let programs = try (0..<4).map { _ in try place.start(["up"]) }
     let waiting = "waiting for another run (server process"
     while programs.count(where: { $0.errors.contains(waiting) }) < 3 {
+      let ended = programs.first { $0.hasEnded }
+      try #require(ended == nil, "a run has ended and will never wait: \(ended?.errors ?? "")")
       try await Task.sleep(for: .milliseconds(5))
     }
     try await place.sql("select pg_terminate_backend(l.pid) \(holds)")

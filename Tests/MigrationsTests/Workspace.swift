@@ -43,7 +43,8 @@ final class Workspace: Sendable {
   /// Starts the command.
   func start(_ words: [String]) throws -> TestProgram {
     var options = ["--migrations", folder]
-    if words.first != "new" { options += ["--database", conninfo] }
+    // Many tests run at once on slow machines.
+    if words.first != "new" { options += ["--database", "\(conninfo) connect_timeout=300"] }
     return try TestProgram(Workspace.command, words + options)
   }
 
