@@ -161,7 +161,14 @@ extension Field {
     )
   }
 
-  static func code(hint: Text? = nil) -> Field {
-    Field(.code, .message(.code), .code, hint: hint, isFocused: true)
+  /// The field of a code with so many digits.
+  static func code(digits: Int, hint: Text? = nil) -> Field {
+    Field(
+      .code,
+      .message(.code, ["count": .count(digits)]),
+      .code,
+      hint: hint,
+      isFocused: true
+    )
   }
 }

@@ -3,14 +3,15 @@ package struct PageHeaders: Sendable, Hashable {
   package let contentSecurityPolicy: String
 
   /// All fields, with their names.
-  package var fields: [(name: String, value: String)] {
+  ///
+  /// The web server adds `X-Content-Type-Options` to every response.
+  package var fields: [(name: StaticString, value: String)] {
     [
       ("Content-Type", "text/html; charset=utf-8"),
       ("Content-Security-Policy", contentSecurityPolicy),
       ("Cache-Control", "no-store"),
       // With `no-referrer`, a browser would send the form with `Origin: null`.
       ("Referrer-Policy", "same-origin"),
-      ("X-Content-Type-Options", "nosniff"),
     ]
   }
 

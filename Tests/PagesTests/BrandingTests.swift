@@ -101,7 +101,6 @@ import Testing
     let fields = headers.fields.map { "\($0.name): \($0.value)" }
     #expect(fields.contains("Cache-Control: no-store"))
     #expect(fields.contains("Referrer-Policy: same-origin"))
-    #expect(fields.contains("X-Content-Type-Options: nosniff"))
     #expect(fields.contains("Content-Type: text/html; charset=utf-8"))
   }
 

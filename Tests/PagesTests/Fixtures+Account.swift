@@ -54,14 +54,14 @@ extension Fixtures {
     let day = CalendarDay(number: 20_514)
     let sessions = [
       SessionDescription(
-        device: text("Ada's laptop"),
+        device: .name(text("Ada's laptop")),
         browser: text("Firefox on Debian"),
         place: text("London"),
         lastUse: time,
         isCurrent: true
       ),
       SessionDescription(
-        device: text("Phone"),
+        device: .name(text("Phone")),
         browser: text("Safari on iOS"),
         lastUse: time,
         end: target()
@@ -229,6 +229,7 @@ extension Fixtures {
         "recovery-codes",
         .recoveryCodes(codes, download: Self.link("/account/codes.txt"), next: target())
       ),
+      ("offer-authenticator", .offerAuthenticator(target(), back: back)),
       ("turn-off-authenticator", .turnOffAuthenticator(target(), back: back)),
       ("replace-recovery-codes", .replaceRecoveryCodes(target(), back: back)),
     ]

@@ -72,7 +72,9 @@ extension Fixtures {
         )
       )
     }
-    let errors: [PageError] = [.codeMalformed, .mailCodeWrong, .codeExpired, .codeAttempts]
+    let errors: [PageError] = [
+      .codeMalformed(digits: 8), .mailCodeWrong, .codeExpired, .codeAttempts,
+    ]
     let wrong = errors.enumerated().map { index, error in
       (
         "mail-code-error-\(index)",
@@ -145,6 +147,14 @@ extension Fixtures {
         "reset-missing",
         .resetRequest(target(), signIn: Self.link("/u/t/0123"), errors: [.emailMissing])
       ),
+      (
+        "reset-sent",
+        .mailSent(.reset, email: email, again: target(), signIn: Self.link("/u/t/0123"))
+      ),
+      (
+        "verification-sent",
+        .mailSent(.verification, email: email, again: target(), errors: [attempts])
+      ),
       ("new-password", .newPassword(target(), email: email, minimumPassword: 8)),
       (
         "new-password-short",
@@ -176,8 +186,8 @@ extension Fixtures {
         .restoreAddress(
           target(),
           email: email,
-          current: text("mallory@example.net"),
-          keep: Self.link("/account")
+          minimumPassword: 8,
+          errors: [.passwordPersonal]
         )
       ),
     ]

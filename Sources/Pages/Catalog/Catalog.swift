@@ -6,6 +6,8 @@ package struct Catalog: Sendable {
   package let language: String
   package let direction: Direction
   let messages: [MessageKey: Translation]
+  /// The name of the language, in that language.
+  package var name: String { text(of: .languageName) }
   private let category: @Sendable (Int) -> PluralCategory
 
   package enum Direction: String, Sendable {

@@ -13,6 +13,7 @@ extension Catalog {
     terms = Terms
     privacy = Privacy
     help = Help
+    printedOn = Printed {time}
     noScript = This step needs scripts. Allow them and reload.
     showPassword = Show
     hidePassword = Hide
@@ -31,6 +32,7 @@ extension Catalog {
     delete = Delete
     end = End
     sendCode = Send code
+    sendLink = Send link
     sendNewCode = Send a new code
     savePassword = Save password
     backToApp = Back to {app}
@@ -43,7 +45,8 @@ extension Catalog {
     newPassword = Create a password
     newPasswordHint[one] = At least {count} character
     newPasswordHint[other] = At least {count} characters
-    code = 6-digit code
+    code[one] = {count}-digit code
+    code[other] = {count}-digit code
     mailCodeHint = The code in the newest mail is valid.
     authenticatorCodeHint = The code that the app shows now
     recoveryCode = Recovery code
@@ -65,6 +68,7 @@ extension Catalog {
     enterCode = Enter the code
     codeSent = If {email} can be used here, a code is on its way.
     usePassword = Use a password instead
+    sendAnotherMail = Send another mail
     continueSignIn = Continue signing in
     continueAs = Continue as {email}
     secondFactor = Confirm your sign-in
@@ -79,23 +83,23 @@ extension Catalog {
     readTerms = Read the terms
 
     resetPassword = Reset your password
-    resetIntroduction = Enter your email address to get a code.
+    resetIntroduction = Enter your email address to get a link.
+    checkMail = Check your mail
+    resetSent = If {email} can be used here, a mail is on its way. Its link lets you choose a new password.
+    verificationSent = {app} needs a confirmed address. If {email} can be used here, a mail is on its way. Open its link, then sign in.
     chooseNewPassword = Choose a new password
     verifyAddress = Confirm your email address
     confirmAddress = Confirm address
     confirmAddressIntroduction = Use {email} for your account at {app}?
     disown = I did not sign up
-    disownIntroduction = Not you? The account at {app} then loses this address.
+    disownIntroduction = Not you? Choose a password, and all other sign-ins of this account end.
     restoreAddress = Restore your email address
-    restoreAddressIntroduction = The address of your account was changed from {email} to {current}.
-    restoreAddressEffect = Restoring signs out all devices. Sign in with the restored address after that.
-    keepNewAddress = Keep the new address
+    restoreAddressIntroduction = Make {email} the address of your account at {app} again, and choose a new password.
+    restoreAddressEffect = This signs out all devices.
     addressConfirmed = Address confirmed
     addressConfirmedText = Your email address is confirmed.
-    addressDisowned = Thank you
-    addressDisownedText = The address was removed from the account. Nothing else is needed.
     addressRestored = Address restored
-    addressRestoredText = All devices are signed out. Sign in, and check your password.
+    addressRestoredText = All devices are signed out. Sign in with the new password.
     passwordSaved = Password saved
     passwordSavedText = Your new password is valid now.
     accountDeleted = Account deleted
@@ -125,6 +129,7 @@ extension Catalog {
 
     chooseAccount = Choose an account
     useAnotherAccount = Use another account
+    switchAccount = Switch account
     signOutAll = Sign out all accounts
     signedOutAccount = Signed out
     accountWithoutName = Account without a name
@@ -138,6 +143,7 @@ extension Catalog {
 
   private static let englishAccount = """
     setUpAuthenticator = Set up an authenticator app
+    setUpAuthenticatorText = Each sign-in then asks for a code of an authenticator app.
     setUpAuthenticatorIntroduction = Scan the code with the app, or type the key into it. Then enter the code that the app shows.
     qrCode = QR code with the key
     authenticatorKey = Key
@@ -183,6 +189,7 @@ extension Catalog {
     applicationCount[other] = {count} applications
     sessionsIntroduction = You are signed in on these devices. End a session that you do not know, and change your password.
     lastUse = Last used {time}
+    unknownDevice = Unknown device
     thisDevice = This device
     endOtherSessions = End all other sessions
     identitiesIntroduction = You can sign in with these accounts of other services.
@@ -219,81 +226,5 @@ extension Catalog {
     confirmIdentity = Confirm that it is you
     confirmIdentityIntroduction = This change needs a fresh confirmation.
     useOtherMethod = Use another method
-    """
-
-  private static let englishErrors = """
-    handOver = One moment
-    handOverToApp = You are being redirected to {app}.
-    handOverToClient = You are being redirected to {client}.
-    formPostIntroduction = Press Continue if nothing happens.
-    webMessageIntroduction = This window closes by itself.
-
-    emailMissing = Enter your email address.
-    emailMalformed = Enter an address like name@example.com.
-    passwordMissing = Enter your password.
-    signInWrong = Email address or password is wrong. Try again or reset the password.
-    passwordWrong = The password is wrong.
-    codeMalformed = The code has 6 digits.
-    mailCodeWrong = The code is wrong. Use the newest mail.
-    codeExpired = The code has expired. Send a new one.
-    codeAttempts = Too many wrong codes. Send a new one.
-    authenticatorCodeWrong = The code is wrong. Wait for the next one.
-    recoveryCodeWrong = This code is wrong or used. Try another.
-    passwordShort[one] = The password needs at least {count} character.
-    passwordShort[other] = The password needs at least {count} characters.
-    passwordCommon = This password is common or leaked. Choose another.
-    emailTaken = This address has an account. Sign in.
-    pictureMissing = Choose an image file.
-    pictureUnreadable = This file is not an image that can be read. Choose another.
-    confirmationWrong = Type the address exactly as shown.
-
-    unknownApplication = Unknown application
-    unknownApplicationText = The link that you followed names an application that does not exist. Go back and report it to the application.
-    unregisteredRedirect = Wrong return address
-    unregisteredRedirectText = {client} asked to return to an address that is not registered. Report it to the application.
-    unregisteredRedirectURI = Address: {uri}
-    signInExpired = Sign-in expired
-    signInExpiredText = This sign-in has expired. Start again.
-    startAgain = Start again
-    cookiesNeeded = Cookies are needed
-    cookiesNeededText = This page needs cookies. Allow them and reload.
-    throttled = Too many attempts
-    throttledText = Too many attempts. Try again in {time}.
-    tryAgain = Try again in {time}.
-    accountBlocked = Account blocked
-    accountBlockedText = This account is blocked at {app}.
-    serviceUnavailable = Not available
-    serviceUnavailableText = The service is not available. Try again in {time}.
-    linkExpired = Link expired
-    linkExpiredText = This link has expired or was used. Request a new one.
-    requestNewLink = Request a new link
-    pageNotFound = Page not found
-    pageNotFoundText = There is no page at this address.
-    internalError = Something went wrong
-    internalErrorText = The service has logged the error. Try again.
-    internalErrorRequest = Request id: {request}
-
-    waitSeconds[one] = {count} second
-    waitSeconds[other] = {count} seconds
-    waitMinutes[one] = {count} minute
-    waitMinutes[other] = {count} minutes
-    waitHours[one] = {count} hour
-    waitHours[other] = {count} hours
-    waitDays[one] = {count} day
-    waitDays[other] = {count} days
-    dayFormat = {day} {month} {year}
-    timeFormat = {day}, {time} {zone}
-    january = January
-    february = February
-    march = March
-    april = April
-    may = May
-    june = June
-    july = July
-    august = August
-    september = September
-    october = October
-    november = November
-    december = December
     """
 }

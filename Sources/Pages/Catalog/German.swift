@@ -13,6 +13,7 @@ extension Catalog {
     terms = Nutzungsbedingungen
     privacy = Datenschutz
     help = Hilfe
+    printedOn = Gedruckt: {time}
     noScript = Dieser Schritt braucht Skripte. Erlauben und neu laden.
     showPassword = Anzeigen
     hidePassword = Verbergen
@@ -31,6 +32,7 @@ extension Catalog {
     delete = Löschen
     end = Beenden
     sendCode = Code senden
+    sendLink = Link senden
     sendNewCode = Neuen Code senden
     savePassword = Passwort speichern
     backToApp = Zurück zu {app}
@@ -43,7 +45,8 @@ extension Catalog {
     newPassword = Passwort festlegen
     newPasswordHint[one] = Mindestens {count} Zeichen
     newPasswordHint[other] = Mindestens {count} Zeichen
-    code = 6-stelliger Code
+    code[one] = {count}-stelliger Code
+    code[other] = {count}-stelliger Code
     mailCodeHint = Es gilt der Code der neuesten E-Mail.
     authenticatorCodeHint = Der Code, den die App gerade anzeigt
     recoveryCode = Wiederherstellungs\u{ad}code
@@ -65,6 +68,7 @@ extension Catalog {
     enterCode = Code eingeben
     codeSent = Falls {email} hier gültig ist, ist ein Code unterwegs.
     usePassword = Stattdessen Passwort verwenden
+    sendAnotherMail = Weitere E-Mail senden
     continueSignIn = Anmeldung fortsetzen
     continueAs = Weiter als {email}
     secondFactor = Anmeldung bestätigen
@@ -79,23 +83,23 @@ extension Catalog {
     readTerms = Nutzungsbedingungen lesen
 
     resetPassword = Passwort zurücksetzen
-    resetIntroduction = E-Mail-Adresse eingeben, um einen Code zu erhalten.
+    resetIntroduction = E-Mail-Adresse eingeben, um einen Link zu erhalten.
+    checkMail = E-Mails prüfen
+    resetSent = Falls {email} hier gültig ist, ist eine E-Mail unterwegs. Ihr Link führt zu einem neuen Passwort.
+    verificationSent = {app} braucht eine bestätigte Adresse. Falls {email} hier gültig ist, ist eine E-Mail unterwegs. Ihren Link öffnen, dann anmelden.
     chooseNewPassword = Neues Passwort wählen
     verifyAddress = E-Mail-Adresse bestätigen
     confirmAddress = Adresse bestätigen
     confirmAddressIntroduction = {email} für das Konto bei {app} verwenden?
     disown = Ich habe mich nicht registriert
-    disownIntroduction = Nicht selbst registriert? Das Konto bei {app} verliert dann diese Adresse.
+    disownIntroduction = Nicht selbst registriert? Ein Passwort wählen beendet alle anderen Anmeldungen dieses Kontos.
     restoreAddress = E-Mail-Adresse wiederherstellen
-    restoreAddressIntroduction = Die Adresse des Kontos wurde von {email} auf {current} geändert.
-    restoreAddressEffect = Das Wiederherstellen meldet alle Geräte ab. Danach mit der wiederhergestellten Adresse anmelden.
-    keepNewAddress = Neue Adresse behalten
+    restoreAddressIntroduction = {email} wieder zur Adresse des Kontos bei {app} machen und ein neues Passwort wählen.
+    restoreAddressEffect = Das meldet alle Geräte ab.
     addressConfirmed = Adresse bestätigt
     addressConfirmedText = Die E-Mail-Adresse ist bestätigt.
-    addressDisowned = Danke
-    addressDisownedText = Die Adresse wurde vom Konto entfernt. Mehr ist nicht nötig.
     addressRestored = Adresse wiederhergestellt
-    addressRestoredText = Alle Geräte sind abgemeldet. Jetzt anmelden und das Passwort prüfen.
+    addressRestoredText = Alle Geräte sind abgemeldet. Jetzt mit dem neuen Passwort anmelden.
     passwordSaved = Passwort gespeichert
     passwordSavedText = Das neue Passwort gilt ab jetzt.
     accountDeleted = Konto gelöscht
@@ -125,6 +129,7 @@ extension Catalog {
 
     chooseAccount = Konto auswählen
     useAnotherAccount = Anderes Konto verwenden
+    switchAccount = Konto wechseln
     signOutAll = Alle Konten abmelden
     signedOutAccount = Abgemeldet
     accountWithoutName = Konto ohne Namen
@@ -138,6 +143,7 @@ extension Catalog {
 
   private static let germanAccount = """
     setUpAuthenticator = Authenticator-App einrichten
+    setUpAuthenticatorText = Jede Anmeldung fragt dann nach einem Code einer Authenticator-App.
     setUpAuthenticatorIntroduction = Den Code mit der App scannen oder den Schlüssel in die App eintippen. Dann den Code eingeben, den die App anzeigt.
     qrCode = QR-Code mit dem Schlüssel
     authenticatorKey = Schlüssel
@@ -183,6 +189,7 @@ extension Catalog {
     applicationCount[other] = {count} Anwendungen
     sessionsIntroduction = Auf diesen Geräten besteht eine Anmeldung. Unbekannte Sitzungen beenden und das Passwort ändern.
     lastUse = Zuletzt verwendet am {time}
+    unknownDevice = Unbekanntes Gerät
     thisDevice = Dieses Gerät
     endOtherSessions = Alle anderen Sitzungen beenden
     identitiesIntroduction = Mit diesen Konten anderer Dienste ist die Anmeldung möglich.
@@ -219,81 +226,5 @@ extension Catalog {
     confirmIdentity = Identität bestätigen
     confirmIdentityIntroduction = Diese Änderung verlangt eine neue Bestätigung.
     useOtherMethod = Andere Methode verwenden
-    """
-
-  private static let germanErrors = """
-    handOver = Einen Moment
-    handOverToApp = Es geht weiter zu {app}.
-    handOverToClient = Es geht weiter zu {client}.
-    formPostIntroduction = Weiter drücken, falls nichts geschieht.
-    webMessageIntroduction = Dieses Fenster schließt sich von selbst.
-
-    emailMissing = E-Mail-Adresse eingeben.
-    emailMalformed = Adresse wie name@example.com eingeben.
-    passwordMissing = Passwort eingeben.
-    signInWrong = E-Mail-Adresse oder Passwort ist falsch. Erneut versuchen oder Passwort zurücksetzen.
-    passwordWrong = Das Passwort ist falsch.
-    codeMalformed = Der Code hat 6 Ziffern.
-    mailCodeWrong = Der Code ist falsch. Die neueste E-Mail verwenden.
-    codeExpired = Der Code ist abgelaufen. Neuen Code senden.
-    codeAttempts = Zu viele falsche Codes. Neuen Code senden.
-    authenticatorCodeWrong = Der Code ist falsch. Auf den nächsten warten.
-    recoveryCodeWrong = Dieser Code ist falsch oder verbraucht. Anderen verwenden.
-    passwordShort[one] = Das Passwort braucht mindestens {count} Zeichen.
-    passwordShort[other] = Das Passwort braucht mindestens {count} Zeichen.
-    passwordCommon = Dieses Passwort ist verbreitet oder geleakt. Anderes wählen.
-    emailTaken = Zu dieser Adresse gibt es ein Konto. Damit anmelden.
-    pictureMissing = Bilddatei auswählen.
-    pictureUnreadable = Diese Datei ist kein lesbares Bild. Andere wählen.
-    confirmationWrong = Die Adresse genau wie angezeigt eingeben.
-
-    unknownApplication = Unbekannte Anwendung
-    unknownApplicationText = Der Link nennt eine Anwendung, die es nicht gibt. Zurückgehen und der Anwendung melden.
-    unregisteredRedirect = Falsche Rücksprungadresse
-    unregisteredRedirectText = {client} verlangt die Rückkehr zu einer Adresse, die nicht registriert ist. Der Anwendung melden.
-    unregisteredRedirectURI = Adresse: {uri}
-    signInExpired = Anmeldung abgelaufen
-    signInExpiredText = Diese Anmeldung ist abgelaufen. Neu beginnen.
-    startAgain = Neu beginnen
-    cookiesNeeded = Cookies sind nötig
-    cookiesNeededText = Diese Seite braucht Cookies. Erlauben und neu laden.
-    throttled = Zu viele Versuche
-    throttledText = Zu viele Versuche. In {time} erneut versuchen.
-    tryAgain = In {time} erneut versuchen.
-    accountBlocked = Konto gesperrt
-    accountBlockedText = Dieses Konto ist bei {app} gesperrt.
-    serviceUnavailable = Nicht erreichbar
-    serviceUnavailableText = Der Dienst ist nicht erreichbar. In {time} erneut versuchen.
-    linkExpired = Link abgelaufen
-    linkExpiredText = Dieser Link ist abgelaufen oder verbraucht. Neuen anfordern.
-    requestNewLink = Neuen Link anfordern
-    pageNotFound = Seite nicht gefunden
-    pageNotFoundText = Unter dieser Adresse gibt es keine Seite.
-    internalError = Etwas ist schiefgegangen
-    internalErrorText = Der Dienst hat den Fehler protokolliert. Erneut versuchen.
-    internalErrorRequest = Anfrage: {request}
-
-    waitSeconds[one] = {count} Sekunde
-    waitSeconds[other] = {count} Sekunden
-    waitMinutes[one] = {count} Minute
-    waitMinutes[other] = {count} Minuten
-    waitHours[one] = {count} Stunde
-    waitHours[other] = {count} Stunden
-    waitDays[one] = {count} Tag
-    waitDays[other] = {count} Tagen
-    dayFormat = {day}. {month} {year}
-    timeFormat = {day}, {time} {zone}
-    january = Januar
-    february = Februar
-    march = März
-    april = April
-    may = Mai
-    june = Juni
-    july = Juli
-    august = August
-    september = September
-    october = Oktober
-    november = November
-    december = Dezember
     """
 }

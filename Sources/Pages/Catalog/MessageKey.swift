@@ -4,27 +4,29 @@
 package enum MessageKey: String, Sendable, CaseIterable {
   // The frame of all pages.
   case languageName, languages, pageTitle, errorPageTitle, errorSummary, errorLabel
-  case terms, privacy, help, noScript
+  case terms, privacy, help, printedOn, noScript
   case showPassword, hidePassword, passwordShown, passwordHidden
   // Buttons and links of several pages.
   case `continue`, cancel, change, save, show, verify, confirm, download, remove, delete, end
-  case sendCode, sendNewCode, savePassword, backToApp, backToSignIn, contactSupport, reload
+  case sendCode, sendLink, sendNewCode, savePassword, backToApp, backToSignIn, contactSupport,
+    reload
   // Fields.
   case email, password, newPassword, newPasswordHint, code, mailCodeHint, authenticatorCodeHint
   case recoveryCode, currentPassword, nextPassword, name, language, timeZone, newAddress,
     pictureFile, pictureHint
   // Sign-in.
   case signIn, signInToApp, signInToClient, enterPassword, forgotPassword, mailCodeInstead
-  case enterCode, codeSent, usePassword, continueSignIn, continueAs
+  case enterCode, codeSent, usePassword, sendAnotherMail, continueSignIn, continueAs
   case secondFactor, secondFactorIntroduction, useRecoveryCode
   case recoveryCodeIntroduction, useAuthenticator
   // Sign-up.
   case createAccount, createAccountIntroduction, haveAccount, readTerms
   // Forgotten passwords and addresses.
-  case resetPassword, resetIntroduction, chooseNewPassword
+  case resetPassword, resetIntroduction, checkMail, resetSent, verificationSent
+  case chooseNewPassword
   case verifyAddress, confirmAddress, confirmAddressIntroduction, disown, disownIntroduction
-  case restoreAddress, restoreAddressIntroduction, restoreAddressEffect, keepNewAddress
-  case addressConfirmed, addressConfirmedText, addressDisowned, addressDisownedText
+  case restoreAddress, restoreAddressIntroduction, restoreAddressEffect
+  case addressConfirmed, addressConfirmedText
   case addressRestored, addressRestoredText, passwordSaved, passwordSavedText
   case accountDeleted, accountDeletedText
   // Consent.
@@ -34,10 +36,12 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case scopeOffline
   case confirmApplicationTitle, confirmApplication, confirmApplicationIntroduction
   // Accounts of a browser.
-  case chooseAccount, useAnotherAccount, signOutAll, signedOutAccount, accountWithoutName
+  case chooseAccount, useAnotherAccount, switchAccount, signOutAll, signedOutAccount,
+    accountWithoutName
   case signOut, signOutQuestion, staySignedIn, signedOut, signedOutText, signInAgain
   // Second factors.
-  case setUpAuthenticator, setUpAuthenticatorIntroduction, qrCode, authenticatorKey, turnOn
+  case setUpAuthenticator, setUpAuthenticatorText, setUpAuthenticatorIntroduction, qrCode,
+    authenticatorKey, turnOn
   case saveRecoveryCodes, saveRecoveryCodesIntroduction, continueAfterSaving
   // The account.
   case account, profile, picture, nameAndLanguage, signInMethods, access, data, yourData
@@ -45,7 +49,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case passwordIsSet, passwordIsNotSet, set, authenticatorApp, authenticatorIsOn
   case authenticatorIsOff, setUp, turnOff, recoveryCodes, recoveryCodesLeft, replace
   case sessions, sessionCount, identities, identityCount, applications, applicationCount
-  case sessionsIntroduction, lastUse, thisDevice, endOtherSessions
+  case sessionsIntroduction, lastUse, unknownDevice, thisDevice, endOtherSessions
   case identitiesIntroduction, linkedOn, unlink, applicationsIntroduction, grantedOn
   case upload, removePicture, changeAddress, changeAddressIntroduction
   case changePassword, setPassword, endOtherSessionsChoice
@@ -58,16 +62,20 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Hand-over.
   case handOver, handOverToApp, handOverToClient, formPostIntroduction, webMessageIntroduction
   // Errors of fields.
-  case emailMissing, emailMalformed, passwordMissing, signInWrong, passwordWrong, codeMalformed
+  case emailMissing, emailMalformed, nameMalformed, passwordMissing, signInWrong, passwordWrong,
+    codeMalformed
   case mailCodeWrong, codeExpired, codeAttempts, authenticatorCodeWrong, recoveryCodeWrong
-  case passwordShort, passwordCommon, emailTaken, pictureMissing, pictureUnreadable
-  case confirmationWrong
+  case passwordShort, passwordCommon, passwordPersonal, passwordLong, emailTaken, emailSame
+  case pictureMissing, pictureUnreadable, confirmationWrong
+  case mailUnavailable, signUpClosed, methodClosed, browserFull, factorLimit, lastIdentity
+  case changedMeanwhile
   // Errors of pages.
   case unknownApplication, unknownApplicationText, unregisteredRedirect, unregisteredRedirectText
   case unregisteredRedirectURI, signInExpired, signInExpiredText, startAgain, cookiesNeeded
   case cookiesNeededText, throttled, throttledText, tryAgain, accountBlocked, accountBlockedText
   case serviceUnavailable, serviceUnavailableText, linkExpired, linkExpiredText, requestNewLink
-  case pageNotFound, pageNotFoundText, internalError, internalErrorText, internalErrorRequest
+  case requestRefused, requestRefusedText, pageNotFound, pageNotFoundText, internalError,
+    internalErrorText, internalErrorRequest
   // Times.
   case waitSeconds, waitMinutes, waitHours, waitDays, dayFormat, timeFormat
   case january, february, march, april, may, june, july, august, september, october, november

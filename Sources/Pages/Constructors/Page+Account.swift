@@ -56,9 +56,12 @@ package struct AccountPaths: Sendable {
 
 extension Page {
   /// Shows the rows of an account; each row leads to the page of its change.
+  ///
+  /// - `switchAccount`: the account chooser.
   package static func account(
     _ account: AccountOverview,
     paths: AccountPaths,
+    switchAccount: Destination? = nil,
     signOut: FormTarget,
     notices: [Notice] = []
   ) -> Page {
@@ -79,6 +82,9 @@ extension Page {
       ]),
       .form(Form(signOut, buttons: [Button(.message(.signOut), style: .secondary)])),
     ]
+    if let switchAccount {
+      page.body.append(.links([Link(.message(.switchAccount), to: switchAccount)]))
+    }
     return page
   }
 
@@ -182,7 +188,7 @@ extension Row {
 
 /// A session of the user, as its page shows it.
 package struct SessionDescription: Sendable {
-  package let device: String
+  package let device: Text
   package let browser: String?
   /// The place of the network address, such as a city.
   package let place: String?
@@ -191,7 +197,7 @@ package struct SessionDescription: Sendable {
   package let end: FormTarget?
 
   package init(
-    device: String,
+    device: Text,
     browser: String? = nil,
     place: String? = nil,
     lastUse: CalendarTime,

@@ -120,9 +120,10 @@ extension Page {
   package static func unlinkIdentity(
     _ target: FormTarget,
     issuer: String,
-    back: Destination
+    back: Destination,
+    errors: [PageError] = []
   ) -> Page {
-    var page = change(.unlinkIdentity, target, [], .unlink, .danger, back: back)
+    var page = change(.unlinkIdentity, target, [], .unlink, .danger, back: back, errors: errors)
     page.introduction = [.message(.unlinkIdentityText, ["issuer": .name(issuer)])]
     return page
   }
@@ -173,12 +174,16 @@ extension Page {
 
   /// Asks for a credential again before a sensitive change.
   ///
-  /// - `resend`: sends a new code by mail.
+  /// - `digits`: the length of a mailed code.
+  /// - `isSent`: whether a code is on its way; without one, the page first offers to send it.
+  /// - `resend`: sends a code by mail.
   /// - `other`: the page of another method.
   package static func confirmIdentity(
     _ target: FormTarget,
     email: String,
     method: ConfirmationMethod,
+    digits: Int = 8,
+    isSent: Bool = true,
     resend: FormTarget? = nil,
     other: Destination? = nil,
     cancel: FormTarget? = nil,
@@ -190,15 +195,21 @@ extension Page {
     var fields = [Field.fixedEmail(email)]
     switch method {
     case .password: fields.append(.currentPassword)
-    case .mailCode:
+    case .mailCode where isSent:
       page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
-      fields.append(.code(hint: .message(.mailCodeHint)))
-    case .authenticator: fields.append(.code(hint: .message(.authenticatorCodeHint)))
+      fields.append(.code(digits: digits, hint: .message(.mailCodeHint)))
+    case .mailCode: fields = []
+    case .authenticator:
+      fields.append(.code(digits: appCodeLength, hint: .message(.authenticatorCodeHint)))
     }
-    page.body = [.form(Form(target, fields: fields, buttons: [Button(.message(.confirm))]))]
-    if let resend, method == .mailCode {
-      let again = Button(.message(.sendNewCode), style: .secondary)
-      page.body.append(.form(Form(resend, buttons: [again])))
+    if !fields.isEmpty {
+      page.body = [.form(Form(target, fields: fields, buttons: [Button(.message(.confirm))]))]
+    }
+    if let resend {
+      let label: MessageKey =
+        method == .password ? .mailCodeInstead : isSent ? .sendNewCode : .sendCode
+      let style: Button.Style = fields.isEmpty ? .primary : .secondary
+      page.body.append(.form(Form(resend, buttons: [Button(.message(label), style: style)])))
     }
     page.addCancel(cancel)
     if let other {

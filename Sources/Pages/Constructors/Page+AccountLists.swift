@@ -17,7 +17,7 @@ extension Page {
         values.append(.message(.lastUse, ["time": .time(session.lastUse)]))
       }
       return Row(
-        .name(session.device),
+        session.device,
         values: values,
         badge: session.isCurrent ? .message(.thisDevice) : nil,
         actions: button(.end, session.end)

@@ -62,6 +62,11 @@ extension Page {
     )
   }
 
+  /// The request is malformed, or the account does not permit it.
+  package static func refused() -> Page {
+    failure(.requestRefused, [.message(.requestRefusedText)])
+  }
+
   package static func notFound(back: Destination? = nil) -> Page {
     failure(
       .pageNotFound,
@@ -72,14 +77,12 @@ extension Page {
 
   /// An error of the server.
   ///
-  /// - `requestID`: finds the error in the log of the operator.
-  package static func internalError(requestID: String, support: Destination? = nil) -> Page {
-    failure(
+  /// - `requestID`: finds the error in the log of the operator; nil if the log does not have it.
+  package static func internalError(requestID: String?, support: Destination? = nil) -> Page {
+    let id = requestID.map { Text.message(.internalErrorRequest, ["request": .name($0)]) }
+    return failure(
       .internalError,
-      [
-        .message(.internalErrorText),
-        .message(.internalErrorRequest, ["request": .name(requestID)]),
-      ],
+      [.message(.internalErrorText), id].compactMap(\.self),
       links: support.map { [Link(.message(.contactSupport), to: $0)] } ?? []
     )
   }
@@ -97,6 +100,7 @@ extension Page {
 extension PageError {
   package static let emailMissing = PageError(.message(.emailMissing), field: .email)
   package static let emailMalformed = PageError(.message(.emailMalformed), field: .email)
+  package static let nameMalformed = PageError(.message(.nameMalformed), field: "name")
   package static let passwordMissing = PageError(.message(.passwordMissing), field: .password)
   package static let newPasswordMissing = PageError(
     .message(.passwordMissing),
@@ -104,7 +108,6 @@ extension PageError {
   )
   package static let signInWrong = PageError(.message(.signInWrong), field: .password)
   package static let passwordWrong = PageError(.message(.passwordWrong), field: .password)
-  package static let codeMalformed = PageError(.message(.codeMalformed), field: .code)
   package static let mailCodeWrong = PageError(.message(.mailCodeWrong), field: .code)
   package static let codeExpired = PageError(.message(.codeExpired), field: .code)
   package static let codeAttempts = PageError(.message(.codeAttempts), field: .code)
@@ -117,7 +120,20 @@ extension PageError {
     field: .recoveryCode
   )
   package static let passwordCommon = PageError(.message(.passwordCommon), field: .newPassword)
+  package static let passwordPersonal = PageError(
+    .message(.passwordPersonal),
+    field: .newPassword
+  )
+  package static let passwordLong = PageError(.message(.passwordLong), field: .newPassword)
   package static let emailTaken = PageError(.message(.emailTaken), field: .email)
+  package static let emailSame = PageError(.message(.emailSame), field: .email)
+  package static let mailUnavailable = PageError(.message(.mailUnavailable))
+  package static let signUpClosed = PageError(.message(.signUpClosed))
+  package static let methodClosed = PageError(.message(.methodClosed))
+  package static let browserFull = PageError(.message(.browserFull))
+  package static let factorLimit = PageError(.message(.factorLimit))
+  package static let lastIdentity = PageError(.message(.lastIdentity))
+  package static let changedMeanwhile = PageError(.message(.changedMeanwhile))
   package static let linkExpired = PageError(.message(.linkExpiredText))
   package static let signInExpired = PageError(.message(.signInExpiredText))
   package static let pictureMissing = PageError(.message(.pictureMissing), field: "picture")
@@ -126,6 +142,10 @@ extension PageError {
     .message(.confirmationWrong),
     field: "confirmation"
   )
+
+  package static func codeMalformed(digits: Int) -> PageError {
+    PageError(.message(.codeMalformed, ["count": .count(digits)]), field: .code)
+  }
 
   package static func passwordShort(minimum: Int) -> PageError {
     PageError(.message(.passwordShort, ["count": .count(minimum)]), field: .newPassword)

@@ -1,6 +1,6 @@
 // The pages for a forgotten password, and those that the links of mails open.
 extension Page {
-  /// Asks for the address that gets a code to reset its password.
+  /// Asks for the address that gets a link to reset its password.
   package static func resetRequest(
     _ target: FormTarget,
     email: String = "",
@@ -11,13 +11,38 @@ extension Page {
     page.introduction = [.message(.resetIntroduction)]
     page.errors = errors
     page.body = [
-      .form(Form(target, fields: [.email(email)], buttons: [Button(.message(.sendCode))])),
+      .form(Form(target, fields: [.email(email)], buttons: [Button(.message(.sendLink))])),
       .links([Link(.message(.backToSignIn), to: signIn)]),
     ]
     return page
   }
 
-  /// Asks for the new password after the code was right.
+  /// The mail that a page reports as sent.
+  package enum SentMail: Sendable, CaseIterable {
+    case reset, verification
+  }
+
+  /// Reports that a mail is on its way, whether or not a user has the address.
+  ///
+  /// - `again`: sends another mail.
+  package static func mailSent(
+    _ mail: SentMail,
+    email: String,
+    again: FormTarget,
+    signIn: Destination? = nil,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: .checkMail)
+    let key: MessageKey = mail == .reset ? .resetSent : .verificationSent
+    page.introduction = [.message(key, ["email": .name(email)])]
+    page.errors = errors
+    let button = Button(.message(.sendAnotherMail), style: .secondary)
+    page.body = [.form(Form(again, buttons: [button]))]
+    if let signIn { page.body.append(.links([Link(.message(.backToSignIn), to: signIn)])) }
+    return page
+  }
+
+  /// Asks for the new password, on the page of a mailed link.
   package static func newPassword(
     _ target: FormTarget,
     email: String,
@@ -39,7 +64,7 @@ extension Page {
   ///
   /// - `target`: posts the token; opening the page changes nothing, since scanners open links.
   /// - `asksForPassword`: false if the browser has the session of the user.
-  /// - `disown`: reports that the reader of the mail did not sign up.
+  /// - `disown`: leads a reader of the mail who did not sign up to a new password.
   package static func confirmAddress(
     _ target: FormTarget,
     email: String,
@@ -76,24 +101,25 @@ extension Page {
     return page
   }
 
-  /// Gives an account its former address back.
+  /// Gives an account its former address back, with a new password.
   package static func restoreAddress(
     _ target: FormTarget,
     email: String,
-    current: String,
-    keep: Destination? = nil,
+    minimumPassword minimum: Int,
     errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .restoreAddress)
     page.introduction = [
-      .message(.restoreAddressIntroduction, ["email": .name(email), "current": .name(current)]),
+      .message(.restoreAddressIntroduction, ["email": .name(email)]),
       .message(.restoreAddressEffect),
     ]
     page.errors = errors
-    page.body = [
-      .form(Form(target, buttons: [Button(.message(.restoreAddress))]))
+    let fields: [Field] = [
+      .fixedEmail(email), .newPassword(.nextPassword, minimum: minimum, isFocused: true),
     ]
-    if let keep { page.body.append(.links([Link(.message(.keepNewAddress), to: keep)])) }
+    page.body = [
+      .form(Form(target, fields: fields, buttons: [Button(.message(.restoreAddress))]))
+    ]
     return page
   }
 
@@ -102,7 +128,6 @@ extension Page {
     let (title, text): (MessageKey, MessageKey) =
       switch task {
       case .addressConfirmed: (.addressConfirmed, .addressConfirmedText)
-      case .addressDisowned: (.addressDisowned, .addressDisownedText)
       case .addressRestored: (.addressRestored, .addressRestoredText)
       case .passwordSaved: (.passwordSaved, .passwordSavedText)
       case .accountDeleted: (.accountDeleted, .accountDeletedText)
@@ -114,6 +139,6 @@ extension Page {
   }
 
   package enum CompletedTask: Sendable, CaseIterable {
-    case addressConfirmed, addressDisowned, addressRestored, passwordSaved, accountDeleted
+    case addressConfirmed, addressRestored, passwordSaved, accountDeleted
   }
 }

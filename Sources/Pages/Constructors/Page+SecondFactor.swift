@@ -1,4 +1,22 @@
 extension Page {
+  /// The digits of a code of an authenticator app.
+  static let appCodeLength = 6
+
+  /// Offers to set up an authenticator app.
+  ///
+  /// It is a form, since a new secret is made.
+  package static func offerAuthenticator(
+    _ target: FormTarget,
+    back: Destination,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = accountPage(.setUpAuthenticator, back: back)
+    page.introduction = [.message(.setUpAuthenticatorText)]
+    page.errors = errors
+    page.body = [.form(Form(target, buttons: [Button(.message(.continue))]))]
+    return page
+  }
+
   /// Shows the secret of an authenticator app, and asks for its first code.
   ///
   /// - `key`: the secret in base32.
@@ -14,7 +32,7 @@ extension Page {
     page.introduction = [.message(.setUpAuthenticatorIntroduction)]
     page.errors = errors
     if let code { page.body.append(.qrCode(code, label: .message(.qrCode))) }
-    let field = Field.code(hint: .message(.authenticatorCodeHint))
+    let field = Field.code(digits: appCodeLength, hint: .message(.authenticatorCodeHint))
     page.body += [
       .key(label: .message(.authenticatorKey), text: Self.grouped(key)),
       .form(Form(target, fields: [field], buttons: [Button(.message(.turnOn))])),

@@ -48,18 +48,20 @@ extension Page {
 
   /// The purpose of a mailed code.
   package enum MailCodePurpose: Sendable, CaseIterable {
-    case signIn, verification, reset
+    case signIn, verification
   }
 
   /// Asks for a mailed code.
   ///
-  /// - `resend`: sends a new code.
+  /// - `digits`: the length of the code.
+  /// - `resend`: sends a new code; nil if only the form before can.
   package static func mailCode(
     _ target: FormTarget,
     email: String,
     for purpose: MailCodePurpose,
+    digits: Int = 8,
     change: Destination? = nil,
-    resend: FormTarget,
+    resend: FormTarget?,
     password: Destination? = nil,
     errors: [PageError] = []
   ) -> Page {
@@ -67,17 +69,19 @@ extension Page {
       switch purpose {
       case .signIn: .enterCode
       case .verification: .verifyAddress
-      case .reset: .resetPassword
       }
     var page = Page(title: title)
     page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
     page.errors = errors
-    let fields = [.fixedEmail(email, change: change), Field.code(hint: .message(.mailCodeHint))]
-    let again = Button(.message(.sendNewCode), style: .secondary)
-    page.body = [
-      .form(Form(target, fields: fields, buttons: [Button(.message(.continue))])),
-      .form(Form(resend, buttons: [again])),
+    let fields = [
+      .fixedEmail(email, change: change),
+      Field.code(digits: digits, hint: .message(.mailCodeHint)),
     ]
+    page.body = [.form(Form(target, fields: fields, buttons: [Button(.message(.continue))]))]
+    if let resend {
+      let again = Button(.message(.sendNewCode), style: .secondary)
+      page.body.append(.form(Form(resend, buttons: [again])))
+    }
     if let password {
       page.body.append(.links([Link(.message(.usePassword), to: password)]))
     }
@@ -123,7 +127,8 @@ extension Page {
     var page = Page(title: .secondFactor)
     page.introduction = [.message(.secondFactorIntroduction)]
     page.errors = errors
-    page.body = [.form(Form(target, fields: [.code()], buttons: [Button(.message(.verify))]))]
+    let field = Field.code(digits: appCodeLength)
+    page.body = [.form(Form(target, fields: [field], buttons: [Button(.message(.verify))]))]
     page.addCancel(cancel)
     if let recoveryCode {
       page.body.append(.links([Link(.message(.useRecoveryCode), to: recoveryCode)]))

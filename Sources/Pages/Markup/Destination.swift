@@ -50,7 +50,9 @@ package struct Destination: Sendable, Hashable {
     guard let first = bytes.first, first.isLetterOrDigit, !first.isDigit,
       bytes.allSatisfy({ ($0.isLetterOrDigit && !$0.isUpperCase) || "+-.".utf8.contains($0) }),
       !Self.forbiddenSchemes.contains(scheme),
-      url.utf8.starts(with: bytes + [UInt8(ascii: ":")]), url.utf8.count > bytes.count + 1,
+      url.prefix(bytes.count).lowercased().utf8.elementsEqual(bytes),
+      url.utf8.dropFirst(bytes.count).first == UInt8(ascii: ":"),
+      url.utf8.count > bytes.count + 1,
       url.utf8.allSatisfy(URLCharacters.contains)
     else { return nil }
     text = url
