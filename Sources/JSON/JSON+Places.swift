@@ -3,6 +3,9 @@
 /// A change temporarily takes a value out of its container, since a container with one reference
 /// need not be copied. After an error, the value must not be used.
 extension JSON {
+  /// Returns the value at a place; nil if the place does not exist.
+  package func value(at pointer: JSONPointer) -> JSON? { try? value(at: pointer.tokens[...]) }
+
   func value(at tokens: ArraySlice<String>) throws(PatchFault) -> JSON {
     var value = self
     for token in tokens {

@@ -5,6 +5,7 @@ internal import Glibc
 enum Fetch {
   static func run(
     _ url: String,
+    form: String?,
     _ settings: HTTPSourceSettings
   ) -> Result<HTTPDocument, FetchError> {
     guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), url.utf8.count <= 2_048 else {
@@ -19,6 +20,7 @@ enum Fetch {
     )
     transfer.set(CURLOPT_HTTPHEADER, fields)
     transfer.set(CURLOPT_USERAGENT, "Dossier")
+    if let form { transfer.set(CURLOPT_COPYPOSTFIELDS, form) }
     transfer.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     // Checks Content-Length. `Intake` counts the bytes of a body without it.
     transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit)

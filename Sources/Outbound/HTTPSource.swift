@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// Reads small public documents of other services: a JWKS, an OpenID discovery document.
+/// Reads small public documents of other services, such as a JWKS, and posts forms to them.
 ///
 /// An app's owner writes such a URL, so by default only internet addresses are allowed. Each
 /// address is checked when its socket is created, after any resolution of names. Nothing is sent to
@@ -28,10 +28,24 @@ package import EventLoop
   /// - Returns: a document with a status from 200 to 299.
   /// - Throws: `FetchError`; `.overloaded` if the pool is full.
   package func fetch(_ url: String) async throws(FetchError) -> HTTPDocument {
+    try await run(url, form: nil)
+  }
+
+  /// Posts a form, under the same rules.
+  ///
+  /// - Parameters:
+  ///   - form: names and values, encoded as `application/x-www-form-urlencoded`.
+  ///   - url: `https://…`, in ASCII, without user or password.
+  /// - Throws: `FetchError`, also for a status beyond 299; `.overloaded` if the pool is full.
+  package func post(_ form: String, to url: String) async throws(FetchError) {
+    _ = try await run(url, form: form)
+  }
+
+  private func run(_ url: String, form: String?) async throws(FetchError) -> HTTPDocument {
     let settings = settings
     let outcome: Result<HTTPDocument, FetchError>
     do throws(BlockingPoolError) {
-      outcome = try await pool.run { Fetch.run(url, settings) }
+      outcome = try await pool.run { Fetch.run(url, form: form, settings) }
     } catch {
       throw .overloaded
     }

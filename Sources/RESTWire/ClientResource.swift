@@ -1,3 +1,4 @@
+import Representations
 import Runtime
 import Tenancy
 import EventLoop
@@ -17,67 +18,151 @@ import WireKit
       summary: "List the clients of all apps, or of one"
     ) { (call) async throws(Failure) in
       let app = try await AuditResource.app(in: call)?.name
-      return Response(.ok, list: try await Clients.list(of: app, call.context), \.json)
+      return Response(.ok, list: try await Clients.list(of: app, call.context), \.summary)
     },
     Operation(
       .post,
       "/v1/clients",
       access: .operator,
-      body: .json(limit: 4_096),
-      reads: Fields(
-        "ClientDescription",
-        "An API client to create.",
-        .text("name", .nameOfClient),
-        // A client with all rights needs an explicit null, so that an omission cannot create one.
-        .textOrNull("app", .text.saying("null creates a client of the operator, for all apps")),
-        .optional(.texts("scopes", of: .choice(Scopes.management)))
-      ).like(["name": "nightly-report", "app": "adventure", "scopes": ["read:users"]]),
-      gives: [.created(.newClient, "The client with its key.")],
-      summary: "Create an API client, whose key is returned only once",
+      body: .json(limit: bodyLimit),
+      reads: described,
+      gives: [.created(.clientWithSecret, "The client with its secret.", fields: [.location])],
+      summary: "Create a client, whose secret is returned only once",
       create
     ),
+    Operation(
+      .get,
+      "/v1/clients/{client}",
+      access: .operator,
+      versions: .read,
+      gives: [.ok(.client)],
+      summary: "Read a client with the settings in force"
+    ) { (call) async throws(Failure) in
+      response(.ok, try await Clients.record(of: call.captured("client"), call.context))
+    },
     Operation(
       .patch,
       "/v1/clients/{client}",
       access: .operator,
-      body: .mergePatch(limit: 1_024),
-      reads: disabling,
-      gives: [.noContent],
-      summary: "Disable a client, or enable it again"
-    ) { (call, isDisabled) async throws(Failure) in
-      try await Clients.setDisabled(isDisabled, call.captured("client"), call.context)
-      return Response(.noContent)
-    },
+      body: .mergePatch(limit: bodyLimit),
+      reads: changed,
+      versions: .write,
+      gives: [.ok(.client)],
+      summary: "Change a client, disable it, or enable it again",
+      patch
+    ),
     Operation(
       .delete,
       "/v1/clients/{client}",
       access: .operator,
       gives: [.noContent],
-      summary: "Delete a client"
-    ) {
-      (call) async throws(Failure) in
+      summary: "Delete a client with its grants"
+    ) { (call) async throws(Failure) in
       try await Clients.delete(call.captured("client"), call.context)
       return Response(.noContent)
     },
+    Operation(
+      .post,
+      "/v1/clients/{client}/secret",
+      access: .operator,
+      gives: [.ok(.clientWithSecret)],
+      refuses: [.publicClient],
+      summary: "Replace the secret of a client; the old one is refused at once"
+    ) { (call) async throws(Failure) in
+      let (client, secret) = try await Clients.rotateSecret(
+        of: call.captured("client"),
+        call.context
+      )
+      return response(.ok, client, secret: secret)
+    },
   ]
 
-  nonisolated static let disabling = Fields(
-    "Disabling",
-    "Whether the client is disabled.",
-    .flag("disabled")
-  ).like(["disabled": true])
+  /// In bytes: room for a hundred long URLs.
+  private nonisolated static let bodyLimit = 262_144
+
+  private nonisolated static let described = Fields(
+    "ClientDescription",
+    "A client to create.",
+    .text("name", .nameOfClient),
+    // A client with all rights needs an explicit null, so that an omission cannot create one.
+    .textOrNull("app", .text.saying("null creates a client of the operator, for all apps")),
+    .kindOfClient("kind"),
+    .optional(.texts("scopes", of: .choice(Scopes.management))),
+    .optional(.object("settings", .clientSettingsPatch))
+  ).like([
+    "name": "nightly-report", "app": "adventure", "kind": "machine", "scopes": ["read:users"],
+  ])
+
+  private nonisolated static let changed = Fields(
+    "ClientPatch",
+    "Changes of a client.",
+    .optional(.text("name", .nameOfClient)),
+    .optional(.texts("scopes", of: .choice(Scopes.management))),
+    .optional(.flag("disabled")),
+    .optional(.object("settings", .clientSettingsPatch))
+  ).like(["settings": ["callback_urls": ["https://app.example.com/callback"]]])
 
   private static func create(
     _ call: Call,
     _ name: String,
     _ app: String?,
-    _ scopes: [String]?
+    _ kind: ClientKind,
+    _ scopes: [String]?,
+    _ settings: JSONObject?
   ) async throws(Failure) -> Response {
-    let made = try await Clients.create(name, app: app, scopes: scopes ?? [], call.context)
-    let body: JSON = [
-      "id": .string(made.id.text), "app": app.map(JSON.string) ?? .null, "name": .string(name),
-      "key": .string(made.key),
-    ]
-    return Response(.created, json: body.serialized())
+    let description = ClientDescription(
+      name: name,
+      app: app,
+      kind: kind,
+      scopes: scopes ?? [],
+      settings: settings ?? JSONObject()
+    )
+    let (client, secret) = try await Clients.create(description, call.context)
+    var response = response(.created, client, secret: secret)
+    response.add(.location, "/v1/clients/\(client.id)")
+    return response
+  }
+
+  private static func patch(
+    _ call: Call,
+    _ name: String?,
+    _ scopes: [String]?,
+    _ isDisabled: Bool?,
+    _ settings: JSONObject?
+  ) async throws(Failure) -> Response {
+    var change = ClientChange()
+    (change.name, change.scopes, change.isDisabled) = (name, scopes, isDisabled)
+    if let settings { change.settings = settings }
+    let client = try await Clients.change(
+      call.captured("client"),
+      change,
+      if: call.condition,
+      call.context
+    )
+    return response(.ok, client)
+  }
+
+  private static func response(
+    _ status: Status,
+    _ client: ClientRecord,
+    secret: String? = nil
+  ) -> Response {
+    let json = client.json(secret: secret)
+    return Response(status, json: json.serialized(), tag: EntityTag(client.version))
+  }
+}
+
+extension Field<ClientKind> {
+  fileprivate static func kindOfClient(_ name: String) -> Field {
+    Field(name, .kindOfClient) { members, name in
+      let text = members.string(name)
+      if let kind = ClientKind(rawValue: text) { return kind }
+      let all = ClientKind.allCases.map(\.rawValue).joined(separator: ", ")
+      // The decoder has refused a body without a kind.
+      if members.has(name) {
+        members.refuse(Fault("/\(name)", "choice", "A kind is one of \(all)."))
+      }
+      return .machine
+    }
   }
 }

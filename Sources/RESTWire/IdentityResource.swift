@@ -1,3 +1,4 @@
+import Representations
 import Tenancy
 import Accounts
 import Runtime
@@ -55,7 +56,7 @@ import WireKit
         "/v1/me/api-keys/{identity}",
         access: .user(scope: Scopes.updateIdentities),
         body: .mergePatch(limit: 1_024),
-        reads: ClientResource.disabling,
+        reads: disabling,
         gives: [.noContent],
         summary: "Disable an API key, or enable it again"
       ) { (call, isDisabled) async throws(Failure) in
@@ -152,6 +153,12 @@ import WireKit
     case .apiKey(let name): return try await makeKey(name, call)
     }
   }
+
+  private nonisolated static let disabling = Fields(
+    "Disabling",
+    "Whether the API key is disabled.",
+    .flag("disabled")
+  ).like(["disabled": true])
 
   private static func linked(_ grant: Sessions.TokenSet?, _ call: Call) throws(Failure) -> Response
   {

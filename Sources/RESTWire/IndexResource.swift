@@ -1,3 +1,4 @@
+import Representations
 import Documents
 import Runtime
 import EventLoop

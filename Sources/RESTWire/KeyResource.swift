@@ -1,3 +1,4 @@
+import Representations
 import Runtime
 import Tenancy
 import EventLoop

@@ -41,7 +41,7 @@ package struct RESTWire: Wire {
     Problem(failure).response(call.request.id)
   }
 
-  package func page(for failure: Failure) -> WebServerPage {
+  package func page(for failure: Failure, at prefix: String) -> WebServerPage {
     WebServerPage(Problem.mediaType, Problem(failure).json(of: nil).text)
   }
 }

@@ -1,3 +1,4 @@
+import Representations
 import Accounts
 import Runtime
 import Sessions

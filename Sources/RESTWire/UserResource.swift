@@ -1,3 +1,4 @@
+import Representations
 import Delivery
 import Accounts
 import Documents

@@ -33,8 +33,10 @@ package final class App: Sendable {
   )
 
   /// Returns the data of a feature about the app; nil if it has none.
+  @inline(__always)
   package func part<Part: AppPart>(_ type: Part.Type = Part.self) -> Part? {
-    parts.lazy.compactMap { $0 as? Part }.first
+    for part in parts where Swift.type(of: part) == type { return part as? Part }
+    return nil
   }
 }
 

@@ -40,6 +40,7 @@ package enum Kinds {
   package enum Session {}
   package enum APIKey {}
   package enum Client {}
+  package enum ResourceServer {}
   package enum Index {}
   package enum Schema {}
   package enum Event {}
@@ -53,6 +54,7 @@ package typealias DeviceID = ID<Kinds.Device>
 package typealias SessionID = ID<Kinds.Session>
 package typealias APIKeyID = ID<Kinds.APIKey>
 package typealias ClientID = ID<Kinds.Client>
+package typealias ResourceServerID = ID<Kinds.ResourceServer>
 package typealias IndexID = ID<Kinds.Index>
 package typealias SchemaID = ID<Kinds.Schema>
 package typealias EventID = ID<Kinds.Event>

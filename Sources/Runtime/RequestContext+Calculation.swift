@@ -17,11 +17,32 @@ extension RequestContext {
   /// - Returns: the result of `work`.
   /// - Throws: `.tooManyRequests` if the user, API client or network has too much waiting work,
   ///   `.overloaded` if the queue is full or the work waits too long.
+  @inline(__always)
   package func calculate<Value: Sendable>(
     on bytes: Int,
     _ work: @escaping @Sendable () -> Value
   ) async throws(Failure) -> Value {
     guard bytes > Self.small else { return work() }
+    return try await calculateAside(work)
+  }
+
+  /// Runs work that may throw, like the function above.
+  @inline(__always)
+  package func calculate<Value: Sendable>(
+    on bytes: Int,
+    _ work: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    guard bytes > Self.small else { return try work() }
+    let outcome = try await calculateAside { () -> Result<Value, Failure> in
+      do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
+    }
+    return try outcome.get()
+  }
+
+  /// Runs work on a thread.
+  private func calculateAside<Value: Sendable>(
+    _ work: @escaping @Sendable () -> Value
+  ) async throws(Failure) -> Value {
     let latest = calculatesUntil ?? EventLoop.now() &+ dependencies.calculator.patience.nanoseconds
     calculatesUntil = latest
     do throws(FairQueueError) {
@@ -29,17 +50,6 @@ extension RequestContext {
     } catch {
       throw Failure(error, retryAfter: .seconds(1))
     }
-  }
-
-  /// Runs work that may throw, like the function above.
-  package func calculate<Value: Sendable>(
-    on bytes: Int,
-    _ work: @escaping @Sendable () throws(Failure) -> Value
-  ) async throws(Failure) -> Value {
-    let outcome = try await calculate(on: bytes) { () -> Result<Value, Failure> in
-      do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
-    }
-    return try outcome.get()
   }
 }
 

@@ -67,8 +67,10 @@ package import Postgres
   package var keys: Keyring { dependencies.keys }
 
   /// Returns the data of a module about this request; nil if it has none.
+  @inline(__always)
   package func part<Part: RequestPart>(_ type: Part.Type = Part.self) -> Part? {
-    parts.lazy.compactMap { $0 as? Part }.first
+    for part in parts where Swift.type(of: part) == type { return unsafeDowncast(part, to: type) }
+    return nil
   }
 
   /// Keeps a value for the rest of this request.

@@ -49,8 +49,7 @@ struct AppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Changes settings of an app.",
       discussion: """
-        A value is JSON where it is JSON of the setting's type, else text. null resets a setting to \
-        its default. Either all are changed or none. Workers apply them within some 10 seconds.
+        \(SettingsCatalog.notation) Workers apply them within some 10 seconds.
 
           dossier app set session_days=30 allowed_origins=https://a.example
 
@@ -67,15 +66,8 @@ struct AppCommand: ParsableCommand {
     var settings: [String]
 
     func run() throws {
-      var patch = JSONObject()
-      for text in settings {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw ValidationError("\(text) is not setting=value.") }
-        let setting = SettingsCatalog.all.setting(named: String(parts[0]))
-        // The API reports an unknown setting together with the other errors.
-        patch[String(parts[0])] = setting?.rule.value(of: String(parts[1])) ?? .null
-      }
-      let body = APIRequest.Body.mergePatch(["settings": .object(patch)])
+      let patch = try SettingsCatalog.all.patch(of: settings)
+      let body = APIRequest.Body.mergePatch(["settings": patch])
       options.common.run { context async throws(CommandFailure) in
         CommandOutput(
           try await context.send(
@@ -134,14 +126,4 @@ struct AppCommand: ParsableCommand {
 extension CommandContext {
   /// Returns the path of an app.
   func path(of app: String?) -> String { "/v1/apps/\(segment(app ?? defaultApp))" }
-}
-
-extension SettingsCatalog {
-  fileprivate var table: String {
-    let width = settings.map(\.name.count).max() ?? 0
-    return settings.map { setting in
-      let padding = String(repeating: " ", count: width - setting.name.count)
-      return "  \(setting.name)\(padding)  \(setting.meaning)"
-    }.joined(separator: "\n")
-  }
 }

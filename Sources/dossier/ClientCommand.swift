@@ -1,24 +1,45 @@
 import ArgumentParser
-import Runtime
+import EventLoop
 import HTTP
 import JSON
+import Runtime
+import Tenancy
 
 struct ClientCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "client",
-    abstract: "API clients, which call with a key.",
-    subcommands: [Create.self, List.self, Disable.self, Enable.self, Delete.self]
+    abstract: "OAuth clients: programs that sign users in, and back ends.",
+    subcommands: [
+      Create.self, List.self, Show.self, Set.self, Rotate.self, Disable.self, Enable.self,
+      Delete.self, Grant.self, Grants.self, Revoke.self,
+    ]
   )
 
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Creates a client; its key is shown this once.",
-      discussion: "Scopes: \(Scopes.management.joined(separator: " "))"
+      abstract: "Creates a client; its secret is shown this once.",
+      discussion: """
+        Native and single-page clients have no secret. Scopes are for the management API, which a \
+        client of kind web or machine calls with its secret:
+        \(Scopes.management.joined(separator: " "))
+        """
     )
     @OptionGroup var common: CommonOptions
 
-    @Option(help: ArgumentHelp("The app that it may call.", valueName: "name"))
+    @Option(help: ArgumentHelp("The app that it belongs to.", valueName: "name"))
     var app: String?
+
+    @Option(help: "\(ClientKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var kind = ClientKind.machine
+
+    @Option(
+      name: .customLong("callback"),
+      help: ArgumentHelp(
+        "A URL that browsers may be sent to; may be given several times.",
+        valueName: "url"
+      )
+    )
+    var callbacks: [String] = []
 
     @Option(name: .customLong("scope"), help: "A scope of the client; may be given several times.")
     var scopes: [String] = []
@@ -36,16 +57,33 @@ struct ClientCommand: ParsableCommand {
     }
 
     func run() throws {
-      let body: JSON = [
-        "name": .string(name), "app": app.map(JSON.string) ?? .null,
-        "scopes": .array(scopes.map(JSON.string)),
-      ]
+      var body = JSONObject([
+        ("name", .string(name)), ("app", app.map(JSON.string) ?? .null),
+        ("kind", .string(kind.rawValue)), ("scopes", .array(scopes.map(JSON.string))),
+      ])
+      if !callbacks.isEmpty {
+        body["settings"] = ["callback_urls": .array(callbacks.map(JSON.string))]
+      }
+      let json = JSON.object(body)
       common.run { context async throws(CommandFailure) in
-        CommandOutput(
-          try await context.send(.post, "/v1/clients", .json(body)),
-          remark: "the key is not shown again"
+        let made = try await context.send(.post, "/v1/clients", .json(json))
+        var remarks: [String] = []
+        if made["secret"] != nil { remarks.append("the secret is not shown again") }
+        if let issuer = try await issuer(context) { remarks.append("its issuer is \(issuer)") }
+        return CommandOutput(
+          made,
+          remark: remarks.isEmpty ? nil : remarks.joined(separator: "; ")
         )
       }
+    }
+
+    /// Returns the issuer of an app with a host name, for clients that sign users in.
+    @EventLoop private func issuer(_ context: CommandContext) async throws(CommandFailure)
+      -> String?
+    {
+      guard kind != .machine, let app else { return nil }
+      let hosts = try await context.send(.get, context.path(of: app))["hosts"]?.array
+      return hosts?.first?.string.map { "https://\($0)/" }
     }
   }
 
@@ -59,8 +97,75 @@ struct ClientCommand: ParsableCommand {
       options.common.send(
         .get,
         "/v1/clients" + (options.app.map { "?app=\(segment($0))" } ?? ""),
-        columns: ["id", "app", "name", "disabled", "created_at", "scopes"]
+        columns: ["id", "app", "kind", "name", "disabled", "created_at", "scopes"]
       )
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Shows a client with the settings in force."
+    )
+    @OptionGroup var client: ClientArgument
+
+    func run() throws { client.send(.get) }
+  }
+
+  struct Set: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Changes settings of a client.",
+      discussion: """
+        \(SettingsCatalog.notation) Pages may call the server from new origins within some 10 seconds.
+
+          dossier client set ID callback_urls=https://a.example/callback refresh_token_days=90
+
+        Settings:
+        \(SettingsCatalog.client.table)
+        """
+    )
+    @OptionGroup var client: ClientArgument
+
+    @Option(help: "The version that must be stored; another is left alone.")
+    var ifVersion: Int?
+
+    @Option(help: "The new name.")
+    var name: String?
+
+    @Option(
+      name: .customLong("scope"),
+      help: "A scope of the client, instead of those before; may be given several times."
+    )
+    var scopes: [String] = []
+
+    @Argument(help: ArgumentHelp("Settings.", valueName: "setting=value"))
+    var settings: [String] = []
+
+    func run() throws {
+      var body = JSONObject([("settings", try SettingsCatalog.client.patch(of: settings))])
+      if let name { body["name"] = .string(name) }
+      if !scopes.isEmpty { body["scopes"] = .array(scopes.map(JSON.string)) }
+      let json = JSON.object(body)
+      client.common.run { context async throws(CommandFailure) in
+        CommandOutput(
+          try await context.send(.patch, client.path, .mergePatch(json), ifVersion: ifVersion)
+        )
+      }
+    }
+  }
+
+  struct Rotate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Replaces the secret of a client; its next call with the old one is refused."
+    )
+    @OptionGroup var client: ClientArgument
+
+    func run() throws {
+      client.common.run { context async throws(CommandFailure) in
+        CommandOutput(
+          try await context.send(.post, "\(client.path)/secret"),
+          remark: "the secret is not shown again"
+        )
+      }
     }
   }
 
@@ -90,13 +195,17 @@ struct ClientCommand: ParsableCommand {
   }
 }
 
+extension ClientKind: ExpressibleByArgument {}
+
 struct ClientArgument: ParsableArguments {
   @OptionGroup var common: CommonOptions
 
   @Argument(help: "The client's id.")
   var id: String
 
+  var path: String { "/v1/clients/\(segment(id))" }
+
   func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
-    common.send(method, "/v1/clients/\(segment(id))", body)
+    common.send(method, path, body)
   }
 }

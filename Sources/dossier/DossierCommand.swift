@@ -5,7 +5,7 @@ import Configuration
 @main struct DossierCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dossier",
-    abstract: "Administers apps, clients, issuers, keys, indexes, schemas, users and mail.",
+    abstract: "Administers apps, clients, APIs, issuers, keys, indexes, schemas, users and mail.",
     discussion: """
       Works on the database, by the settings of dossierd (DOSSIER_DATABASE, DOSSIER_MASTER_KEY or \
       DOSSIER_MASTER_KEY_FILE, --config, --set), also while no server runs. Most \
@@ -20,9 +20,11 @@ import Configuration
       """,
     version: Version.text,
     subcommands: [
-      AppCommand.self, ClientCommand.self, IssuerCommand.self, KeyCommand.self, UserCommand.self,
-      SessionCommand.self, RateLimitCommand.self, MailCommand.self, IndexCommand.self,
-      SchemaCommand.self, AuditCommand.self, APICommand.self, Calibrate.self, Doctor.self,
+      AppCommand.self, ClientCommand.self, ResourceServerCommand.self, IssuerCommand.self,
+      KeyCommand.self, UserCommand.self, SessionCommand.self, RateLimitCommand.self,
+      MailCommand.self,
+      IndexCommand.self, SchemaCommand.self, AuditCommand.self, APICommand.self, Calibrate.self,
+      Doctor.self,
     ]
   )
 }

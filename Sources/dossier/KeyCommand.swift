@@ -66,7 +66,7 @@ extension KeyCommand {
         To change the master key: add the new one behind the old one wherever dossierd runs, and \
         reload; then put it in front, and reload; then run this. The old one stays in the list for \
         as long as credentials count that were issued by it: sessions (60 days, usually), devices, \
-        API keys and keys of clients, of which this prints how many are older. Without it these are \
+        API keys and secrets of clients, of which this prints how many are older. Without it these are \
         refused.
 
         When the master key is lost: stop dossierd, give it a new one, and run this with \

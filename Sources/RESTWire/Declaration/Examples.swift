@@ -15,6 +15,7 @@ enum Example {
   static let signingKeyAfter = "697f0f08e5087f36371ad151"
   static let app = "697c9d409c01958f8337627f"
   static let client = "697c9d7c451ae656f03a65f6"
+  static let resourceServer = "697c9d7c0a6be656f03a6607"
   static let index = "697c9db8e5087f36371ad12e"
   static let event = "697deec0228148cf8e63b274"
 
@@ -30,7 +31,7 @@ enum Example {
   static let refreshToken = "ds_refresh_aX3uwOUIfzY3GtEm…"
   static let deviceSecret = "ds_device_aX3uwOUIfzY3GtEo…"
   static let keyOfUser = "ds_apikey_aX31yOUIfzY3GtEs…"
-  static let keyOfClient = "ds_client_aXydfEUa5lbwOmX2…"
+  static let secretOfClient = "ds_client_aXydfEUa5lbwOmX2…"
   static let verification = "ds_verify_aX3uwOUIfzY3GtEmK…"
   static let reset = "ds_reset_aX3uwOUIfzY3GtEmR…"
   static let oldAddress = "ds_restore_aX3uwOUIfzY3GtEmO…"

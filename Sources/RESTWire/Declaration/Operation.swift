@@ -149,7 +149,7 @@ struct Chapter: Sendable {
   var example: String?
   /// Shell commands for API clients and the operator.
   ///
-  /// They also use `KEY`, a client key.
+  /// They also use `SECRET`, a client secret.
   var exampleOfPrograms: String?
   let operations: [Operation]
 

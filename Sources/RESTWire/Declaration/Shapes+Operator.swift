@@ -45,7 +45,7 @@ extension Shape {
     .named("SettingsPatch", "Settings to change; null resets one to its default.")
     .like(["session_days": 30])
 
-  private static func value(of setting: AppSetting) -> Shape {
+  static func value(of setting: AppSetting) -> Shape {
     switch setting.rule.kind {
     case .flag: .flag
     case .number(let range): .integer(range)
@@ -56,22 +56,6 @@ extension Shape {
     case .object: .map(of: .map(of: .text))
     }
   }
-
-  static let clients = Shape.list(
-    of: .object([
-      "id": .id(Example.client), "app": .slug.orNull, "name": .nameOfClient,
-      "scopes": .scopes, "disabled": .flag.like(false), "created_at": .time(Example.appMade),
-    ]).named("Client", "An API client, without its key.")
-  )
-
-  static let nameOfClient = Shape.label.like("nightly-report")
-  static let scopes = Shape.list(of: .choice(Scopes.management))
-    .like([.string(Scopes.readUsers)])
-
-  static let newClient = Shape.object([
-    "id": .id(Example.client), "app": .slug.orNull, "name": .nameOfClient,
-    "key": .text.saying("returned only once").like(.string(Example.keyOfClient)),
-  ]).named("NewClient", "An API client with its key.")
 
   static let signingKeys = Shape.list(
     of: .object([

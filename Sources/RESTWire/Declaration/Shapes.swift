@@ -40,6 +40,7 @@ extension Shape {
     case "session": .id(Example.session)
     case "identity": .id(Example.identity)
     case "client": .id(Example.client)
+    case "resource_server": .id(Example.resourceServer)
     case "index": .id(Example.index)
     case "factor": .id(Example.factor)
     case "mail": .id(Example.mail)

@@ -39,10 +39,10 @@ extension RESTWire {
           -d '{"name":"Ada Lovelace","zone":"Europe/London"}'
         """#,
       exampleOfPrograms: #"""
-        # KEY is what this prints once: dossier client create NAME --operator
-        curl -s $B/v1/users -H "Authorization: Bearer $KEY" -H "$JSON" \
+        # SECRET is what this prints once: dossier client create NAME --operator
+        curl -s $B/v1/users -H "Authorization: Bearer $SECRET" -H "$JSON" \
           -d '{"email":"charles@example.com","name":"Charles","metadata":{"theme":"dark"}}'
-        curl -s -G $B/v1/users -H "Authorization: Bearer $KEY" \
+        curl -s -G $B/v1/users -H "Authorization: Bearer $SECRET" \
           --data-urlencode 'filter=email = "lovelace@example.com"'
         """#,
       operations: ProfileResource.operations + PictureResource.operations
@@ -90,17 +90,25 @@ extension RESTWire {
     Chapter(
       title: "Operation",
       says:
-        "Apps, API clients, keys, issuers, indexes, schemas, events and mail, for the operator.",
+        "Apps, clients, APIs, keys, issuers, indexes, schemas, events and mail, for the operator.",
       exampleOfPrograms: #"""
-        curl -s $B/v1/apps -H "Authorization: Bearer $KEY" -H "$JSON" -d '{"name":"adventure"}'
-        curl -s -X PATCH $B/v1/apps/adventure -H "Authorization: Bearer $KEY" \
+        curl -s $B/v1/apps -H "Authorization: Bearer $SECRET" -H "$JSON" -d '{"name":"adventure"}'
+        curl -s -X PATCH $B/v1/apps/adventure -H "Authorization: Bearer $SECRET" \
           -H 'Content-Type: application/merge-patch+json' -d '{"settings":{"session_days":30}}'
-        curl -s $B/v1/indexes -H "Authorization: Bearer $KEY" -H "Dossier-App: adventure" -H "$JSON" \
+        curl -s $B/v1/indexes -H "Authorization: Bearer $SECRET" -H "Dossier-App: adventure" -H "$JSON" \
           -d '{"path":"metadata.theme","kind":"text"}'
-        curl -s -X PUT $B/v1/schemas/metadata -H "Authorization: Bearer $KEY" \
+        curl -s -X PUT $B/v1/schemas/metadata -H "Authorization: Bearer $SECRET" \
           -H "Dossier-App: adventure" -H "$JSON" -d '{"properties":{"theme":{"enum":["dark","light"]}}}'
+        curl -s $B/v1/clients -H "Authorization: Bearer $SECRET" -H "$JSON" \
+          -d '{"name":"game","app":"adventure","kind":"native",
+            "settings":{"callback_urls":["com.example.game://callback"]}}'
+        curl -s $B/v1/resource-servers -H "Authorization: Bearer $SECRET" -H "$JSON" \
+          -d '{"app":"adventure","identifier":"https://api.example.com","name":"Scores",
+            "scopes":{"read:scores":"See your scores"}}'
         """#,
-      operations: AppResource.operations + ClientResource.operations + KeyResource.operations
+      operations: AppResource.operations + ClientResource.operations
+        + ResourceServerResource.operations + ClientGrantResource.operations
+        + KeyResource.operations
         + IssuerResource.operations + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + MailResource.operations + RateLimitResource.operations
     ),

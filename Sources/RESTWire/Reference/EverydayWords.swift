@@ -77,7 +77,13 @@ enum EverydayWords {
     "GET /v1/apps/{app}/jwks.json": "verify access token back end public key JWKS",
     "POST /v1/apps": "new project tenant",
     "PATCH /v1/apps/{app}": "CORS allowed origins configure settings domain",
-    "POST /v1/clients": "server key back end service account",
+    "POST /v1/clients":
+      "register application OAuth OpenID Connect server key back end service account M2M",
+    "PATCH /v1/clients/{client}": "redirect URI callback URL allowed origins configure application",
+    "POST /v1/clients/{client}/secret": "client secret rotate renew leaked",
+    "POST /v1/resource-servers": "audience OAuth register API permissions",
+    "PUT /v1/clients/{client}/grants/{resource_server}":
+      "client credentials machine to machine M2M permissions",
     "POST /v1/keys/rotate": "rotate secret",
     "POST /v1/issuers": "Google Apple Firebase social login single sign-on SSO OpenID custom token",
     "POST /v1/indexes": "make searchable",

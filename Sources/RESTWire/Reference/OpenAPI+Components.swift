@@ -154,11 +154,11 @@ extension OpenAPI {
     ],
     "client": [
       "type": "http", "scheme": "bearer",
-      "description": "The key of an API client of the app or the operator.",
+      "description": "The secret of an API client of the app or the operator.",
     ],
     "operator": [
       "type": "http", "scheme": "bearer",
-      "description": "The key of an API client of the operator.",
+      "description": "The secret of an API client of the operator.",
     ],
     "device": [
       "type": "apiKey", "in": "header", "name": .string(FieldName.device.text),

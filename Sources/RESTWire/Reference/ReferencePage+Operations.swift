@@ -105,7 +105,7 @@ extension Access {
     switch self {
     case .open, .loopback: nil
     case .user, .bearer: "Authorization: Bearer $TOKEN"
-    case .client, .operator: "Authorization: Bearer $KEY"
+    case .client, .operator: "Authorization: Bearer $SECRET"
     case .device: "Dossier-Device: $DEVICE"
     case .anyOf(let all): all.first?.field
     }

@@ -154,7 +154,7 @@ struct ReferencePage {
     <p>Bodies are strict JSON (RFC 8259) in UTF-8. A member that the reference does not list is
     refused. Ids are 24 hexadecimal digits, and times are RFC 3339.</p>
     <ul><li>Users send <code>Authorization: Bearer</code> with their access token, API clients with
-    their key. A device sends its secret in <code>Dossier-Device</code>. <code>Dossier-App</code>
+    their secret. A device sends its secret in <code>Dossier-Device</code>. <code>Dossier-App</code>
     selects the app, if the host name does not.</li>
     <li>An <code>ETag</code> is the version of a resource. Send it back in <code>If-Match</code>, and a
     write fails if another client has changed the resource. <code>If-None-Match: *</code> on a write

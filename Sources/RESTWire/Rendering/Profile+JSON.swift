@@ -6,17 +6,7 @@ package import JSON
 import Postgres
 
 extension Profile {
-  package var json: JSON {
-    [
-      "id": .string(id.text), "created_at": .string(createdAt.text),
-      "updated_at": .string(updatedAt.text), "version": .number(JSONNumber(version)),
-      "anonymous": .bool(isAnonymous), "blocked": .bool(isBlocked), "email": JSON(email),
-      "email_verified": .bool(isEmailVerified), "name": JSON(name),
-      "given_name": JSON(givenName), "family_name": JSON(familyName),
-      "nickname": JSON(nickname), "phone": JSON(phone), "locale": JSON(locale),
-      "zone": JSON(zone), "picture": JSON(picture.map(PictureResource.path)),
-    ]
-  }
+  package var json: JSON { json(picturePath: PictureResource.path) }
 }
 
 extension ProfileResource {
@@ -36,13 +26,6 @@ extension ProfileResource {
     from caller($1, $2) c cross join lateral profile_of(c) p
     """
   )
-}
-
-extension JSON {
-  /// Creates a string, or null for nil.
-  init(_ text: String?) { self = text.map(JSON.string) ?? .null }
-
-  init(_ time: Timestamp?) { self.init(time?.text) }
 }
 
 extension Response {

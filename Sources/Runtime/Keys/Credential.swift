@@ -2,22 +2,32 @@ import PasswordHashes
 import Encoding
 package import Postgres
 
-/// A secret that the server issues: refresh tokens, device secrets, API keys, client keys, mail
-/// links.
+/// A secret that the server issues: refresh tokens, device secrets, API keys, client secrets,
+/// mail links.
 ///
 /// It contains the id of its owner, so one read finds it. Its MAC rejects forged credentials
 /// without a database query. All have one form: a prefix for the kind, which lets scanners find
 /// leaks, then 60 bytes in base64url. These are two ids, a number, 16 random bytes and the MAC.
+///
+/// A client secret has 40 bytes instead: one id, 12 random bytes and the MAC. Its text has exactly 64
+/// characters, which is the length that OAuth libraries expect of secrets.
 package struct Credential {
   package enum Kind: String {
     case refreshToken = "ds_refresh_"
     case device = "ds_device_"
     case apiKey = "ds_apikey_"
-    case clientKey = "ds_client_"
+    case clientSecret = "ds_client_"
     case verification = "ds_verify_"
     case passwordReset = "ds_reset_"
     case addressRestore = "ds_restore_"
     case flow = "ds_flow_"
+    case authorizationCode = "ds_code_"
+
+    /// Whether a credential has no part, no number and 12 random bytes.
+    fileprivate var isShort: Bool { self == .clientSecret }
+    /// The bytes before the random ones.
+    fileprivate var headLength: Int { isShort ? 12 : 12 + 12 + 4 }
+    fileprivate var saltLength: Int { isShort ? 12 : 16 }
   }
 
   package let kind: Kind
@@ -26,15 +36,14 @@ package struct Credential {
   /// The index of the master key of its MAC; new credentials use the first.
   private var marker = 0
 
-  private static let payloadLength = 12 + 12 + 4 + 16
   private static let markLength = 16
 
   /// - Parameters:
   ///   - kind: the kind, which the MAC covers.
   ///   - owner: the user, device or client that it belongs to.
-  ///   - part: a part of the owner, such as a key.
-  ///   - number: at most 32 bits.
-  ///   - salt: 16 random bytes.
+  ///   - part: a part of the owner, such as a key; not in a client secret.
+  ///   - number: at most 32 bits; not in a client secret.
+  ///   - salt: 16 random bytes, of which a client secret has the first 12.
   package init<Part>(
     _ kind: Kind,
     of owner: ID<some Any>,
@@ -44,17 +53,19 @@ package struct Credential {
   ) {
     self.kind = kind
     let digits = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
-    payload = owner.bytes + (part?.bytes ?? [UInt8](repeating: 0, count: 12)) + digits + salt
+    let place = (part?.bytes ?? [UInt8](repeating: 0, count: 12)) + digits
+    payload = owner.bytes + (kind.isShort ? [] : place) + salt.prefix(kind.saltLength)
   }
 
   /// Reads a credential; returns nil if it was never issued as that kind with this master key.
   package init?(_ kind: Kind, _ text: some StringProtocol, _ key: MasterKey) {
+    let length = kind.headLength + kind.saltLength
     guard text.hasPrefix(kind.rawValue),
       let bytes = [UInt8](base64URL: text.dropFirst(kind.rawValue.count)),
-      bytes.count == Self.payloadLength + Self.markLength
+      bytes.count == length + Self.markLength
     else { return nil }
     self.kind = kind
-    payload = Array(bytes.prefix(Self.payloadLength))
+    payload = Array(bytes.prefix(length))
     let mark = Array(bytes.suffix(Self.markLength))
     let number = key.number(marking: tagged) {
       areSame(Array($0.prefix(Self.markLength)), mark)
@@ -69,8 +80,10 @@ package struct Credential {
   package func part<Of>(as type: ID<Of>.Type = ID<Of>.self) -> ID<Of> {
     ID(bytes: payload[12..<24])
   }
-  package var number: Int { payload[24..<28].reduce(0) { $0 << 8 | Int($1) } }
-  package var salt: [UInt8] { Array(payload[28...]) }
+  package var number: Int {
+    kind.isShort ? 0 : payload[24..<28].reduce(0) { $0 << 8 | Int($1) }
+  }
+  package var salt: [UInt8] { Array(payload[kind.headLength...]) }
 
   package func text(_ key: MasterKey) -> String { kind.rawValue + (payload + mark(key)).base64URL }
 

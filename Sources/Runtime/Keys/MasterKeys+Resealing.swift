@@ -183,7 +183,7 @@ package enum ResealingQueries {
     "resealing.older",
     """
     select (select count(*) from api_keys k where k.created_at < m.created_at),
-      (select count(*) from clients c where c.created_at < m.created_at),
+      (select count(*) from clients c where c.secret_created_at < m.created_at),
       (select count(*) from recovery_codes r where r.created_at < m.created_at)
     from master_keys m
     """

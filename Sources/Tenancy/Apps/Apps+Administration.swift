@@ -104,17 +104,9 @@ extension Apps {
 }
 
 extension AppChange {
-  /// The longest value in an audit event; for longer ones, such as mail texts, it has only the
-  /// name.
-  private static let auditedLength = 200
-
   fileprivate var audited: JSON {
     var detail = JSONObject()
-    var shown = JSONObject()
-    for (name, value) in settings {
-      shown[name] = value.serialized().count <= Self.auditedLength ? value : "…"
-    }
-    if shown.count > 0 { detail["settings"] = .object(shown) }
+    if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
     if let hosts { detail["hosts"] = .array(hosts.map(JSON.string)) }
     return .object(detail)
   }

@@ -2,11 +2,19 @@ package import Runtime
 
 extension ErrorType {
   package static let unknownClient = ErrorType("client_unknown", .unauthenticated)
-    .titled("The client key is missing, or is not valid for this app.")
+    .titled("The client secret is missing, or is not valid for this app.")
     .remedied(
-      "Send Authorization: Bearer with a client key (ds_client_…) of this app or of the "
-        + "operator. dossier client list shows the clients, and whether they are disabled."
+      "Send Authorization: Bearer with a client secret (ds_client_…) of this app or of "
+        + "the operator. dossier client list shows the clients, and whether they are disabled."
     )
+  package static let publicClient = ErrorType("client_public", .conflict)
+    .titled("A client of this kind has no secret.")
+    .remedied(
+      "Create a client of kind web or machine. Native and single-page programs cannot keep a secret."
+    )
+  package static let resourceServerExists = ErrorType("resource_server_exists", .conflict)
+    .titled("The app already has an API with that identifier.")
+    .remedied("Choose another identifier.")
   package static let issuerExists = ErrorType("issuer_exists", .conflict)
     .titled("The app already has an issuer with that name.")
     .remedied("Choose another name.")
@@ -20,12 +28,15 @@ extension ErrorType {
     .remedied(retryRemedy)
 
   package static let administrationErrors = [
-    unknownClient, issuerExists, invalidExternalToken, issuerUnavailable,
+    unknownClient, publicClient, resourceServerExists, issuerExists, invalidExternalToken,
+    issuerUnavailable,
   ]
 }
 
 extension Failure {
   package static let unknownClient = Failure(.unknownClient)
+  package static let publicClient = Failure(.publicClient)
+  package static let resourceServerExists = Failure(.resourceServerExists)
   package static let issuerExists = Failure(.issuerExists)
 
   /// Returns the error for a token of another issuer that breaks a rule.

@@ -87,6 +87,10 @@ package enum ExportQueries {
           'last_used_at', last_used_at) order by created_at), '[]')
         from second_factors t where t.user_id = c.user_id),
       'recovery_codes', (select count(*) from recovery_codes t where t.user_id = c.user_id),
+      'consents', (select coalesce(json_agg(json_build_object(
+          'client_id', client_id, 'audience', audience, 'scope', scope, 'created_at', created_at,
+          'updated_at', updated_at) order by created_at), '[]')
+        from consents t where t.user_id = c.user_id),
       'mails', (select coalesce(json_agg(json_build_object(
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
         from mail_tokens t

@@ -136,6 +136,19 @@ package enum MaintenanceQueries {
     """
   )
 
+  private static let authorizations = Statement<Int>(
+    "housekeeping.authorizations",
+    """
+    with removed as (
+      delete from authorizations a using (
+        select app_id, authorization_id from authorizations
+        where expires_at < now() limit 1000) old
+      where a.app_id = old.app_id and a.authorization_id = old.authorization_id returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
   /// Deletes former addresses that are no longer reserved for their users.
   private static let reservations = Statement<Int>(
     "housekeeping.reservations",
@@ -233,7 +246,8 @@ package enum MaintenanceQueries {
   )
 
   package static let statements = [
-    audit, ownChanges, sessions, attempts, mailTokens, flows, reservations, keptAnswers, imports,
+    audit, ownChanges, sessions, attempts, mailTokens, flows, authorizations, reservations,
+    keptAnswers, imports,
     hosts,
     documentVersions,
   ]

@@ -1,5 +1,5 @@
 package import Documents
-import Runtime
+package import Runtime
 package import Tenancy
 package import JSON
 
@@ -7,7 +7,7 @@ package import JSON
 
 extension AppRecord {
   /// The app with all settings, and the names of those that differ from their defaults.
-  func json(_ catalog: SettingsCatalog) -> JSON {
+  package func json(_ catalog: SettingsCatalog) -> JSON {
     let listed = catalog.listed(app.settings)
     return [
       "id": .string(id.text), "name": .string(name), "hosts": .array(app.hosts.map(JSON.string)),
@@ -22,16 +22,6 @@ extension AppRecord {
     [
       "id": .string(id.text), "name": .string(name), "hosts": .array(app.hosts.map(JSON.string)),
       "version": .number(JSONNumber(app.version)), "created_at": .string(createdAt.text),
-    ]
-  }
-}
-
-extension ClientInfo {
-  package var json: JSON {
-    [
-      "id": .string(id.text), "app": JSON(app), "name": .string(name),
-      "scopes": .array(scopes.map(JSON.string)), "disabled": .bool(isDisabled),
-      "created_at": .string(createdAt.text),
     ]
   }
 }

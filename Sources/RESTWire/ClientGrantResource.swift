@@ -1,0 +1,59 @@
+import Representations
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Tenancy
+import WireKit
+
+/// `/v1/clients/{client}/grants`, for the operator: what clients get by their own secret.
+@EventLoop enum ClientGrantResource {
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .get,
+      "/v1/clients/{client}/grants",
+      access: .operator,
+      gives: [.ok(.list(of: .clientGrant))],
+      summary: "List the APIs for which a client gets tokens by its secret, without a user"
+    ) { (call) async throws(Failure) in
+      let client: ClientID = try call.captured("client")
+      return Response(.ok, list: try await ClientGrants.list(of: client, call.context), \.json)
+    },
+    Operation(
+      .put,
+      "/v1/clients/{client}/grants/{resource_server}",
+      access: .operator,
+      body: .json(limit: 65_536),
+      reads: Fields(
+        "ClientGrantScopes",
+        "The scopes of a client at an API.",
+        .texts("scopes")
+      ).like(["scopes": ["read:orders"]]),
+      gives: [.ok(.clientGrant), .created(.clientGrant, "The client had no grant at the API.")],
+      refuses: [.publicClient],
+      summary: "Set the scopes that a client gets at an API by its secret"
+    ) { (call, scopes) async throws(Failure) in
+      let (grant, isNew) = try await ClientGrants.set(
+        scopes,
+        of: call.captured("client"),
+        at: call.captured("resource_server"),
+        call.context
+      )
+      return Response(isNew ? .created : .ok, json: grant.json.serialized())
+    },
+    Operation(
+      .delete,
+      "/v1/clients/{client}/grants/{resource_server}",
+      access: .operator,
+      gives: [.noContent],
+      summary: "Remove the scopes of a client at an API"
+    ) { (call) async throws(Failure) in
+      try await ClientGrants.remove(
+        of: call.captured("client"),
+        at: call.captured("resource_server"),
+        call.context
+      )
+      return Response(.noContent)
+    },
+  ]
+}

@@ -1,0 +1,63 @@
+package import Accounts
+package import Documents
+package import JSON
+package import Runtime
+package import Sessions
+
+// JSON of a user's identities, keys, sessions, events and versions.
+
+extension IdentityInfo {
+  package var json: JSON {
+    [
+      "id": .string(id.text), "provider": .string(provider), "subject": .string(subject),
+      "verified": .bool(isVerified), "created_at": .string(createdAt.text),
+    ]
+  }
+}
+
+extension APIKeyInfo {
+  package var json: JSON {
+    [
+      "id": .string(id.text), "name": .string(name), "disabled": .bool(isDisabled),
+      "created_at": .string(createdAt.text), "last_used_at": JSON(lastUsedAt),
+    ]
+  }
+}
+
+extension SessionInfo {
+  /// Returns the session as its user sees it from the session `current`.
+  package func json(current: SessionID?) -> JSON {
+    var members = json.object ?? JSONObject()
+    members["current"] = .bool(id == current)
+    return .object(members)
+  }
+
+  package var json: JSON {
+    [
+      "id": .string(id.text), "device_id": .string(device.text), "provider": .string(provider),
+      "address": JSON(address), "agent": JSON(agent),
+      "created_at": .string(createdAt.text), "refreshed_at": .string(refreshedAt.text),
+      "expires_at": .string(expiresAt.text),
+    ]
+  }
+}
+
+extension AuditEntry {
+  package var json: JSON {
+    [
+      "id": .string(id.text), "at": .string(at.text), "action": .string(action),
+      "actor": .string(actor), "session_id": JSON(session?.text),
+      "device_id": JSON(device?.text), "address": JSON(address), "agent": JSON(agent),
+      "detail": detail,
+    ]
+  }
+}
+
+extension DocumentVersion {
+  package var json: JSON {
+    [
+      "version": .number(JSONNumber(version)), "changed_at": .string(changedAt.text),
+      "actor": .string(actor), "deleted": .bool(isDeleted),
+    ]
+  }
+}

@@ -1,0 +1,77 @@
+package import JSON
+
+/// An origin of web pages, written as browsers do.
+///
+/// An origin of the local machine may have `*` for its port, since development servers vary theirs.
+/// - Source: RFC 6454 section 7.
+package enum AllowedOrigin {
+  /// The greatest number of origins in a list.
+  package static let most = 100
+
+  /// Returns the fault of a list of origins; nil if it is valid.
+  package static func fault(in value: JSON) -> String? {
+    guard let list = value.array, list.count <= most else {
+      return "This setting is a list of up to \(most) origins, \(form)."
+    }
+    for (index, entry) in list.enumerated() {
+      guard let text = entry.string else { return "Origin \(index + 1) is no text; \(form)." }
+      if let reason = reason(against: text) { return "Origin \(index + 1): \(reason)" }
+    }
+    return nil
+  }
+
+  /// Returns whether the setting allows a browser's `Origin`.
+  package static func matches(_ setting: String, _ origin: String) -> Bool {
+    guard isForAnyPort(setting) else { return setting.hasSameBytes(as: origin) }
+    let host = setting.utf8.dropLast(":*".utf8.count)
+    guard origin.utf8.starts(with: host) else { return false }
+    let port = origin.utf8.dropFirst(host.count)
+    // Browsers omit the default port.
+    guard let colon = port.first else { return true }
+    let digits = port.dropFirst()
+    return colon == UInt8(ascii: ":") && (1...5).contains(digits.count)
+      && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+
+  /// Returns whether the setting allows every port of the local machine.
+  ///
+  /// Only programs on the browser's own machine can serve pages of such an origin.
+  private static func isForAnyPort(_ setting: String) -> Bool {
+    forAnyPort.contains { setting.hasSameBytes(as: $0) }
+  }
+
+  private static let forAnyPort = ["http", "https"].flatMap { scheme in
+    ["localhost", "127.0.0.1", "[::1]"].map { "\(scheme)://\($0):*" }
+  }
+
+  private static let form =
+    "each written as browsers do: scheme://host, and :port where it is not the usual one, such as "
+    + "https://app.example.com or http://127.0.0.1:9000"
+
+  private static func reason(against text: String) -> String? {
+    if text.utf8.contains(UInt8(ascii: "*")) {
+      if isForAnyPort(text) { return nil }
+      return "* is refused, as the pages that may act for users are named one by one; only this "
+        + "machine's origins may have it, for the port, as in http://localhost:*; \(form)."
+    }
+    guard let colon = text.firstRange(of: "://"),
+      let port = usualPorts[String(text[..<colon.lowerBound])]
+    else { return "it begins with http://, https://, capacitor:// or ionic://; \(form)." }
+    let rest = text[colon.upperBound...].utf8
+    if rest.contains(UInt8(ascii: "/")) {
+      return "an origin has no path, and no slash at its end, as browsers send none; \(form)."
+    }
+    if text != text.lowercased() { return "browsers write it in lower case." }
+    if !port.isEmpty, rest.reversed().starts(with: port.utf8.reversed()) {
+      return "browsers leave \(port) out, as it is the usual port."
+    }
+    let isHost =
+      !rest.isEmpty
+      && rest.allSatisfy { byte in
+        byte > 0x20 && byte < 0x7f && !"?#@\"<>\\".utf8.contains(byte)
+      }
+    return isHost ? nil : "no host follows its scheme; \(form)."
+  }
+
+  private static let usualPorts = ["http": ":80", "https": ":443", "capacitor": "", "ionic": ""]
+}

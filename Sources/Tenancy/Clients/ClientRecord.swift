@@ -1,0 +1,124 @@
+package import JSON
+package import Postgres
+package import Runtime
+
+/// A client as operators see it, without its secret.
+package struct ClientRecord: RowDecodable {
+  package let id: ClientID
+  package let appID: AppID?
+  /// The name of the app; nil for an operator client.
+  package let app: String?
+  package let kind: ClientKind
+  package let name: String
+  package let scopes: [String]
+  package let settings: AppSettings
+  package let version: Int
+  package let isDisabled: Bool
+  package let createdAt: Timestamp
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    appID = row.id(ifAny: 1)
+    app = row.text(ifAny: 2)
+    kind = try row.clientKind(3)
+    name = try row.text(4)
+    scopes = try row.text(5).split(separator: " ").map(String.init)
+    settings = AppSettings(stored: try row.bytes(6), .client)
+    version = try row.int(7)
+    isDisabled = try row.bool(8)
+    createdAt = try row.time(9)
+  }
+}
+
+/// A client to create.
+package struct ClientDescription: Sendable {
+  /// A label of 1 to 100 characters.
+  package let name: String
+  /// The name of its app; nil for an operator client, which has no scopes.
+  package let app: String?
+  package let kind: ClientKind
+  /// Some of `Scopes.management`; none for a client without a secret.
+  package let scopes: [String]
+  package let settings: JSONObject
+
+  package init(
+    name: String,
+    app: String?,
+    kind: ClientKind,
+    scopes: [String] = [],
+    settings: JSONObject = JSONObject()
+  ) {
+    (self.name, self.app, self.kind) = (name, app, kind)
+    (self.scopes, self.settings) = (scopes, settings)
+  }
+}
+
+/// A change of a client; nil keeps a member.
+package struct ClientChange: Sendable {
+  package var name: String?
+  package var scopes: [String]?
+  package var isDisabled: Bool?
+  /// A merge patch of the settings; null resets a setting to its default.
+  package var settings = JSONObject()
+
+  package init() {}
+
+  /// The members that it changes, for an audit event.
+  var audited: JSONObject {
+    var detail = JSONObject()
+    if let name { detail["name"] = .string(name) }
+    if let scopes { detail["scopes"] = .array(scopes.map(JSON.string)) }
+    if let isDisabled { detail["disabled"] = .bool(isDisabled) }
+    if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
+    return detail
+  }
+}
+
+/// The rules for clients.
+enum ClientRules {
+  static func faults(inScopes scopes: [String], of kind: ClientKind, isOperator: Bool) -> [Fault] {
+    if isOperator, !scopes.isEmpty {
+      return [
+        Fault(
+          "/scopes",
+          "operator",
+          "A client of the operator may do everything; it has no scopes."
+        )
+      ]
+    }
+    if kind.isPublic, !scopes.isEmpty {
+      return [Fault("/scopes", "kind", "A client without a secret has no scopes.")]
+    }
+    return scopes.enumerated().compactMap { index, scope in
+      guard !Scopes.management.contains(where: scope.hasSameBytes) else { return nil }
+      let all = Scopes.management.joined(separator: ", ")
+      return Fault("/scopes/\(index)", "choice", "A scope is one of \(all).")
+    }
+  }
+
+  /// Returns the stored settings after a change.
+  ///
+  /// - Parameters:
+  ///   - stored: the settings before.
+  ///   - change: a merge patch; null resets a setting to its default.
+  ///   - kind: the kind of the client.
+  /// - Returns: the settings.
+  /// - Throws: `.invalid` with pointers into a body with `settings`.
+  static func settings(
+    _ stored: JSONObject,
+    changedBy change: JSONObject,
+    of kind: ClientKind
+  ) throws(Failure) -> JSONObject {
+    let merged = JSON.object(stored).merging(.object(change)).object ?? JSONObject()
+    // A patch may change a part of a claim map, so its result is checked.
+    let changed = JSONObject(change.keys.map { ($0, merged[$0] ?? .null) })
+    var faults = SettingsCatalog.client.faults(in: changed, at: "/settings")
+    if kind.isPublic, changed["pkce"] == .string(ClientSettings.PKCE.optional.rawValue) {
+      faults.append(
+        Fault("/settings/pkce", "kind", "A client without a secret must always use PKCE.")
+      )
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    return merged
+  }
+}

@@ -1,0 +1,154 @@
+import JSON
+package import Runtime
+
+/// The settings of a client.
+package struct ClientSettings: SettingsSection {
+  /// Where browsers may be sent with a response, compared by bytes.
+  package let callbackURLs: [String]
+  /// Where browsers may be sent after a sign-out, compared by bytes.
+  package let logoutURLs: [String]
+  /// Origins of pages that may receive a response by `web_message`.
+  package let webOrigins: [String]
+  /// Origins of pages that may call the endpoints.
+  package let corsOrigins: [String]
+  /// Whether confidential clients must use PKCE; see `Client.requiresPKCE`.
+  package let pkce: PKCE
+  package let claimsProfile: ClaimsProfile
+  package let isFirstParty: Bool
+  /// The allowed ways to sign in; empty for all of the app.
+  package let connections: Set<Connection>
+  /// Claims of its ID tokens.
+  package let claims: ClaimMap
+  package let backchannelLogoutURL: String?
+  package let logoURL: String?
+  package let termsURL: String?
+  package let privacyURL: String?
+  /// The time without use after which a refresh token expires.
+  package let refreshTokenLifetime: Duration
+
+  package enum PKCE: String, CaseIterable, Sendable {
+    case required
+    case optional
+  }
+
+  package enum ClaimsProfile: String, CaseIterable, Sendable {
+    /// The claims of OpenID Connect.
+    case oidc
+    /// The claims as Auth0 has them.
+    case auth0
+  }
+
+  package enum Connection: String, CaseIterable, Sendable {
+    case password
+    case emailCode = "email_code"
+  }
+
+  package init(_ read: inout SettingsReader) {
+    callbackURLs = read.urls(
+      "callback_urls",
+      "URLs that /authorize may send browsers to, compared as typed, such as "
+        + "https://app.example.com/callback or com.example.app://host/callback"
+    )
+    logoutURLs = read.urls(
+      "logout_urls",
+      "URLs that browsers may be sent to after a sign-out, compared as typed"
+    )
+    webOrigins = read.origins(
+      "web_origins",
+      "origins of pages that may embed /authorize, with response_mode web_message"
+    )
+    corsOrigins = read.origins("cors_origins", "origins of pages that may call the endpoints")
+    pkce = read.choice(
+      "pkce",
+      .required,
+      safe: .required,
+      "whether a client with a secret must use PKCE: required or optional; clients without a secret "
+        + "always must"
+    )
+    claimsProfile = read.choice(
+      "claims_profile",
+      .oidc,
+      safe: .oidc,
+      "which claims its tokens have: oidc, those of OpenID Connect; auth0, those of Auth0"
+    )
+    isFirstParty = read.flag(
+      "first_party",
+      true,
+      safe: false,
+      "whether the client belongs to the app's owner, so that APIs may skip the consent of users"
+    )
+    connections = read.choices(
+      "connections",
+      "ways to sign in to this client, of password and email_code; empty for all of the app"
+    )
+    claims = ClaimMap(
+      read.object(
+        "claims",
+        SettingRule(.object) { value in
+          guard let object = value.object else { return ("type", "This setting is an object.") }
+          return ClaimMap.fault(in: object)
+        },
+        "claims of its ID tokens, each with its source: {\"plan\": \"app_metadata./plan\"}"
+      )
+    )
+    backchannelLogoutURL = read.url(
+      "backchannel_logout_url",
+      "URL that is called when a session ends: https, or http on this machine; empty for none",
+      ClientURL.isCallable
+    )
+    logoURL = read.url("logo_url", "https URL of the logo on its pages; empty for none")
+    termsURL = read.url("terms_url", "https URL of its terms of service; empty for none")
+    privacyURL = read.url("privacy_url", "https URL of its privacy policy; empty for none")
+    refreshTokenLifetime = read.duration(
+      "refresh_token_days",
+      .days,
+      1...3_650,
+      30,
+      "days without use after which a refresh token expires"
+    )
+  }
+
+  /// Reads stored settings.
+  package init(stored: [UInt8]) {
+    self = AppSettings(stored: stored, SettingsCatalog.client)[ClientSettings.self]
+  }
+
+  /// The settings of a client that has chosen none.
+  package static let defaults = ClientSettings(stored: Array("{}".utf8))
+}
+
+extension SettingsCatalog {
+  /// The settings of a client.
+  package static let client = SettingsCatalog([ClientSettings.self])
+}
+
+extension SettingsReader {
+  fileprivate mutating func urls(_ name: String, _ meaning: String) -> [String] {
+    let rule = SettingRule(.texts(atMost: ClientURL.most)) { value in
+      ClientURL.fault(in: value).map { ("url", $0) }
+    }
+    return texts(name, rule, meaning)
+  }
+
+  fileprivate mutating func origins(_ name: String, _ meaning: String) -> [String] {
+    let rule = SettingRule(.texts(atMost: AllowedOrigin.most)) { value in
+      AllowedOrigin.fault(in: value).map { ("origin", $0) }
+    }
+    return texts(name, rule, meaning)
+  }
+
+  /// Reads a URL; nil for the empty text.
+  fileprivate mutating func url(
+    _ name: String,
+    _ meaning: String,
+    _ isValid: @escaping @Sendable (String) -> Bool = ClientURL.isSecure
+  ) -> String? {
+    let rule = SettingRule.text(
+      0...ClientURL.longest,
+      "url",
+      "This setting is empty, or a URL: \(meaning)."
+    ) { $0.isEmpty || isValid($0) }
+    let url = text(name, rule, "", meaning)
+    return url.isEmpty ? nil : url
+  }
+}

@@ -1,0 +1,264 @@
+import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+
+extension Clients {
+  /// Creates a client; one of kind `web` or `machine` gets a secret.
+  ///
+  /// - Returns: the client, and its secret, which is shown only once.
+  /// - Throws: `.invalid`, `.unknownApp`, `.databaseUnavailable`.
+  @EventLoop package static func create(
+    _ client: ClientDescription,
+    _ context: RequestContext
+  ) async throws(Failure) -> (client: ClientRecord, secret: String?) {
+    let settings = try settings(of: client)
+    let id = ClientID()
+    let secret = client.kind.isPublic ? nil : Credential(.clientSecret, of: id)
+    let app: AppID? =
+      if let name = client.app { try await Apps.record(of: name, context).id } else { nil }
+    let names = Scopes.management.filter(client.scopes.contains)
+    let made = try await context.transaction { transaction async throws(Failure) in
+      _ = try await transaction.run(
+        ClientAdministrationQueries.create,
+        id,
+        app,
+        client.kind.rawValue,
+        client.name,
+        names.joined(separator: " "),
+        secret?.hash(context.keys.master),
+        TextBytes(JSON.object(settings).serialized())
+      )
+      var detail = JSONObject([
+        ("client_id", .string(id.text)), ("kind", .string(client.kind.rawValue)),
+        ("name", .string(client.name)), ("scopes", .array(names.map(JSON.string))),
+      ])
+      if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
+      try await Event("client_create", detail: .object(detail)).record(
+        in: transaction,
+        app: app ?? .deployment,
+        context
+      )
+      return try await transaction.run(ClientAdministrationQueries.lock, id)
+    }.first.orUnforeseen("a client that was made")
+    return (made, secret?.text(context.keys.master))
+  }
+
+  private static func settings(of client: ClientDescription) throws(Failure) -> JSONObject {
+    var faults: [Fault] = []
+    if let fault = OperatorName.labelFault(in: client.name, at: "/name") { faults.append(fault) }
+    if client.app == nil, client.kind != .machine {
+      faults.append(Fault("/kind", "operator", "A client of the operator is of kind machine."))
+    }
+    faults += ClientRules.faults(
+      inScopes: client.scopes,
+      of: client.kind,
+      isOperator: client.app == nil
+    )
+    var settings = JSONObject()
+    do throws(Failure) {
+      settings = try ClientRules.settings(
+        JSONObject(),
+        changedBy: client.settings,
+        of: client.kind
+      )
+    } catch {
+      faults += error.faults
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    return settings
+  }
+
+  /// Returns the clients, oldest first.
+  ///
+  /// - Parameters:
+  ///   - app: the name of an app; nil for the clients of all apps.
+  ///   - context: the context of the request.
+  /// - Returns: the clients.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func list(
+    of app: String?,
+    _ context: RequestContext
+  ) async throws(Failure) -> [ClientRecord] {
+    try await context.read(ClientAdministrationQueries.list, app)
+  }
+
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  @EventLoop package static func record(
+    of id: ClientID,
+    _ context: RequestContext
+  ) async throws(Failure) -> ClientRecord {
+    guard let client = try await context.first(ClientAdministrationQueries.show, id) else {
+      throw .notFound
+    }
+    return client
+  }
+
+  /// Changes a client, and increments the version even if no value differs.
+  ///
+  /// A disabled client's next request is refused.
+  /// - Throws: `.invalid` with pointers into a body with `name`, `scopes` and `settings`;
+  ///   `.preconditionFailed`, `.notFound`, `.databaseUnavailable`.
+  @EventLoop package static func change(
+    _ id: ClientID,
+    _ change: ClientChange,
+    if condition: VersionCondition,
+    _ context: RequestContext
+  ) async throws(Failure) -> ClientRecord {
+    if let name = change.name, let fault = OperatorName.labelFault(in: name, at: "/name") {
+      throw .invalid([fault])
+    }
+    return try await context.transaction { transaction async throws(Failure) in
+      guard let before = try await transaction.run(ClientAdministrationQueries.lock, id).first
+      else { throw .notFound }
+      guard condition.allows(before.version) else {
+        throw .preconditionFailed(current: before.version)
+      }
+      let faults = ClientRules.faults(
+        inScopes: change.scopes ?? [],
+        of: before.kind,
+        isOperator: before.app == nil
+      )
+      guard faults.isEmpty else { throw .invalid(faults) }
+      let settings = try ClientRules.settings(
+        before.settings.chosen ?? JSONObject(),
+        changedBy: change.settings,
+        of: before.kind
+      )
+      let scopes = change.scopes.map { Scopes.management.filter($0.contains) } ?? before.scopes
+      _ = try await transaction.run(
+        ClientAdministrationQueries.change,
+        id,
+        change.name ?? before.name,
+        scopes.joined(separator: " "),
+        TextBytes(JSON.object(settings).serialized()),
+        change.isDisabled ?? before.isDisabled
+      )
+      var detail = change.audited
+      detail["client_id"] = .string(id.text)
+      try await Event("client_change", detail: .object(detail)).record(
+        in: transaction,
+        app: before.appID ?? .deployment,
+        context
+      )
+      let after = try await transaction.run(ClientAdministrationQueries.lock, id)
+      return try after.first.orUnforeseen("a client that was changed")
+    }
+  }
+
+  /// Replaces the secret of a client; requests with the old one are refused at once.
+  ///
+  /// - Returns: the client, and its new secret, which is shown only once.
+  /// - Throws: `.publicClient`, `.notFound`, `.databaseUnavailable`.
+  @EventLoop package static func rotateSecret(
+    of id: ClientID,
+    _ context: RequestContext
+  ) async throws(Failure) -> (client: ClientRecord, secret: String) {
+    let secret = Credential(.clientSecret, of: id)
+    let client = try await context.transaction { transaction async throws(Failure) in
+      guard let before = try await transaction.run(ClientAdministrationQueries.lock, id).first
+      else { throw .notFound }
+      guard !before.kind.isPublic else { throw .publicClient }
+      _ = try await transaction.run(
+        ClientAdministrationQueries.setSecret,
+        id,
+        secret.hash(context.keys.master)
+      )
+      try await Event("client_secret_rotate", detail: ["client_id": .string(id.text)]).record(
+        in: transaction,
+        app: before.appID ?? .deployment,
+        context
+      )
+      return try await transaction.run(ClientAdministrationQueries.lock, id)
+    }.first.orUnforeseen("a client with a new secret")
+    return (client, secret.text(context.keys.master))
+  }
+
+  /// Deletes a client with its grants; its next request is refused.
+  ///
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  @EventLoop package static func delete(
+    _ id: ClientID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.act("client_delete") { transaction async throws(Failure) in
+      try await transaction.run(ClientAdministrationQueries.delete, id).first
+    } recording: { app in
+      // The text is empty for a client of the operator.
+      (AppID(app) ?? .deployment, ["client_id": .string(id.text)])
+    }
+  }
+}
+
+package enum ClientAdministrationQueries {
+  static let create = Statement<
+    NoRow, ClientID, AppID?, String, String, String, BinaryBytes?, TextBytes
+  >(
+    "clients.create",
+    """
+    insert into clients (
+      client_id, app_id, kind, name, scope, secret_hash, secret_created_at, settings)
+    values ($1, $2, $3, $4, $5, $6, case when $6::bytea is not null then now() end, $7::jsonb)
+    """
+  )
+
+  static let list = Statement<ClientRecord, String?>(
+    "clients.list",
+    """
+    select c.client_id, c.app_id, a.name, c.kind, c.name, c.scope, c.settings, c.version,
+      c.disabled_at is not null, c.created_at
+    from clients c left join apps a on a.app_id = c.app_id
+    where $1::text is null or a.name = $1
+    order by c.client_id
+    """
+  )
+
+  static let show = Statement<ClientRecord, ClientID>(
+    "clients.show",
+    """
+    select c.client_id, c.app_id, a.name, c.kind, c.name, c.scope, c.settings, c.version,
+      c.disabled_at is not null, c.created_at
+    from clients c left join apps a on a.app_id = c.app_id
+    where c.client_id = $1
+    """
+  )
+
+  /// Locks a client, so that concurrent changes of it run one after the other.
+  static let lock = Statement<ClientRecord, ClientID>(
+    "clients.lock",
+    """
+    select c.client_id, c.app_id, a.name, c.kind, c.name, c.scope, c.settings, c.version,
+      c.disabled_at is not null, c.created_at
+    from clients c left join apps a on a.app_id = c.app_id
+    where c.client_id = $1 for update of c
+    """
+  )
+
+  static let change = Statement<NoRow, ClientID, String, String, TextBytes, Bool>(
+    "clients.change",
+    """
+    update clients set name = $2, scope = $3, settings = $4::jsonb,
+      disabled_at = case when $5::boolean then coalesce(disabled_at, now()) end,
+      version = version + 1
+    where client_id = $1
+    """
+  )
+
+  static let setSecret = Statement<NoRow, ClientID, BinaryBytes>(
+    "clients.set_secret",
+    """
+    update clients set secret_hash = $2, secret_created_at = now(), version = version + 1
+    where client_id = $1
+    """
+  )
+
+  /// Returns the id of the client's app; an empty text for an operator client.
+  static let delete = Statement<String, ClientID>(
+    "clients.delete",
+    "delete from clients where client_id = $1 returning coalesce(app_id, '')"
+  )
+
+  package static let all: [any PreparedStatement] = [
+    create, list, show, lock, change, setSecret, delete,
+  ]
+}

@@ -1,0 +1,68 @@
+package import Runtime
+import EventLoop
+import JSON
+package import Postgres
+
+/// An API of an app, which access tokens are for.
+package struct ResourceServer: RowDecodable {
+  package let id: ResourceServerID
+  /// The audience of its tokens.
+  package let identifier: String
+  package let name: String
+  /// The scopes with their descriptions for users, in the operator's order.
+  package let scopes: [(name: String, description: String)]
+  /// The lifetime of its access tokens.
+  package let tokenLifetime: Duration
+  /// Whether clients may get a refresh token for it.
+  package let allowsOfflineAccess: Bool
+  /// Whether first-party clients get its scopes without the consent of the user.
+  package let skipsConsent: Bool
+  /// Claims of its access tokens.
+  package let claims: ClaimMap
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    identifier = try row.text(1)
+    name = try row.text(2)
+    scopes = (try row.json(3).object ?? JSONObject()).map { ($0.key, $0.value.string ?? "") }
+    tokenLifetime = .seconds(try row.int(4))
+    allowsOfflineAccess = try row.bool(5)
+    skipsConsent = try row.bool(6)
+    claims = ClaimMap(try row.json(7).object ?? JSONObject())
+  }
+}
+
+/// The APIs of apps.
+package enum ResourceServers {
+  /// Returns the API with an identifier, which is compared by bytes; nil if the app has none.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func find(
+    _ identifier: String,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> ResourceServer? {
+    // PostgreSQL refuses a text with NUL.
+    guard isIdentifier(identifier) else { return nil }
+    return try await context.first(ResourceServerQueries.find, app, identifier)
+  }
+
+  /// Returns whether a text can be the identifier of an API.
+  package nonisolated static func isIdentifier(_ text: String) -> Bool {
+    (1...600).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+  }
+}
+
+package enum ResourceServerQueries {
+  /// Served by `resource_servers_identifier`.
+  static let find = Statement<ResourceServer, AppID, String>(
+    "resource_servers.find",
+    """
+    select resource_server_id, identifier, name, scopes, token_seconds, allows_offline_access,
+      skips_consent, claims
+    from resource_servers where app_id = $1 and identifier = $2
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [find]
+}

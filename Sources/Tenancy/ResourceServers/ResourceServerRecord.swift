@@ -1,0 +1,138 @@
+package import JSON
+package import Postgres
+package import Runtime
+
+/// An API as operators see it.
+package struct ResourceServerRecord: RowDecodable {
+  package let server: ResourceServer
+  /// The scopes as they are stored.
+  package let scopes: JSONObject
+  /// The claims as they are stored.
+  package let claims: JSONObject
+  package let appID: AppID
+  /// The name of the app.
+  package let app: String
+  package let version: Int
+  package let createdAt: Timestamp
+
+  package var id: ResourceServerID { server.id }
+
+  package init(from row: Row) throws(DatabaseError) {
+    server = try ResourceServer(from: row)
+    scopes = try row.json(3).object ?? JSONObject()
+    claims = try row.json(7).object ?? JSONObject()
+    appID = try row.id(8)
+    app = try row.text(9)
+    version = try row.int(10)
+    createdAt = try row.time(11)
+  }
+}
+
+/// An API to create.
+package struct ResourceServerDescription: Sendable {
+  /// The name of its app.
+  package let app: String
+  /// The audience of its tokens: 1 to 600 printable ASCII characters without spaces.
+  package let identifier: String
+  /// A label of 1 to 100 characters.
+  package let name: String
+  package let details: ResourceServerChange
+
+  package init(app: String, identifier: String, name: String, _ details: ResourceServerChange) {
+    (self.app, self.identifier, self.name, self.details) = (app, identifier, name, details)
+  }
+}
+
+/// A change of an API; nil keeps a member.
+package struct ResourceServerChange: Sendable {
+  package var name: String?
+  /// A merge patch of the scopes, each with its description; null removes one.
+  package var scopes = JSONObject()
+  /// From 60 to 2,592,000.
+  package var tokenSeconds: Int?
+  package var allowsOfflineAccess: Bool?
+  package var skipsConsent: Bool?
+  /// A merge patch of the claims; null removes one.
+  package var claims = JSONObject()
+
+  package init() {}
+
+  /// The members that it changes, for an audit event.
+  var audited: JSONObject {
+    var detail = JSONObject()
+    if let name { detail["name"] = .string(name) }
+    if scopes.count > 0 { detail["scopes"] = AuditedSettings.shown(scopes) }
+    if let tokenSeconds { detail["token_seconds"] = .number(JSONNumber(tokenSeconds)) }
+    if let allowsOfflineAccess { detail["allows_offline_access"] = .bool(allowsOfflineAccess) }
+    if let skipsConsent { detail["skips_consent"] = .bool(skipsConsent) }
+    if claims.count > 0 { detail["claims"] = AuditedSettings.shown(claims) }
+    return detail
+  }
+}
+
+/// The rules for APIs.
+package enum ResourceServerRules {
+  /// A minute to thirty days.
+  package static let tokenSeconds = 60...2_592_000
+  package static let defaultTokenSeconds = 86_400
+  /// 200: users see the descriptions of those that a client requests.
+  package static let mostScopes = 200
+  private static let scopeLengths = 1...200
+  private static let descriptionLengths = 0...500
+  /// Scopes that OpenID Connect defines.
+  private static let reservedScopes: Set<String> = [
+    "openid", "profile", "email", "address", "phone", "offline_access",
+  ]
+
+  static func faults(in change: ResourceServerChange) -> [Fault] {
+    var faults: [Fault] = []
+    if let name = change.name, let fault = OperatorName.labelFault(in: name, at: "/name") {
+      faults.append(fault)
+    }
+    if let seconds = change.tokenSeconds, !tokenSeconds.contains(seconds) {
+      faults.append(
+        Fault("/token_seconds", "range", "This member is a whole number in \(tokenSeconds).")
+      )
+    }
+    return faults
+  }
+
+  /// Returns the faults of the scopes after a change.
+  static func faults(inScopes scopes: JSONObject) -> [Fault] {
+    guard scopes.count <= mostScopes else {
+      return [Fault("/scopes", "length", "An API has at most \(mostScopes) scopes.")]
+    }
+    return scopes.compactMap { name, description in
+      reason(against: name, description).map { code, detail in
+        Fault("/scopes/\(JSONPointer.escaped(name))", code, detail)
+      }
+    }
+  }
+
+  private static func reason(
+    against name: String,
+    _ description: JSON
+  ) -> SettingRule.Fault? {
+    guard scopeLengths.contains(name.utf8.count), isScope(name) else {
+      return (
+        "scope",
+        "A scope has 1 to 200 printable ASCII characters, without spaces, quotes and backslashes."
+      )
+    }
+    if reservedScopes.contains(where: { $0.hasSameBytes(as: name) }) {
+      return ("scope", "OpenID Connect defines this scope. Choose another name.")
+    }
+    guard let text = description.string,
+      descriptionLengths.contains(text.unicodeScalars.count),
+      text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else { return ("description", "A description is a text of up to 500 characters in one line.") }
+    return nil
+  }
+
+  /// - Source: RFC 6749 section 3.3.
+  private static func isScope(_ name: String) -> Bool {
+    name.utf8.allSatisfy { byte in
+      byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+  }
+}

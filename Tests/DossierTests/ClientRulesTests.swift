@@ -1,0 +1,135 @@
+import JSON
+import Testing
+
+@testable import Runtime
+@testable import Tenancy
+
+/// The rules for the URLs, origins and claims of clients.
+@Suite struct ClientRulesTests {
+  @Test(arguments: [
+    "https://app.example.com/callback", "https://app.example.com", "https://APP.example.com/CB?x=1",
+    "https://app.example.com:8443/", "https://192.0.2.1/cb", "https://[2001:db8::1]:444/cb",
+    "http://localhost:3000/cb", "http://127.0.0.1/cb", "http://[::1]:9000/cb", "HTTP://LocalHost/",
+    "com.Example.my-app://host/callback", "com.example.app2:/cb", "myapp:/cb", "MyApp://cb",
+    "com.example.app://tenant.example.com/ios/com.example.app/callback", "a+b:x",
+  ])
+  func `browsers may be sent to the URLs of apps and pages`(_ url: String) {
+    #expect(ClientURL.reason(against: url) == nil)
+  }
+
+  @Test(arguments: [
+    "", "/callback", "callback", "//host/cb", "1app:/cb", "my_app:/cb", ":x", "myapp:",
+    "my app:/cb",
+    "https://", "https:/cb", "https:cb", "https://user@example.com/", "https://a:b@example.com/",
+    "https://example.com:0/", "https://example.com:65536/", "https://example.com:x/",
+    "https://example.com:/", "https://exa%6dple.com/", "https://[::1/", "https://[]/",
+    "https://[::1]x/", "https://a.example\\@b.example/",
+    "http://example.com/", "http://localhost.example.com/", "http://127.0.0.2/", "http://0/",
+    "https://example.com/#", "myapp:/cb#x", "https://example.com/a b", "https://example.com/\n",
+    "https://example.com/ä", "https://ex\u{e4}mple.com/", "https://example.com/{x}",
+    "https://example.com/\"", "https://example.com/<", "https://example.com/\u{0}",
+    "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "DATA:x",
+    "file:///etc/passwd",
+    "vbscript:x", "about:blank", "blob:https://a.example/x", "filesystem:x", "view-source:x",
+  ])
+  func `browsers may not be sent to other texts`(_ url: String) {
+    #expect(ClientURL.reason(against: url) != nil)
+  }
+
+  @Test func `a URL and a list of URLs have limits`() {
+    let long = "https://a.example/" + String(repeating: "x", count: 1_982)
+    #expect(long.utf8.count == 2_000)
+    #expect(ClientURL.fault(in: [.string(long)]) == nil)
+    #expect(ClientURL.fault(in: [.string(long + "x")]) != nil)
+    let many = [JSON](repeating: "myapp:/cb", count: 100)
+    #expect(ClientURL.fault(in: .array(many)) == nil)
+    #expect(ClientURL.fault(in: .array(many + ["myapp:/cb"])) != nil)
+    #expect(ClientURL.fault(in: [1]) != nil)
+    #expect(ClientURL.fault(in: "myapp:/cb") != nil)
+  }
+
+  @Test func `the server calls and links only certain URLs`() {
+    #expect(ClientURL.isCallable("https://a.example/logout"))
+    #expect(ClientURL.isCallable("http://localhost:3000/logout"))
+    #expect(!ClientURL.isCallable("http://a.example/logout") && !ClientURL.isCallable("myapp:/x"))
+    #expect(ClientURL.isSecure("https://a.example/logo.png"))
+    #expect(!ClientURL.isSecure("http://localhost/logo.png") && !ClientURL.isSecure("myapp:/x"))
+  }
+
+  private func map(_ text: String) throws -> JSONObject {
+    try #require(try JSON.parse(Array(text.utf8)).object)
+  }
+
+  @Test func `a map of claims has sources of four kinds`() throws {
+    let object = try map(
+      """
+      {"a":"profile.given_name","b":"metadata./x/y~1z","c":"app_metadata.","d":{"value":[1,null]}}
+      """
+    )
+    #expect(ClaimMap.faults(in: object).isEmpty)
+    let map = ClaimMap(object)
+    #expect(map.entries.map(\.claim) == ["a", "b", "c", "d"])
+    #expect(map.readsMetadata && map.readsAppMetadata && !map.isEmpty)
+    guard case .profile(.givenName) = map.entries[0].source,
+      case .metadata(let pointer) = map.entries[1].source,
+      case .appMetadata(let whole) = map.entries[2].source,
+      case .constant(let value) = map.entries[3].source
+    else {
+      Issue.record("a source of another kind")
+      return
+    }
+    #expect(pointer.tokens == ["x", "y/z"] && whole.tokens.isEmpty)
+    #expect(value == [1, .null])
+    #expect(ClaimMap.none.isEmpty && !ClaimMap.none.readsMetadata)
+  }
+
+  @Test(arguments: [
+    #""profile.""#, #""profile.password""#, #""profile""#, #""Profile.name""#, #""metadata.x""#,
+    #""metadata./~2""#, #""user_metadata./x""#, #""""#, "1", "null", "[]", "{}",
+    #"{"value":1,"x":2}"#, #"{"Value":1}"#,
+  ])
+  func `another source is refused, and left out of a stored map`(_ source: String) throws {
+    let object = try map(#"{"x":\#(source)}"#)
+    #expect(ClaimMap.faults(in: object, at: "/claims").map(\.place) == ["/claims/x"])
+    #expect(ClaimMap(object).isEmpty)
+  }
+
+  @Test func `claims that standards use are refused`() throws {
+    for claim in ClaimMap.reserved.union(["", "a\u{7}", String(repeating: "x", count: 201)]) {
+      let object = JSONObject([(claim, "profile.name")])
+      #expect(ClaimMap.faults(in: object).map(\.code) == ["claim"], "\(claim)")
+    }
+    for claim in ["Sub", "https://example.com/roles", "sub\u{301}", "roles"] {
+      #expect(ClaimMap.faults(in: JSONObject([(claim, "profile.name")])).isEmpty, "\(claim)")
+    }
+  }
+
+  @Test func `a map has limits`() {
+    let claims = (0..<50).map { ("claim\($0)", JSON.string("profile.name")) }
+    #expect(ClaimMap.faults(in: JSONObject(claims)).isEmpty)
+    let more = claims + [("one more", "profile.name")]
+    #expect(ClaimMap.faults(in: JSONObject(more)).map(\.code) == ["length"])
+    let long = JSONObject([("x", ["value": .string(String(repeating: "x", count: 1_000))])])
+    #expect(ClaimMap.faults(in: long).map(\.code) == ["length"])
+  }
+
+  @Test func `settings of a client have safe defaults`() {
+    let usual = ClientSettings.defaults
+    #expect(usual.pkce == .required && usual.claimsProfile == .oidc && usual.isFirstParty)
+    #expect(usual.callbackURLs.isEmpty && usual.connections.isEmpty && usual.claims.isEmpty)
+    #expect(usual.logoURL == nil && usual.backchannelLogoutURL == nil)
+    #expect(usual.refreshTokenLifetime == .seconds(30 * 86_400))
+    let chosen = ClientSettings(
+      stored: Array(
+        #"""
+        {"pkce":7,"first_party":"x","connections":["email_code"],"logo_url":"https://a.example/l",
+        "refresh_token_days":1,"claims":{"x":"nope","y":"profile.name"}}
+        """#.utf8
+      )
+    )
+    #expect(chosen.pkce == .required && !chosen.isFirstParty)
+    #expect(chosen.connections == [.emailCode] && chosen.logoURL == "https://a.example/l")
+    #expect(chosen.claims.entries.map(\.claim) == ["y"])
+    #expect(chosen.refreshTokenLifetime == .seconds(86_400))
+  }
+}

@@ -1,0 +1,403 @@
+"""Clients of apps, the APIs that their tokens are for, and their grants."""
+
+import unittest
+
+from asking import JSON, MERGE
+from cases import Administration
+
+SCOPES = ["read:users", "update:users"]
+
+
+class Registry(Administration):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.operator = cls.site.client("--operator")
+        cls.site.dossier("app", "create", "other")
+
+    def ask(self, method, path, body=None, headers=None, key=None):
+        media = {} if body is None else MERGE if method == "PATCH" else JSON
+        return self.site.request(
+            method, path, body, {**media, **(headers or {})}, key or self.operator["secret"])
+
+    def make(self, name="client", app="default", kind="machine", **members):
+        body = {"name": name, "app": app, "kind": kind, **members}
+        return self.expect(self.ask("POST", "/v1/clients", body), 201)
+
+    def make_api(self, identifier, app="default", **members):
+        body = {"app": app, "identifier": identifier, "name": "API", **members}
+        return self.expect(self.ask("POST", "/v1/resource-servers", body), 201)
+
+    def faults(self, answer):
+        return {(error["pointer"], error["code"])
+                for error in self.expect(answer, 422, "invalid").json["errors"]}
+
+    # Clients
+
+    def test_a_client_with_a_secret_calls_until_it_is_disabled_or_deleted(self):
+        answer = self.make("back end", scopes=SCOPES)
+        made, path = answer.json, f"/v1/clients/{answer.json['id']}"
+        self.assertEqual((answer.headers["Location"], answer.version), (path, 1))
+        self.assertRegex(made["secret"], r"^ds_client_[A-Za-z0-9_-]{54}$")
+        self.assertEqual(len(made["secret"]), 64)
+        listed = self.expect(self.ask("GET", "/v1/clients?app=default"), 200)
+        mine = next(row for row in listed.json if row["id"] == made["id"])
+        self.assertEqual((mine["app"], mine["kind"], mine["scopes"], mine["disabled"]),
+                         ("default", "machine", SCOPES, False))
+        self.assertNotIn("settings", mine)
+        shown = self.expect(self.ask("GET", path), 200)
+        self.assertEqual({**shown.json, "secret": made["secret"]}, made)
+        stored = self.site.sql("select clients::text from clients")
+        self.assertNotIn(made["secret"], listed.body.decode() + shown.body.decode() + stored)
+        user = f"/v1/users/{self.site.login()['user_id']}"
+        self.expect(self.ask("GET", user, key=made["secret"]), 200)
+        self.expect(self.ask("PATCH", path, {"disabled": True}), 200)
+        self.expect(self.ask("GET", user, key=made["secret"]), 401, "client_unknown")
+        back = self.expect(self.ask("PATCH", path, {"disabled": False, "scopes": []}), 200).json
+        self.assertEqual((back["disabled"], back["scopes"], back["version"]), (False, [], 3))
+        self.expect(self.ask("GET", user, key=made["secret"]), 403, "insufficient_scope")
+        self.expect(self.ask("DELETE", path), 204)
+        self.expect(self.ask("GET", user, key=made["secret"]), 401, "client_unknown")
+        for method, body in [("GET", None), ("DELETE", None), ("PATCH", {"disabled": True})]:
+            self.expect(self.ask(method, path, body), 404, "not_found")
+            self.expect(self.ask(method, "/v1/clients/x", body), 404, "not_found")
+        self.expect(self.ask("POST", f"{path}/secret"), 404, "not_found")
+
+    def test_a_rotated_secret_ends_the_old_one_at_once(self):
+        made = self.make(scopes=SCOPES).json
+        path = f"/v1/clients/{made['id']}"
+        user = f"/v1/users/{self.site.login()['user_id']}"
+        rotated = self.expect(self.ask("POST", f"{path}/secret"), 200)
+        self.assertEqual(rotated.version, 2)
+        self.assertEqual(len(rotated.json["secret"]), 64)
+        self.expect(self.ask("GET", user, key=made["secret"]), 401, "client_unknown")
+        self.expect(self.ask("GET", user, key=rotated.json["secret"]), 200)
+
+    def test_a_public_client_has_no_secret(self):
+        for kind in ["native", "single_page"]:
+            made = self.make(kind=kind).json
+            self.assertNotIn("secret", made)
+            path = f"/v1/clients/{made['id']}"
+            self.expect(self.ask("POST", f"{path}/secret"), 409, "client_public")
+            self.assertEqual(
+                self.faults(self.ask("PATCH", path, {"settings": {"pkce": "optional"}})),
+                {("/settings/pkce", "kind")})
+            self.assertEqual(self.faults(self.ask("PATCH", path, {"scopes": ["read:users"]})),
+                             {("/scopes", "kind")})
+
+    def test_what_a_client_may_be(self):
+        body = {"name": "x", "app": "default", "kind": "web"}
+        # A request without `app` is refused; only an explicit null makes a client for all apps.
+        for wrong, faults in [
+                ({"name": "x", "kind": "machine"}, {("/app", "missing")}),
+                ({"name": "x", "app": "default"}, {("/kind", "missing")}),
+                ({**body, "app": 7}, {("/app", "type")}),
+                ({**body, "kind": "spa"}, {("/kind", "choice")}),
+                ({**body, "kind": ""}, {("/kind", "choice")}),
+                ({**body, "scopes": "read:users"}, {("/scopes", "type")}),
+                ({**body, "scopes": ["all"]}, {("/scopes/0", "choice")}),
+                ({**body, "kind": "native", "scopes": ["read:users"]}, {("/scopes", "kind")}),
+                ({**body, "app": None}, {("/kind", "operator")}),
+                ({**body, "app": None, "kind": "machine", "scopes": SCOPES},
+                 {("/scopes", "operator")}),
+                ({**body, "name": "", "settings": {"a/b": 1, "pkce": 1}},
+                 {("/name", "length"), ("/settings/a~1b", "unknown_member"),
+                  ("/settings/pkce", "choice")}),
+                ({**body, "key": "x"}, {("/key", "unknown_member")})]:
+            self.assertEqual(self.faults(self.ask("POST", "/v1/clients", wrong)), faults, wrong)
+        self.expect(self.ask("POST", "/v1/clients", {**body, "app": "nope"}), 404, "app_not_found")
+        self.expect(self.ask("GET", "/v1/clients?app=nope"), 404, "app_not_found")
+        operator = self.make("tools", None).json
+        self.expect(self.ask("GET", "/v1/apps", key=operator["secret"]), 200)
+
+    def test_settings_are_patched_with_a_condition(self):
+        urls = ["com.Example.my-app://host/callback", "https://app.example.com/CB?x=1"]
+        made = self.make(kind="native", settings={"callback_urls": urls}).json
+        self.assertEqual((made["settings"]["callback_urls"], made["chosen"]),
+                         (urls, ["callback_urls"]))
+        path = f"/v1/clients/{made['id']}"
+        self.expect(self.ask("GET", path, headers={"If-None-Match": '"1"'}), 304)
+        change = {"name": "new", "settings": {
+            "claims": {"plan": "app_metadata./plan", "tier": {"value": {"a": 1}}},
+            "refresh_token_days": 90, "callback_urls": None}}
+        changed = self.expect(self.ask("PATCH", path, change, {"If-Match": '"1"'}), 200)
+        self.assertEqual((changed.version, changed.json["name"]), (2, "new"))
+        self.assertEqual(changed.json["chosen"], ["claims", "refresh_token_days"])
+        stale = self.ask("PATCH", path, change, {"If-Match": '"1"'})
+        self.assertEqual(self.expect(stale, 412, "precondition_failed").json["current_version"], 2)
+        # A patch of a map changes its members; the result is checked.
+        changed = self.expect(
+            self.ask("PATCH", path, {"settings": {"claims": {"tier": None, "x": "profile.name"}}}),
+            200).json
+        self.assertEqual(changed["settings"]["claims"],
+                         {"plan": "app_metadata./plan", "x": "profile.name"})
+        more = {f"c{index}": "profile.name" for index in range(49)}
+        for wrong, code in [({"sub": "profile.name"}, "claim"), ({"y": "profile.nope"}, "source"),
+                            (more, "length"), ([], "type")]:
+            self.assertEqual(
+                self.faults(self.ask("PATCH", path, {"settings": {"claims": wrong}})),
+                {("/settings/claims", code)})
+        for name, value in [
+                ("callback_urls", ["http://example.com/"]), ("logout_urls", ["javascript:alert(1)"]),
+                ("web_origins", ["https://a.example/"]), ("cors_origins", ["*"]),
+                ("backchannel_logout_url", "http://example.com/"), ("logo_url", "http://localhost/"),
+                ("connections", ["sms"]), ("refresh_token_days", 0), ("first_party", 1),
+                ("claims_profile", "saml"), ("callback_urls", ["https://a.example/"] * 101)]:
+            answer = self.ask("PATCH", path, {"settings": {name: value}})
+            self.assertEqual(
+                [error["pointer"] for error in self.expect(answer, 422, "invalid").json["errors"]],
+                [f"/settings/{name}"])
+        self.assertEqual(self.expect(self.ask("GET", path), 200).json, changed)
+
+    def test_pages_of_client_origins_read_answers_without_cookies(self):
+        allowed, named = "https://own.example", "https://spa.example"
+        self.site.dossier("app", "set", f'allowed_origins=["{allowed}"]')
+        made = self.make(kind="single_page", settings={
+            "web_origins": [named], "cors_origins": ["http://localhost:*"]}).json
+
+        def fields(origin, path="/v1/me", method="GET", app="default"):
+            headers = self.site.request(
+                method, path, None, {"Origin": origin, "Dossier-App": app}).headers
+            return (headers["Access-Control-Allow-Origin"],
+                    headers["Access-Control-Allow-Credentials"])
+
+        # Each worker reads the apps again after some seconds.
+        self.restart()
+        self.assertEqual(fields(allowed), (allowed, "true"))
+        for origin in [named, "http://localhost:4200"]:
+            self.assertEqual(fields(origin), (origin, None))
+            self.assertEqual(fields(origin, method="OPTIONS"), (origin, None))
+            self.assertEqual(fields(origin, app="other"), (None, None))
+        self.assertEqual(fields("https://evil.example"), (None, None))
+        # A page of a client may not act by the cookie of the device.
+        refused = self.post("/v1/login/anonymous", {}, headers={
+            "Origin": named, "Dossier-Device": "cookie"})
+        self.expect(refused, 403, "origin_forbidden")
+        self.expect(self.ask("PATCH", f"/v1/clients/{made['id']}", {"disabled": True}), 200)
+        self.restart()
+        self.assertEqual(fields(named), (None, None))
+
+    # APIs and grants
+
+    def test_an_api_is_made_changed_and_deleted(self):
+        scopes = {"write:orders": "Change your orders", "read:orders": "See your orders", "a": ""}
+        answer = self.make_api("https://api.example.com", scopes=scopes,
+                               claims={"plan": "metadata./plan"})
+        path = f"/v1/resource-servers/{answer.json['id']}"
+        self.assertEqual((answer.headers["Location"], answer.version), (path, 1))
+        made = answer.json
+        self.assertEqual(list(made["scopes"].items()), list(scopes.items()))
+        self.assertEqual(
+            (made["app"], made["token_seconds"], made["allows_offline_access"],
+             made["skips_consent"]), ("default", 86_400, False, True))
+        self.assertEqual(self.expect(self.ask("GET", path), 200).json, made)
+        self.assertIn(
+            made, self.expect(self.ask("GET", "/v1/resource-servers?app=default"), 200).json)
+        self.assertEqual(
+            self.expect(self.ask("GET", "/v1/resource-servers?app=other"), 200).json, [])
+        taken = {"app": "default", "identifier": "https://api.example.com", "name": "x"}
+        self.expect(self.ask("POST", "/v1/resource-servers", taken), 409, "resource_server_exists")
+        # Identifiers are compared as typed, and belong to an app.
+        self.make_api("https://api.example.com/")
+        self.make_api("https://api.example.com", "other")
+        change = {"scopes": {"a": None, "b": "B"}, "token_seconds": 60, "skips_consent": False,
+                  "allows_offline_access": True, "claims": {"plan": None}, "name": "Orders"}
+        changed = self.expect(self.ask("PATCH", path, change, {"If-Match": '"1"'}), 200).json
+        self.assertEqual(list(changed["scopes"]), ["write:orders", "read:orders", "b"])
+        self.assertEqual(changed, {
+            **made, "scopes": changed["scopes"], "token_seconds": 60, "skips_consent": False,
+            "allows_offline_access": True, "claims": {}, "name": "Orders", "version": 2})
+        self.expect(self.ask("PATCH", path, {}, {"If-Match": '"1"'}), 412, "precondition_failed")
+        self.expect(self.ask("DELETE", path), 204)
+        for method, body in [("GET", None), ("DELETE", None), ("PATCH", {})]:
+            self.expect(self.ask(method, path, body), 404, "not_found")
+            self.expect(self.ask(method, "/v1/resource-servers/x", body), 404, "not_found")
+
+    def test_what_an_api_may_be(self):
+        body = {"app": "default", "identifier": "https://rules.example", "name": "x"}
+        for wrong, faults in [
+                ({**body, "identifier": ""}, {("/identifier", "identifier")}),
+                ({**body, "identifier": "a b"}, {("/identifier", "identifier")}),
+                ({**body, "identifier": "ä"}, {("/identifier", "identifier")}),
+                ({**body, "identifier": "x" * 601}, {("/identifier", "identifier")}),
+                ({**body, "token_seconds": 59}, {("/token_seconds", "range")}),
+                ({**body, "token_seconds": 2_592_001}, {("/token_seconds", "range")}),
+                ({**body, "token_seconds": 1.5}, {("/token_seconds", "type")}),
+                ({**body, "token_seconds": "60"}, {("/token_seconds", "type")}),
+                ({**body, "name": "", "scopes": {"a b": "", "openid": "", "x": 1, 'q"': ""}},
+                 {("/name", "length"), ("/scopes/a b", "scope"), ("/scopes/openid", "scope"),
+                  ("/scopes/x", "description"), ('/scopes/q"', "scope")}),
+                ({**body, "claims": {"iss": "profile.name", "x": "nope"}},
+                 {("/claims/iss", "claim"), ("/claims/x", "source")}),
+                ({"app": "default"}, {("/identifier", "missing"), ("/name", "missing")})]:
+            self.assertEqual(
+                self.faults(self.ask("POST", "/v1/resource-servers", wrong)), faults, wrong)
+        missing = self.ask("POST", "/v1/resource-servers", {**body, "app": "nope"})
+        self.expect(missing, 404, "app_not_found")
+
+    def test_a_grant_is_set_listed_and_removed(self):
+        client = f"/v1/clients/{self.make().json['id']}"
+        api = self.make_api("https://grants.example", scopes={"b": "B", "a": "A"}).json
+        path = f"{client}/grants/{api['id']}"
+        self.assertEqual(self.expect(self.ask("GET", f"{client}/grants"), 200).json, [])
+        made = self.expect(self.ask("PUT", path, {"scopes": ["a", "b", "a"]}), 201).json
+        self.assertEqual(made, {"resource_server": api["id"], "name": "API",
+                                "identifier": "https://grants.example", "scopes": ["b", "a"]})
+        self.assertEqual(self.expect(self.ask("GET", f"{client}/grants"), 200).json, [made])
+        self.assertEqual(self.faults(self.ask("PUT", path, {"scopes": ["a", "c"]})),
+                         {("/scopes/1", "choice")})
+        # A scope that the API no longer has is not granted.
+        server = f"/v1/resource-servers/{api['id']}"
+        self.expect(self.ask("PATCH", server, {"scopes": {"b": None}}), 200)
+        self.assertEqual(
+            self.expect(self.ask("GET", f"{client}/grants"), 200).json[0]["scopes"], ["a"])
+        self.assertEqual(
+            self.expect(self.ask("PUT", path, {"scopes": []}), 200).json["scopes"], [])
+        self.expect(self.ask("DELETE", path), 204)
+        self.expect(self.ask("DELETE", path), 404, "not_found")
+        self.expect(self.ask("PUT", path, {"scopes": ["a"]}), 201)
+        self.expect(self.ask("DELETE", server), 204)
+        self.assertEqual(self.expect(self.ask("GET", f"{client}/grants"), 200).json, [])
+
+    def test_grants_stay_within_an_app_and_need_a_secret(self):
+        api = self.make_api("https://own.example", scopes={"a": ""}).json["id"]
+        foreign = self.make(app="other").json["id"]
+        public = self.make(kind="native").json["id"]
+        operator = self.make("tools", None).json["id"]
+        for client, status, code in [(foreign, 404, "not_found"), (public, 409, "client_public"),
+                                     (operator, 404, "not_found"), ("0" * 24, 404, "not_found")]:
+            answer = self.ask("PUT", f"/v1/clients/{client}/grants/{api}", {"scopes": ["a"]})
+            self.expect(answer, status, code)
+        own = self.make().json["id"]
+        answer = self.ask("PUT", f"/v1/clients/{own}/grants/{'0' * 24}", {"scopes": []})
+        self.expect(answer, 404, "not_found")
+        self.expect(self.ask("GET", f"/v1/clients/{'0' * 24}/grants"), 404, "not_found")
+
+    def test_only_the_operator_uses_the_registry(self):
+        client = self.make(scopes=SCOPES).json
+        api = self.make_api("https://guarded.example").json["id"]
+        own, server = f"/v1/clients/{client['id']}", f"/v1/resource-servers/{api}"
+        user = self.site.login()["access_token"]
+        foreign = self.make(app="other", scopes=SCOPES).json["secret"]
+        for method, path, body in [
+                ("GET", "/v1/clients", None), ("POST", "/v1/clients", {}), ("GET", own, None),
+                ("PATCH", own, {}), ("DELETE", own, None), ("POST", f"{own}/secret", None),
+                ("GET", f"{own}/grants", None), ("PUT", f"{own}/grants/{api}", {"scopes": []}),
+                ("DELETE", f"{own}/grants/{api}", None), ("GET", "/v1/resource-servers", None),
+                ("POST", "/v1/resource-servers", {}), ("GET", server, None),
+                ("PATCH", server, {}), ("DELETE", server, None)]:
+            self.expect(self.ask(method, path, body, key=user), 401, "client_unknown")
+            for program in [client["secret"], foreign]:
+                self.expect(
+                    self.ask(method, path, body, key=program), 403, "insufficient_scope")
+        self.expect(self.ask("GET", own), 200)
+
+    # The command line
+
+    def test_the_commands_of_clients(self):
+        made = self.site.dossier(
+            "client", "create", "--app", "default", "--kind", "web", "--callback",
+            "https://a.example/cb", "--callback", "https://b.example/cb", "--scope", "read:users",
+            "web app")
+        self.assertEqual(made["settings"]["callback_urls"],
+                         ["https://a.example/cb", "https://b.example/cb"])
+        self.assertEqual((made["kind"], made["scopes"], len(made["secret"])),
+                         ("web", ["read:users"], 64))
+        client = made["id"]
+        listed = self.site.dossier("client", "list", "--app", "default")
+        self.assertEqual(next(row["kind"] for row in listed if row["id"] == client), "web")
+        changed = self.site.dossier(
+            "client", "set", client, "--name", "site", "callback_urls=https://c.example/cb",
+            "pkce=optional", 'claims={"plan":"app_metadata./plan"}', "--if-version", "1")
+        self.assertEqual(
+            (changed["name"], changed["settings"]["callback_urls"], changed["scopes"],
+             changed["chosen"]),
+            ("site", ["https://c.example/cb"], ["read:users"],
+             ["callback_urls", "pkce", "claims"]))
+        self.refused(13, "client", "set", client, "pkce=null", "--if-version", "1")
+        self.refused(12, "client", "set", client, "pkce=maybe", words="/settings/pkce")
+        self.assertEqual(self.site.dossier("client", "show", client), changed)
+        rotated = self.site.dossier("client", "rotate", client)
+        user = f"/v1/users/{self.site.login()['user_id']}"
+        self.expect(self.site.get(user, token=made["secret"]), 401, "client_unknown")
+        self.expect(self.site.get(user, token=rotated["secret"]), 200)
+        self.assertTrue(self.site.dossier("client", "disable", client)["disabled"])
+        self.expect(self.site.get(user, token=rotated["secret"]), 401, "client_unknown")
+        self.assertFalse(self.site.dossier("client", "enable", client)["disabled"])
+        self.expect(self.site.get(user, token=rotated["secret"]), 200)
+        self.site.dossier("client", "delete", client)
+        self.refused(10, "client", "delete", client)
+        self.refused(10, "client", "disable", "x")
+        actions = [fact["action"] for fact in self.trail("--app", "default")
+                   if fact["detail"].get("client_id") == client]
+        self.assertEqual(actions, ["client_delete", "client_change", "client_change",
+                                   "client_secret_rotate", "client_change", "client_create"])
+
+    def test_a_new_client_that_signs_users_in_is_shown_with_its_issuer(self):
+        self.site.dossier("app", "host", "set", "--app", "other", "id.example")
+        self.addCleanup(self.site.dossier, "app", "host", "set", "--app", "other")
+        for kind, expected in [
+                ("native", "its issuer is https://id.example/"),
+                ("web", "the secret is not shown again; its issuer is https://id.example/"),
+                ("machine", "the secret is not shown again")]:
+            run = self.site.dossier(
+                "client", "create", "--app", "other", "--kind", kind, kind, check=False)
+            self.assertEqual((run.returncode, run.stderr), (0, f"dossier: {expected}\n"))
+
+    def test_the_commands_of_apis_and_grants(self):
+        api = self.site.dossier(
+            "resource-server", "create", "https://cli.example", "Orders", "--scope",
+            "read:orders=See your orders", "--scope", "write:orders", "--token-seconds", "600",
+            "--offline-access", "true", "--claim", "plan=app_metadata./plan", "--claim",
+            'tier={"value":1}')
+        self.assertEqual(api["scopes"], {"read:orders": "See your orders", "write:orders": ""})
+        self.assertEqual(api["claims"], {"plan": "app_metadata./plan", "tier": {"value": 1}})
+        self.assertEqual((api["app"], api["token_seconds"], api["allows_offline_access"]),
+                         ("default", 600, True))
+        changed = self.site.dossier(
+            "resource-server", "set", api["id"], "--remove-scope", "write:orders", "--claim",
+            "plan=null", "--skip-consent", "false", "--name", "Order API")
+        self.assertEqual(
+            (changed["scopes"], changed["claims"], changed["skips_consent"], changed["name"]),
+            ({"read:orders": "See your orders"}, {"tier": {"value": 1}}, False, "Order API"))
+        self.assertEqual(self.site.dossier("resource-server", "show", api["id"]), changed)
+        self.assertIn(changed, self.site.dossier("resource-server", "list", "--app", "default"))
+        self.refused(11, "resource-server", "create", "https://cli.example", "x")
+        self.refused(64, "resource-server", "set", api["id"], "--claim", "plan")
+        client = self.site.client("--app", "default")["id"]
+        granted = self.site.dossier(
+            "client", "grant", client, api["id"], "--scope", "read:orders")
+        self.assertEqual(granted["scopes"], ["read:orders"])
+        self.refused(12, "client", "grant", client, api["id"], "--scope", "x", words="/scopes/0")
+        self.assertEqual(self.site.dossier("client", "grants", client), [granted])
+        self.site.dossier("client", "revoke", client, api["id"])
+        self.assertEqual(self.site.dossier("client", "grants", client), [])
+        self.site.dossier("resource-server", "delete", api["id"])
+        self.refused(10, "resource-server", "show", api["id"])
+        actions = [fact["action"] for fact in self.trail("--app", "default")
+                   if fact["detail"].get("resource_server_id") == api["id"]]
+        self.assertEqual(actions, [
+            "resource_server_delete", "client_grant_remove", "client_grant_set",
+            "resource_server_change", "resource_server_create"])
+
+    def test_what_the_commands_refuse(self):
+        self.refused(64, "client", "create", "x", words="either --app or --operator")
+        self.refused(64, "client", "create", "x", "--app", "default", "--operator")
+        self.refused(64, "client", "create", "x", "--app", "default", "--kind", "spa")
+        self.refused(12, "client", "create", "x", "--app", "default", "--scope", "read:all",
+                     words="/scopes/0")
+        self.refused(12, "client", "create", "x", "--operator", "--scope", "read:users")
+        self.refused(12, "client", "create", "x", "--operator", "--kind", "web", words="/kind")
+        self.refused(12, "client", "create", "", "--operator", words="/name")
+        self.refused(12, "client", "create", "x", "--app", "default", "--kind", "native",
+                     "--callback", "app", words="/settings/callback_urls")
+        self.refused(10, "client", "create", "x", "--app", "nope", "--scope", "read:users")
+        self.refused(10, "client", "list", "--app", "nope")
+        made = self.site.client("--operator")
+        fact = next(fact for fact in self.trail() if fact["detail"].get("client_id") == made["id"])
+        self.assertEqual((fact["app"], fact["user_id"], fact["actor"]), (None, None, "operator"))
+        self.assertRegex(fact["agent"], r"^dossier \(.+\)$")
+
+
+if __name__ == "__main__":
+    unittest.main()

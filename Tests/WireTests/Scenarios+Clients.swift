@@ -1,0 +1,60 @@
+import EventLoop
+import HTTP
+
+extension Scenario {
+  /// The scenarios of clients and of the APIs that their tokens are for.
+  static let clients = [
+    Scenario("GET /v1/clients", 200),
+    Scenario(
+      "POST /v1/clients",
+      201,
+      #"{"name":"x","app":"$app","kind":"web","scopes":["read:users"]}"#
+    ),
+    Scenario("GET /v1/clients/{client}", 200, program),
+    Scenario(
+      "PATCH /v1/clients/{client}",
+      200,
+      #"{"disabled":true}"#,
+      as: .mergePatch,
+      program
+    ),
+    Scenario("DELETE /v1/clients/{client}", 204, program),
+    Scenario("POST /v1/clients/{client}/secret", 200, program),
+    Scenario("GET /v1/clients/{client}/grants", 200, program),
+    Scenario(
+      "PUT /v1/clients/{client}/grants/{resource_server}",
+      201,
+      #"{"scopes":["read:orders"]}"#,
+      api
+    ),
+    Scenario("DELETE /v1/clients/{client}/grants/{resource_server}", 204) {
+      let ids = try await api($0)
+      let path = "/v1/clients/\($0.program.id)/grants/\(ids["resource_server"] ?? "")"
+      try await $0.expect(201, $0.asOperator(.put, path, #"{"scopes":["read:orders"]}"#))
+      return ids
+    },
+    Scenario("GET /v1/resource-servers", 200),
+    Scenario(
+      "POST /v1/resource-servers",
+      201,
+      #"{"app":"$app","identifier":"https://more.example","name":"More"}"#
+    ),
+    Scenario("GET /v1/resource-servers/{resource_server}", 200, api),
+    Scenario(
+      "PATCH /v1/resource-servers/{resource_server}",
+      200,
+      #"{"scopes":{"read:orders":null,"write:orders":"Change your orders"}}"#,
+      as: .mergePatch,
+      api
+    ),
+    Scenario("DELETE /v1/resource-servers/{resource_server}", 204, api),
+  ]
+
+  @EventLoop private static func program(_ cast: Fixtures) async throws -> [String: String] {
+    ["client": cast.program.id]
+  }
+
+  @EventLoop private static func api(_ cast: Fixtures) async throws -> [String: String] {
+    ["client": cast.program.id, "resource_server": try await cast.makeAPI()]
+  }
+}
