@@ -1,4 +1,4 @@
--- Tenancy: apps, their host names, clients and issuers, and the keys that sign their tokens.
+-- Tenancy: apps, their host names, clients, APIs and issuers, and the keys that sign their tokens.
 --
 -- Ids are 24 hexadecimal characters, compared by bytes. The table that an id identifies checks it;
 -- other columns have copies of checked ids.
@@ -27,7 +27,7 @@ create table apps (
 );
 
 comment on table apps is
-  'Products. Each has its own users, settings, clients, issuers and keys.';
+  'Products. Each has its own users, settings, clients, APIs, issuers and keys.';
 comment on column apps.name is 'The name by which requests and the command line select the app.';
 comment on column apps.settings is
   'Settings that differ from the defaults, by the names that `dossier app set` takes.';
@@ -86,21 +86,84 @@ comment on column issuers.allows_missing_aud is 'Whether a token may lack the au
 create table clients (
   client_id text collate "C" primary key check (client_id ~ '^[0-9a-f]{24}$'),
   app_id text collate "C" references apps on delete cascade,
+  kind text collate "C" not null check (kind in ('native', 'single_page', 'web', 'machine')),
   name text not null,
-  scope text collate "C" not null,
-  key_hash bytea not null,
+  scope text collate "C" not null default '',
+  secret_hash bytea,
+  secret_created_at timestamptz,
+  settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
+  version bigint not null default 1,
   disabled_at timestamptz,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  unique (app_id, client_id),
+  constraint clients_secret check (
+    num_nonnulls(secret_hash, secret_created_at)
+      = case when kind in ('native', 'single_page') then 0 else 2 end),
+  constraint clients_operator check (app_id is not null or kind = 'machine')
 );
 
-create index clients_by_app on clients (app_id);
-
 comment on table clients is
-  'Machine-to-machine clients: back ends of apps, and programs of the operator.';
+  'OAuth clients: programs that sign users in to an app, back ends of apps, and programs of the operator.';
 comment on column clients.app_id is
   'Null for a client of the operator, which may call every app.';
-comment on column clients.scope is 'Its scopes, with spaces between them.';
-comment on column clients.key_hash is 'A keyed hash of its key.';
+comment on column clients.kind is
+  'The kind of program. Native and single-page clients are public: they cannot keep a secret.';
+comment on column clients.scope is 'Its scopes at the management API, with spaces between them.';
+comment on column clients.secret_hash is
+  'A keyed hash of its secret. Null for a public client, which has none.';
+comment on column clients.secret_created_at is 'The time of its secret.';
+comment on column clients.settings is
+  'Settings that differ from the defaults, by the names that `dossier client set` takes.';
+comment on column clients.version is 'Grows by one with each change of the client.';
+
+create table resource_servers (
+  app_id text collate "C" not null references apps on delete cascade,
+  resource_server_id text collate "C" not null check (resource_server_id ~ '^[0-9a-f]{24}$'),
+  identifier text collate "C" not null
+    check (identifier ~ '^[!-~]+$' and length(identifier) <= 600),
+  name text not null,
+  scopes json not null default '{}' check (json_typeof(scopes) = 'object'),
+  token_seconds integer not null default 86400 check (token_seconds between 60 and 2592000),
+  allows_offline_access boolean not null default false,
+  skips_consent boolean not null default true,
+  claims json not null default '{}' check (json_typeof(claims) = 'object'),
+  version bigint not null default 1,
+  created_at timestamptz not null default now(),
+  primary key (app_id, resource_server_id),
+  unique (resource_server_id),
+  constraint resource_servers_identifier unique (app_id, identifier)
+);
+
+comment on table resource_servers is 'APIs of an app that access tokens are for.';
+comment on column resource_servers.identifier is
+  'The audience of its tokens, compared by bytes.';
+comment on column resource_servers.scopes is
+  'Its scopes, each with a description for users. jsonb would not keep their order.';
+comment on column resource_servers.token_seconds is 'The lifetime of its access tokens.';
+comment on column resource_servers.allows_offline_access is
+  'Whether clients may get a refresh token for it.';
+comment on column resource_servers.skips_consent is
+  'Whether first-party clients get its scopes without the consent of the user.';
+comment on column resource_servers.claims is
+  'Claims of its access tokens, each with the source of its value.';
+comment on column resource_servers.version is 'Grows by one with each change.';
+
+create table client_grants (
+  app_id text collate "C" not null,
+  client_id text collate "C" not null,
+  resource_server_id text collate "C" not null,
+  scope text collate "C" not null,
+  created_at timestamptz not null default now(),
+  primary key (app_id, client_id, resource_server_id),
+  foreign key (app_id, client_id) references clients (app_id, client_id) on delete cascade,
+  foreign key (app_id, resource_server_id) references resource_servers on delete cascade
+);
+
+create index client_grants_by_resource_server on client_grants (app_id, resource_server_id);
+
+comment on table client_grants is
+  'Scopes that a client gets at an API by its own secret, without a user (client_credentials).';
+comment on column client_grants.scope is 'The scopes, with spaces between them.';
 
 create table signing_keys (
   app_id text collate "C" not null references apps on delete cascade,
@@ -137,6 +200,8 @@ comment on view app_records is 'Apps as the API and the command line show them.'
 
 drop view app_records;
 drop table signing_keys;
+drop table client_grants;
+drop table resource_servers;
 drop table clients;
 drop table issuers;
 drop table app_hosts;

@@ -62,6 +62,8 @@ create table sessions (
   key_id text collate "C",
   style text collate "C" not null default 'native',
   amr text collate "C" not null default '',
+  parent_id text collate "C",
+  audience text collate "C",
   primary key (user_id, session_id)
 );
 
@@ -93,6 +95,11 @@ comment on column sessions.style is
   'The wire of its tokens. No other wire refreshes or switches to the session.';
 comment on column sessions.amr is
   'The authentication methods (RFC 8176) of the user, with spaces between them.';
+
+comment on column sessions.parent_id is
+  'The session at the hosted pages from which a client of OpenID Connect got this one.';
+comment on column sessions.audience is
+  'The resource server whose access tokens an OpenID Connect client gets; null for none.';
 
 create view live_sessions as
   select session_id as id, device_id, provider, host(address) as address, agent, created_at,

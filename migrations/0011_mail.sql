@@ -6,7 +6,7 @@ create table mails (
   mail_id text collate "C" primary key check (mail_id ~ '^[0-9a-f]{24}$'),
   app_id text collate "C" not null references apps on delete cascade,
   kind text collate "C" not null check (
-    kind in ('request', 'verify', 'reset', 'restore', 'change', 'taken', 'code')),
+    kind in ('request', 'verify', 'reset', 'restore', 'change', 'taken', 'code', 'logout')),
   sealed bytea not null,
   user_id text collate "C",
   token_hash bytea,
@@ -21,9 +21,10 @@ create index mails_by_turn on mails (next_attempt_at) where next_attempt_at is n
 create index mails_by_end on mails (expires_at);
 create index mails_by_app on mails (app_id);
 
-comment on table mails is 'Mail that the relay has not accepted yet.';
+comment on table mails is
+  'The outbox: mail that the relay has not accepted yet, and other messages to deliver.';
 comment on column mails.kind is
-  'The purpose of the mail. request: its recipient is not looked up yet.';
+  'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect.';
 comment on column mails.sealed is
   'Sender, recipient and text, encrypted with the master key, as the mail may contain a token.';
 comment on column mails.user_id is

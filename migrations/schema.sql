@@ -62,6 +62,8 @@ CREATE TABLE public.sessions (
     key_id text COLLATE pg_catalog."C",
     style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C",
     amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    parent_id text COLLATE pg_catalog."C",
+    audience text COLLATE pg_catalog."C",
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -148,6 +150,20 @@ COMMENT ON COLUMN public.sessions.style IS 'The wire of its tokens. No other wir
 --
 
 COMMENT ON COLUMN public.sessions.amr IS 'The authentication methods (RFC 8176) of the user, with spaces between them.';
+
+
+--
+-- Name: COLUMN sessions.parent_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.parent_id IS 'The session at the hosted pages from which a client of OpenID Connect got this one.';
+
+
+--
+-- Name: COLUMN sessions.audience; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.audience IS 'The resource server whose access tokens an OpenID Connect client gets; null for none.';
 
 
 --
@@ -962,7 +978,7 @@ CREATE TABLE public.apps (
 -- Name: TABLE apps; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.apps IS 'Products. Each has its own users, settings, clients, issuers and keys.';
+COMMENT ON TABLE public.apps IS 'Products. Each has its own users, settings, clients, APIs, issuers and keys.';
 
 
 --
@@ -1221,6 +1237,132 @@ COMMENT ON COLUMN public.authentication_flows.tries IS 'How many more codes may 
 
 
 --
+-- Name: authorizations; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.authorizations (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    authorization_id text NOT NULL COLLATE pg_catalog."C",
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    request jsonb NOT NULL,
+    browser_hash bytea NOT NULL,
+    state bytea,
+    step integer DEFAULT 0 NOT NULL,
+    is_settled boolean DEFAULT true NOT NULL,
+    claimed_at timestamp with time zone,
+    user_id text COLLATE pg_catalog."C",
+    session_id text COLLATE pg_catalog."C",
+    device_id text COLLATE pg_catalog."C",
+    scope text COLLATE pg_catalog."C",
+    code_hash bytea,
+    redeemed_at timestamp with time zone,
+    redeemed_as text COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT authorizations_authorization_id_check CHECK ((authorization_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT authorizations_request_check CHECK ((jsonb_typeof(request) = 'object'::text))
+);
+
+
+--
+-- Name: TABLE authorizations; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.authorizations IS 'Requests of OpenID Connect clients, from the first page until their code has expired.';
+
+
+--
+-- Name: COLUMN authorizations.request; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.request IS 'The parameters that were checked.';
+
+
+--
+-- Name: COLUMN authorizations.browser_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.browser_hash IS 'A keyed hash of the cookie of the browser that sent the request. No other browser continues it.';
+
+
+--
+-- Name: COLUMN authorizations.state; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.state IS 'What the pages keep, such as the address and errors, encrypted with the master key.';
+
+
+--
+-- Name: COLUMN authorizations.step; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.step IS 'Grows by one with each form that was sent. A form is handled only once.';
+
+
+--
+-- Name: COLUMN authorizations.is_settled; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.is_settled IS 'False while a form of this step is handled.';
+
+
+--
+-- Name: COLUMN authorizations.claimed_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.claimed_at IS 'When a request began to handle the form. After 30 seconds, another may: the worker has ended.';
+
+
+--
+-- Name: COLUMN authorizations.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.user_id IS 'The user who has signed in and agreed; null before.';
+
+
+--
+-- Name: COLUMN authorizations.session_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.session_id IS 'The session of that user at the pages.';
+
+
+--
+-- Name: COLUMN authorizations.device_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.device_id IS 'The device of that session: the browser.';
+
+
+--
+-- Name: COLUMN authorizations.scope; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.scope IS 'The scopes that the client gets.';
+
+
+--
+-- Name: COLUMN authorizations.code_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.code_hash IS 'A keyed hash of the code; null before there is one.';
+
+
+--
+-- Name: COLUMN authorizations.redeemed_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.redeemed_at IS 'When the client exchanged the code. A later exchange ends the session that came of it.';
+
+
+--
+-- Name: COLUMN authorizations.redeemed_as; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authorizations.redeemed_as IS 'That session.';
+
+
+--
 -- Name: beginnings; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1246,18 +1388,57 @@ COMMENT ON COLUMN public.beginnings.kind IS 'anonymous: as a guest who linked an
 
 
 --
+-- Name: client_grants; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.client_grants (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    resource_server_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE client_grants; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.client_grants IS 'Scopes that a client gets at an API by its own secret, without a user (client_credentials).';
+
+
+--
+-- Name: COLUMN client_grants.scope; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.client_grants.scope IS 'The scopes, with spaces between them.';
+
+
+--
 -- Name: clients; Type: TABLE; Schema: public; Owner: -
 --
 
 CREATE TABLE public.clients (
     client_id text NOT NULL COLLATE pg_catalog."C",
     app_id text COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
-    scope text NOT NULL COLLATE pg_catalog."C",
-    key_hash bytea NOT NULL,
+    scope text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    secret_hash bytea,
+    secret_created_at timestamp with time zone,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
     disabled_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT clients_client_id_check CHECK ((client_id ~ '^[0-9a-f]{24}$'::text))
+    CONSTRAINT clients_client_id_check CHECK ((client_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT clients_kind_check CHECK ((kind = ANY (ARRAY['native'::text, 'single_page'::text, 'web'::text, 'machine'::text]))),
+    CONSTRAINT clients_operator CHECK (((app_id IS NOT NULL) OR (kind = 'machine'::text))),
+    CONSTRAINT clients_secret CHECK ((num_nonnulls(secret_hash, secret_created_at) =
+CASE
+    WHEN (kind = ANY (ARRAY['native'::text, 'single_page'::text])) THEN 0
+    ELSE 2
+END)),
+    CONSTRAINT clients_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
 );
 
 
@@ -1265,7 +1446,7 @@ CREATE TABLE public.clients (
 -- Name: TABLE clients; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.clients IS 'Machine-to-machine clients: back ends of apps, and programs of the operator.';
+COMMENT ON TABLE public.clients IS 'OAuth clients: programs that sign users in to an app, back ends of apps, and programs of the operator.';
 
 
 --
@@ -1276,17 +1457,80 @@ COMMENT ON COLUMN public.clients.app_id IS 'Null for a client of the operator, w
 
 
 --
+-- Name: COLUMN clients.kind; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.kind IS 'The kind of program. Native and single-page clients are public: they cannot keep a secret.';
+
+
+--
 -- Name: COLUMN clients.scope; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.clients.scope IS 'Its scopes, with spaces between them.';
+COMMENT ON COLUMN public.clients.scope IS 'Its scopes at the management API, with spaces between them.';
 
 
 --
--- Name: COLUMN clients.key_hash; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN clients.secret_hash; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.clients.key_hash IS 'A keyed hash of its key.';
+COMMENT ON COLUMN public.clients.secret_hash IS 'A keyed hash of its secret. Null for a public client, which has none.';
+
+
+--
+-- Name: COLUMN clients.secret_created_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.secret_created_at IS 'The time of its secret.';
+
+
+--
+-- Name: COLUMN clients.settings; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.settings IS 'Settings that differ from the defaults, by the names that `dossier client set` takes.';
+
+
+--
+-- Name: COLUMN clients.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.version IS 'Grows by one with each change of the client.';
+
+
+--
+-- Name: consents; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.consents (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    audience text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE consents; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.consents IS 'What users have allowed clients of OpenID Connect.';
+
+
+--
+-- Name: COLUMN consents.audience; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.consents.audience IS 'The identifier of the resource server; empty for the profile alone.';
+
+
+--
+-- Name: COLUMN consents.scope; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.consents.scope IS 'The scopes, with spaces between them.';
 
 
 --
@@ -1824,7 +2068,7 @@ CREATE TABLE public.mails (
     last_error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'code'::text]))),
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'code'::text, 'logout'::text]))),
     CONSTRAINT mails_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -1833,14 +2077,14 @@ CREATE TABLE public.mails (
 -- Name: TABLE mails; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.mails IS 'Mail that the relay has not accepted yet.';
+COMMENT ON TABLE public.mails IS 'The outbox: mail that the relay has not accepted yet, and other messages to deliver.';
 
 
 --
 -- Name: COLUMN mails.kind; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.kind IS 'The purpose of the mail. request: its recipient is not looked up yet.';
+COMMENT ON COLUMN public.mails.kind IS 'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect.';
 
 
 --
@@ -2072,6 +2316,86 @@ COMMENT ON TABLE public.recovery_codes IS 'Unused recovery codes. Each replaces 
 --
 
 COMMENT ON COLUMN public.recovery_codes.code_hash IS 'A keyed hash of the code.';
+
+
+--
+-- Name: resource_servers; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.resource_servers (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    resource_server_id text NOT NULL COLLATE pg_catalog."C",
+    identifier text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    scopes json DEFAULT '{}'::json NOT NULL,
+    token_seconds integer DEFAULT 86400 NOT NULL,
+    allows_offline_access boolean DEFAULT false NOT NULL,
+    skips_consent boolean DEFAULT true NOT NULL,
+    claims json DEFAULT '{}'::json NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT resource_servers_claims_check CHECK ((json_typeof(claims) = 'object'::text)),
+    CONSTRAINT resource_servers_identifier_check CHECK (((identifier ~ '^[!-~]+$'::text) AND (length(identifier) <= 600))),
+    CONSTRAINT resource_servers_resource_server_id_check CHECK ((resource_server_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT resource_servers_scopes_check CHECK ((json_typeof(scopes) = 'object'::text)),
+    CONSTRAINT resource_servers_token_seconds_check CHECK (((token_seconds >= 60) AND (token_seconds <= 2592000)))
+);
+
+
+--
+-- Name: TABLE resource_servers; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.resource_servers IS 'APIs of an app that access tokens are for.';
+
+
+--
+-- Name: COLUMN resource_servers.identifier; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.identifier IS 'The audience of its tokens, compared by bytes.';
+
+
+--
+-- Name: COLUMN resource_servers.scopes; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.scopes IS 'Its scopes, each with a description for users. jsonb would not keep their order.';
+
+
+--
+-- Name: COLUMN resource_servers.token_seconds; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.token_seconds IS 'The lifetime of its access tokens.';
+
+
+--
+-- Name: COLUMN resource_servers.allows_offline_access; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.allows_offline_access IS 'Whether clients may get a refresh token for it.';
+
+
+--
+-- Name: COLUMN resource_servers.skips_consent; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.skips_consent IS 'Whether first-party clients get its scopes without the consent of the user.';
+
+
+--
+-- Name: COLUMN resource_servers.claims; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.claims IS 'Claims of its access tokens, each with the source of its value.';
+
+
+--
+-- Name: COLUMN resource_servers.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.version IS 'Grows by one with each change.';
 
 
 --
@@ -2368,6 +2692,14 @@ ALTER TABLE ONLY public.authentication_flows
 
 
 --
+-- Name: authorizations authorizations_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.authorizations
+    ADD CONSTRAINT authorizations_pkey PRIMARY KEY (app_id, authorization_id);
+
+
+--
 -- Name: beginnings beginnings_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -2376,11 +2708,35 @@ ALTER TABLE ONLY public.beginnings
 
 
 --
+-- Name: client_grants client_grants_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.client_grants
+    ADD CONSTRAINT client_grants_pkey PRIMARY KEY (app_id, client_id, resource_server_id);
+
+
+--
+-- Name: clients clients_app_id_client_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.clients
+    ADD CONSTRAINT clients_app_id_client_id_key UNIQUE (app_id, client_id);
+
+
+--
 -- Name: clients clients_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.clients
     ADD CONSTRAINT clients_pkey PRIMARY KEY (client_id);
+
+
+--
+-- Name: consents consents_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.consents
+    ADD CONSTRAINT consents_pkey PRIMARY KEY (user_id, client_id, audience);
 
 
 --
@@ -2528,6 +2884,30 @@ ALTER TABLE ONLY public.recovery_codes
 
 
 --
+-- Name: resource_servers resource_servers_identifier; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.resource_servers
+    ADD CONSTRAINT resource_servers_identifier UNIQUE (app_id, identifier);
+
+
+--
+-- Name: resource_servers resource_servers_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.resource_servers
+    ADD CONSTRAINT resource_servers_pkey PRIMARY KEY (app_id, resource_server_id);
+
+
+--
+-- Name: resource_servers resource_servers_resource_server_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.resource_servers
+    ADD CONSTRAINT resource_servers_resource_server_id_key UNIQUE (resource_server_id);
+
+
+--
 -- Name: search_indexes search_indexes_path; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -2633,10 +3013,17 @@ CREATE INDEX authentication_flows_by_user ON public.authentication_flows USING b
 
 
 --
--- Name: clients_by_app; Type: INDEX; Schema: public; Owner: -
+-- Name: authorizations_by_time; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX clients_by_app ON public.clients USING btree (app_id);
+CREATE INDEX authorizations_by_time ON public.authorizations USING btree (expires_at);
+
+
+--
+-- Name: client_grants_by_resource_server; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX client_grants_by_resource_server ON public.client_grants USING btree (app_id, resource_server_id);
 
 
 --
@@ -2889,6 +3276,14 @@ ALTER TABLE ONLY public.authentication_flows
 
 
 --
+-- Name: authorizations authorizations_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.authorizations
+    ADD CONSTRAINT authorizations_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
 -- Name: beginnings beginnings_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -2897,11 +3292,35 @@ ALTER TABLE ONLY public.beginnings
 
 
 --
+-- Name: client_grants client_grants_app_id_client_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.client_grants
+    ADD CONSTRAINT client_grants_app_id_client_id_fkey FOREIGN KEY (app_id, client_id) REFERENCES public.clients(app_id, client_id) ON DELETE CASCADE;
+
+
+--
+-- Name: client_grants client_grants_app_id_resource_server_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.client_grants
+    ADD CONSTRAINT client_grants_app_id_resource_server_id_fkey FOREIGN KEY (app_id, resource_server_id) REFERENCES public.resource_servers(app_id, resource_server_id) ON DELETE CASCADE;
+
+
+--
 -- Name: clients clients_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.clients
     ADD CONSTRAINT clients_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: consents consents_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.consents
+    ADD CONSTRAINT consents_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
@@ -3006,6 +3425,14 @@ ALTER TABLE ONLY public.properties
 
 ALTER TABLE ONLY public.recovery_codes
     ADD CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: resource_servers resource_servers_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.resource_servers
+    ADD CONSTRAINT resource_servers_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

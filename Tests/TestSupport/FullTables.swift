@@ -5,7 +5,8 @@ package enum FullTables {
 
   /// The tables that grow with users or requests.
   package static let names = [
-    "api_keys", "attempts", "audit", "authentication_flows", "beginnings", "device_users",
+    "api_keys", "attempts", "audit", "authentication_flows", "authorizations",
+    "beginnings", "consents", "device_users",
     "devices",
     "document_versions", "documents", "identities", "identity_subjects", "kept_answers",
     "mail_tokens", "mails", "passwords", "pictures", "properties", "recovery_codes",
@@ -48,6 +49,10 @@ package enum FullTables {
       tries, expires_at)
     select app, id, 'sign_in', id, 'full' || g || '@example.com', 'x@example.com', bytes, 5,
       now() + interval '1 day' from made;
+    insert into authorizations (
+      app_id, authorization_id, client_id, request, browser_hash, expires_at)
+    select app, id, id, '{}', bytes, now() + interval '1 day' from made;
+    insert into consents (user_id, client_id, scope) select id, id, 'openid' from made;
     insert into second_factors (user_id, factor_id, secret) select id, id, bytes from made;
     insert into recovery_codes (user_id, code_hash) select id, bytes from made;
     insert into mails (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)
