@@ -181,6 +181,15 @@ let package = Package(
       swiftSettings: house + unchecked
     ),
     .target(
+      name: "OpenID",
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "JSON", "Outbound",
+        "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: house + unchecked
+    ),
+    .target(
       name: "WireKit",
       dependencies: [
         "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON",
@@ -188,8 +197,14 @@ let package = Package(
       swiftSettings: house + unchecked
     ),
     .target(
+      name: "Representations",
+      dependencies: ["Accounts", "Documents", "JSON", "Runtime", "Sessions", "Tenancy"],
+      swiftSettings: house
+    ),
+    .target(
       name: "RESTWire",
       dependencies: [
+        "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Postgres", "WireKit", "Outbound",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -205,9 +220,18 @@ let package = Package(
       swiftSettings: house
     ),
     .target(
+      name: "OpenIDWire",
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
+        "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
+      ],
+      swiftSettings: house
+    ),
+    .target(
       name: "Configuration",
       dependencies: [
-        "AppServicesWire", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
+        "OpenID", "OpenIDWire", "AppServicesWire", "Accounts", "Delivery", "Documents", "Runtime",
+        "Sessions", "Tenancy",
         "Transfer", "EventLoop", "Encoding", "Outbound", "PasswordHashes",
         "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -228,7 +252,8 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Documents",
+        "OpenID", "OpenIDWire", "AppServicesWire", "CLinux", "Configuration", "Accounts",
+        "Delivery", "Documents",
         "Runtime", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -260,7 +285,7 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "Accounts", "Delivery", "Documents", "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres", "RESTWire",
         "ReferenceData", "TestSupport", "WebTokens",
       ],
@@ -316,7 +341,8 @@ let package = Package(
       dependencies: [
         "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
-        "Outbound", "Postgres", "RESTWire", "TestSupport", "WireKit", "dossier-pictures",
+        "Outbound", "Postgres", "OpenIDWire", "RESTWire", "TestSupport", "WireKit",
+        "dossier-pictures",
         "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),

@@ -29,6 +29,9 @@ extension ErrorType {
   package static let noEmail = ErrorType("no_email", .conflict)
     .titled("The user has no email address to sign in with.")
     .remedied("Link an address and a password: POST /v1/me/identities.")
+  package static let userBlocked = ErrorType("user_blocked", .forbidden)
+    .titled("The user is blocked.")
+    .remedied("Unblock the user if that was a mistake. Only the hosted pages report a block.")
   package static let userExists = ErrorType("user_exists", .conflict)
     .titled("Another user already has the id or the email address.")
     .remedied(
@@ -36,7 +39,7 @@ extension ErrorType {
     )
 
   package static let accountErrors = [
-    userExists,
+    userExists, userBlocked,
     invalidMailToken, signInToVerify, loginMethodDisabled,
     signUpClosed, emailUnverified, emailTaken, noEmail,
   ]
@@ -52,6 +55,7 @@ extension Failure {
   /// Another user has the email address, or could restore it.
   package static let emailTaken = Failure(.emailTaken, at: "/email")
   package static let noEmail = Failure(.noEmail)
+  package static let userBlocked = Failure(.userBlocked)
 
   /// Returns the error for a login method whose setting is false.
   package static func loginMethodDisabled(_ method: LoginMethod) -> Failure {

@@ -9,17 +9,24 @@ extension Users {
   /// Signs in by address and password.
   ///
   /// The response to a wrong password is that to an unknown address, and takes as long.
-  /// - Throws: `.wrongCredentials` also for a blocked user, `.emailUnverified`,
+  /// - Parameters:
+  ///   - credentials: the address and the password.
+  ///   - style: the style of the wire's sessions.
+  ///   - reportsBlock: whether a blocked user with the right password gets `.userBlocked`.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens.
+  /// - Throws: `.wrongCredentials` also for a blocked user, `.userBlocked`, `.emailUnverified`,
   ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func signIn(
     _ credentials: Credentials,
     as style: SessionStyle = .native,
+    reportsBlock: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.password)
     while true {
-      let right = try await compare(credentials, context)
+      let right = try await compare(credentials, reportsBlock: reportsBlock, context)
       do throws(Failure) {
         return try await SignIn.complete(
           VerifiedCredential(of: right.account.user, .password(hash: right.renewed ?? right.hash)),
@@ -43,9 +50,11 @@ extension Users {
   ///
   /// - Returns: the account and its hash if the password is right, and the guard that counted.
   /// - Throws: `.wrongCredentials` for a wrong one and for a blocked user, which is recorded;
-  ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
+  ///   `.userBlocked` in its place with `reportsBlock`; `.tooManyAttempts`, `.overloaded`,
+  ///   `.databaseUnavailable`.
   @EventLoop static func compare(
     _ credentials: Credentials,
+    reportsBlock: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) -> RightPassword {
     let address = try await EmailAddress(credentials.email, context)
@@ -74,7 +83,8 @@ extension Users {
       )
       guard let account, let hash = account.hash, check.isRight, !account.isBlocked else {
         try await recordFailure(of: account?.user, context)
-        throw .wrongCredentials
+        let isBlocked = account?.isBlocked == true && check.isRight
+        throw isBlocked && reportsBlock ? .userBlocked : .wrongCredentials
       }
       return RightPassword(
         account: account,

@@ -1,7 +1,7 @@
-import Delivery
+package import Delivery
 package import Runtime
 import Sessions
-import EventLoop
+package import EventLoop
 import Postgres
 
 /// A token from a mail that a client presents.
@@ -18,7 +18,7 @@ package struct PresentedEmailToken {
   /// Reads a mailed token, which stays valid.
   ///
   /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
-  @EventLoop init(
+  @EventLoop package init(
     _ text: String,
     for purpose: EmailToken.Purpose,
     _ context: RequestContext

@@ -39,9 +39,7 @@ package struct AppServicesWire: Wire {
 
   package var prefixes: [String] { ["/api/client"] }
 
-  package var writtenFields: [WrittenField] {
-    [WrittenField(.clientOrigin, "$dossier_scheme://$http_host")]
-  }
+  package var writtenFields: [WrittenField] { [.clientOrigin] }
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
@@ -71,7 +69,7 @@ package struct AppServicesWire: Wire {
     ServiceError(failure, of: call).response(to: call)
   }
 
-  package func page(for failure: Failure) -> WebServerPage {
+  package func page(for failure: Failure, at prefix: String) -> WebServerPage {
     // Only nginx's log has the request id.
     WebServerPage(.json, ServiceError(failure).json(origin: "", request: "").text)
   }
@@ -79,6 +77,4 @@ package struct AppServicesWire: Wire {
 
 extension FieldName {
   static let accept = FieldName("Accept")
-  /// The scheme, host and port of the client's request, as the web server saw them.
-  static let clientOrigin = FieldName("Dossier-Client-Origin")
 }

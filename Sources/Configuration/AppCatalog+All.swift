@@ -2,6 +2,7 @@ import AppServicesWire
 import Accounts
 import Delivery
 import Documents
+import OpenIDWire
 package import Runtime
 import Sessions
 package import Tenancy
@@ -11,11 +12,15 @@ extension SettingsCatalog {
   /// The settings of all features and wires.
   package static let all = SettingsCatalog([
     AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
-    DocumentSettings.self, EventSettings.self, MailSettings.self, CollectionSettings.self,
+    DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
+    CollectionSettings.self,
   ])
 }
 
 extension AppCatalog {
   /// The settings and data of all features and wires.
-  package static let all = AppCatalog(settings: .all, parts: [DocumentSchemas.self])
+  package static let all = AppCatalog(
+    settings: .all,
+    parts: [DocumentSchemas.self, ClientOrigins.self]
+  )
 }

@@ -1,5 +1,7 @@
 import Accounts
 import Delivery
+import OpenID
+import OpenIDWire
 package import Runtime
 import Sessions
 import Tenancy
@@ -51,6 +53,7 @@ extension Configuration {
     report: @escaping @EventLoop (String) -> Void
   ) -> Dependencies {
     let keys = Keyring(master: masterKey, database: database)
+    let source = HTTPSource(pool: pools.issuers, settings: issuerSource)
     return Dependencies(
       database: database,
       keys: keys,
@@ -58,13 +61,15 @@ extension Configuration {
       services: [
         AccessTokens(keys: keys, issuer: issuer),
         Apps(database: database, .all, fallback: app, age: appAge, complain: report),
-        MailQueue(isConfigured: sendsMail, report: report),
-        PasswordHasher(pool: pools.passwords, cost: hashingCost),
-        ExternalTokens(
-          database: database,
-          source: HTTPSource(pool: pools.issuers, settings: issuerSource),
-          keys: keys
+        MailQueue(
+          isConfigured: sendsMail,
+          pages: MailPages(issuer: issuer, usualApp: app),
+          report: report
         ),
+        AppPages(),
+        ProviderAddress(fallback: issuer),
+        PasswordHasher(pool: pools.passwords, cost: hashingCost),
+        ExternalTokens(database: database, source: source, keys: keys), LogoutSender(source),
         PictureService(
           decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
           shelf: PictureStorage(folder: pictureFolder, pool: pools.files)

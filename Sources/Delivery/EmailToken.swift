@@ -80,9 +80,11 @@ package struct EmailToken {
   @EventLoop private var message: MailMessage? {
     let text = token.text(context.keys.master)
     let page = context.app.mailSettings.page
-    let values = [
-      "token": text, "link": page.isEmpty ? text : "\(page)#\(purpose.rawValue)=\(text)",
-    ]
+    let link =
+      page.isEmpty
+      ? context.mailer.pages?.link(for: purpose, text, of: context.app)
+      : "\(page)#\(purpose.rawValue)=\(text)"
+    let values = ["token": text, "link": link ?? text]
     do {
       return try AppMail.message(purpose.mail, to: email, in: language, context.app, values)
     } catch {

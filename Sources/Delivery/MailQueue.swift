@@ -9,6 +9,8 @@ import Postgres
 /// `OutboxWorker` sends it, in this worker or in another.
 @EventLoop package final class MailQueue: DomainService {
   package let isConfigured: Bool
+  /// The pages that the links of mails lead to; nil in a process without one.
+  let pages: MailPages?
   package let report: @EventLoop (String) -> Void
   /// Called after a mail has been queued.
   var onQueued: (@EventLoop () -> Void)?
@@ -17,9 +19,15 @@ import Postgres
 
   /// - Parameters:
   ///   - isConfigured: whether the operator has configured mail delivery.
+  ///   - pages: the pages of this deployment that the links of mails lead to.
   ///   - report: receives reports of lost mail for the operator.
-  package init(isConfigured: Bool, report: @escaping @EventLoop (String) -> Void) {
+  package init(
+    isConfigured: Bool,
+    pages: MailPages? = nil,
+    report: @escaping @EventLoop (String) -> Void
+  ) {
     self.isConfigured = isConfigured
+    self.pages = pages
     self.report = report
   }
 

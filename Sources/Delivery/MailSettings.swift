@@ -6,7 +6,7 @@ import Outbound
 package struct MailSettings: SettingsSection {
   package let sender: String
   package let senderName: String
-  /// The page that the links of mails lead to; empty for none.
+  /// The app's own page that the links of mails lead to; empty for the pages of this deployment.
   package let page: String
   private let mails: [MailKind: AppMail]
   private let translations: MailTranslations
@@ -38,9 +38,9 @@ package struct MailSettings: SettingsSection {
         Self.isPage
       ),
       "",
-      "the page of the app that the links of mails open, such as https://app.example.com/account; the "
-        + "token is in its fragment: #verify=…, #reset=… or #restore=…; if it is empty, "
-        + "{{link}} is the token alone"
+      "a page of the app that the links of mails open, such as https://app.example.com/account; the "
+        + "token is in its fragment: #verify=…, #reset=… or #restore=…; if it is empty, links "
+        + "open Dossier's own pages, or are the token alone in an app without a host name"
     )
     translations = MailTranslations(
       read.object(

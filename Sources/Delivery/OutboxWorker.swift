@@ -9,9 +9,10 @@ import Postgres
 /// before it records the relay's reply, another worker sends the mail again with the same
 /// `Message-ID`.
 @EventLoop package final class OutboxWorker {
-  private let relay: MailRelay
+  /// Nil if the operator has configured no mail.
+  private let relay: MailRelay?
   private let dependencies: Dependencies
-  private let resolver: Resolver
+  private let handlers: [String: Handler]
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
   private var database: Database { dependencies.database }
@@ -19,8 +20,15 @@ import Postgres
   private var sleeper: Task<Void, Never>?
   private var isAwake = false
 
-  /// Replaces a request for a mail by the mail.
-  package typealias Resolver = @EventLoop (DueRow, RequestContext) async throws(Failure) -> Void
+  /// Handles a row that is not a mail.
+  package typealias Handler =
+    @EventLoop (DueRow, RequestContext) async throws(Failure) -> HandledRow
+
+  package enum HandledRow {
+    /// The handler has deleted the row.
+    case replaced
+    case finished
+  }
 
   /// Delivery events for the metrics.
   package enum Event: Sendable {
@@ -36,18 +44,18 @@ import Postgres
 
   /// - Parameters:
   ///   - dependencies: the dependencies of the worker.
-  ///   - relay: the mail relay.
-  ///   - resolver: replaces requests by their mails.
+  ///   - relay: the mail relay; nil without one.
+  ///   - handlers: the handlers of other rows, by kind.
   ///   - tell: receives delivery events.
   package init(
     _ dependencies: Dependencies,
-    _ relay: MailRelay,
-    _ resolver: @escaping Resolver,
+    _ relay: MailRelay?,
+    _ handlers: [String: Handler],
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
     self.relay = relay
-    self.resolver = resolver
+    self.handlers = handlers
     self.tell = tell
   }
 
@@ -124,13 +132,14 @@ import Postgres
     case failed(reason: String, isPassing: Bool)
   }
 
-  /// Returns the handler for rows of a kind.
-  private func handler(of kind: String) -> (DueRow) async -> Outcome {
-    kind == Outbox.requestKind ? resolve : send
+  private func handle(_ due: DueRow) async -> Outcome {
+    if due.isVoid { return .done(OutboxQueries.remove) }
+    guard let handler = handlers[due.kind] else { return await send(due) }
+    return await handle(due, by: handler)
   }
 
   private func deliver(_ due: DueRow) async {
-    let outcome = due.isVoid ? .done(OutboxQueries.remove) : await handler(of: due.kind)(due)
+    let outcome = await handle(due)
     switch outcome {
     case .replaced: break
     // If this write fails, the row is handled again.
@@ -145,6 +154,9 @@ import Postgres
     guard let mail = QueuedMail(due.id, sealed: due.sealed, dependencies.keys.master) else {
       return .failed(reason: "it cannot be opened with this master key", isPassing: false)
     }
+    guard let relay else {
+      return .failed(reason: "\(MailError.notConfigured)", isPassing: true)
+    }
     do throws(MailError) {
       try await relay.send(mail.message)
     } catch {
@@ -154,13 +166,15 @@ import Postgres
     return .done(OutboxQueries.sent)
   }
 
-  /// Replaces a request by its mail.
-  private func resolve(_ due: DueRow) async -> Outcome {
+  /// Handles a row that is not a mail, such as a request for one.
+  private func handle(_ due: DueRow, by handler: Handler) async -> Outcome {
     let system = Principal(.system, in: due.app, scopes: .everything)
     let context = RequestContext(dependencies, principal: system)
     do throws(Failure) {
-      try await resolver(due, context)
-      return .replaced
+      return switch try await handler(due, context) {
+      case .replaced: .replaced
+      case .finished: .done(OutboxQueries.remove)
+      }
     } catch {
       return .failed(reason: "\(error)", isPassing: error.type != .internalError)
     }

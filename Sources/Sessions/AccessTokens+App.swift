@@ -14,3 +14,11 @@ extension AccessTokens {
     return SignedToken(token)?.claims["app"]?.string.flatMap { AppID($0) }
   }
 }
+
+extension AccessTokens {
+  /// Returns the client that a verified access token of OpenID Connect was issued to.
+  package nonisolated static func claimedClient(of token: String) -> ClientID? {
+    guard token.utf8.count <= tokenLimit else { return nil }
+    return SignedToken(token)?.claims["azp"]?.string.flatMap { ClientID($0) }
+  }
+}

@@ -160,6 +160,53 @@ import WebTokens
     return read.claims
   }
 
+  /// Returns the claims of a valid access token of OpenID Connect, of a user or of a client.
+  ///
+  /// The caller checks the session and the audience.
+  /// - Returns: nil if it is no such token, or has expired.
+  /// - Throws: `.databaseUnavailable`.
+  package func claims(
+    ofOpenIDToken token: String,
+    app: AppID
+  ) async throws(Failure) -> JSONObject? {
+    guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
+      let keyID = read.keyID, read.head["typ"]?.string == SigningKey.accessType,
+      let key = try await keys.verifier(keyID: keyID, app: app), key.purpose == .openID,
+      key.hasSigned(read), let expires = read.claims["exp"]?.number?.int, expires > clock()
+    else { return nil }
+    return read.claims
+  }
+
+  /// The sign-in that an ID token describes.
+  package struct Identity: Sendable {
+    package let user: UserID
+    package let session: SessionID
+    /// The id of the client that got it.
+    package let client: String
+  }
+
+  /// Returns the sign-in that an ID token of an app describes, even if the token has expired.
+  ///
+  /// It is a hint, and grants nothing. The result is nil for any other token.
+  /// - Source: OpenID Connect Core section 3.1.2.1, for `id_token_hint`.
+  package func identity(
+    of token: String,
+    app: AppID,
+    issuer: String
+  ) async throws(Failure) -> Identity? {
+    guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
+      let keyID = read.keyID, read.head["typ"]?.string == "JWT",
+      let key = try await keys.verifier(keyID: keyID, app: app), key.purpose == .openID,
+      key.hasSigned(read), read.claims["iss"]?.string?.hasSameBytes(as: issuer) == true,
+      // A logout token has it.
+      read.claims["events"] == nil,
+      let user = read.claims["sub"]?.string.flatMap({ UserID($0) }),
+      let session = read.claims["sid"]?.string.flatMap({ SessionID($0) }),
+      let client = read.claims["aud"]?.string
+    else { return nil }
+    return Identity(user: user, session: session, client: client)
+  }
+
   /// Returns whether a token has an audience; nil stands for a native token, for this server only.
   private func isMeant(_ audiences: [String]?, for audience: String?) -> Bool {
     guard let audiences else { return true }

@@ -25,15 +25,42 @@ import Postgres
 
   /// Exchanges a refresh token for new tokens.
   ///
-  /// Each wire and client refreshes only its own tokens. The exchange of the current token may be
-  /// repeated within `grace`, with the same result. If a client sends an older token, that token or
-  /// its successor was stolen, and the session ends.
   /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
   package static func refresh(
     _ text: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> TokenSet {
+    let (user, live) = try await rotate(
+      text,
+      of: style.name,
+      client: style.client,
+      for: context.app.sessionSettings.sessionLifetime,
+      context
+    )
+    return try await grant(live, of: user, as: style, context)
+  }
+
+  /// Replaces a refresh token by its successor.
+  ///
+  /// Each wire and client refreshes only its own tokens. The exchange of the current token may be
+  /// repeated within `grace`, with the same result. If a client sends an older token, that token or
+  /// its successor was stolen, and the session ends.
+  /// - Parameters:
+  ///   - text: the token.
+  ///   - style: the name of the style of its session.
+  ///   - client: the client of OpenID Connect; nil for other wires.
+  ///   - lifetime: how long the session lasts from now on.
+  ///   - context: the context of the request.
+  /// - Returns: the user, and the session with its new generation.
+  /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
+  package static func rotate(
+    _ text: String,
+    of style: String,
+    client: String?,
+    for lifetime: Duration,
+    _ context: RequestContext
+  ) async throws(Failure) -> (user: UserID, live: LiveSession) {
     guard let token = Credential(.refreshToken, text, context.keys.master) else {
       throw .invalidRefreshToken
     }
@@ -46,13 +73,13 @@ import Postgres
       context.app.id,
       BinaryBytes(token.salt),
       token.number,
-      context.app.sessionSettings.sessionLifetime,
+      lifetime,
       context.app.sessionSettings.longestSession,
-      style.name,
-      style.client,
+      style,
+      client,
       context.app.sessionSettings.mfa == .required
     )
-    if let live = rotated.first { return try await grant(live, of: user, as: style, context) }
+    if let live = rotated.first { return (user, live) }
     // Another rotation may have just committed.
     let superseded = try await context.readLatest(
       SessionsQueries.superseded,
@@ -62,11 +89,11 @@ import Postgres
       BinaryBytes(token.salt),
       token.number,
       grace,
-      style.name,
-      style.client
+      style,
+      client
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
-    if found.isRepeated { return try await grant(found.live, of: user, as: style, context) }
+    if found.isRepeated { return (user, found.live) }
     // A newer token than the session knows was issued before the database was restored.
     if token.number < found.live.generation {
       try await end(session, of: user, "refresh_reuse", context)
@@ -165,6 +192,7 @@ import Postgres
   /// Which sessions of a user end.
   package enum Ending {
     case all
+    case one(SessionID)
     case others(than: SessionID?)
     /// The sessions that an API key has created.
     case opened(by: APIKeyID)
@@ -178,17 +206,19 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
+    var ended: SessionID?
     var spared: SessionID?
     var key: APIKeyID?
     switch which {
     case .all: break
+    case .one(let session): ended = session
     case .others(let session): spared = session
     case .opened(let id): key = id
     }
     _ = try await transaction.run(
       SessionsQueries.end,
       user,
-      nil,
+      ended,
       spared,
       reason,
       context.principal.name,

@@ -44,7 +44,7 @@ package indirect enum Access: Sendable, Equatable {
   }
 }
 
-/// A kind of `Bearer` token that one wire adds to access tokens and client keys.
+/// A kind of `Bearer` token that one wire adds to access tokens and client secrets.
 ///
 /// Examples are a refresh token and a token of client credentials.
 package struct BearerKind: Sendable, Equatable {

@@ -1,4 +1,5 @@
 package import Runtime
+import Tenancy
 
 /// The settings of requests from web pages.
 package struct BrowserSettings: SettingsSection {

@@ -1,4 +1,6 @@
 import HTTP
+import Runtime
+import Tenancy
 
 /// The CORS header fields of a wire.
 ///
@@ -12,16 +14,43 @@ struct CrossOrigin: Sendable {
     exposed = fields.exposed.map(\.text).joined(separator: ", ")
   }
 
+  /// The access of the pages of an origin.
+  enum Access {
+    /// They may read responses to requests without cookies.
+    case withoutCookies
+    /// They may also send requests with cookies, and read the responses.
+    case withCookies
+
+    /// Returns the most that one of the apps allows; nil if none names the origin.
+    ///
+    /// The setting `allowed_origins` names the app's own pages. Clients name pages that may belong to
+    /// others, so these get no data by the cookies of the app's users.
+    init?(of origin: String, to apps: [App]) {
+      if apps.contains(where: { $0.browserSettings.allows(origin: origin) }) {
+        self = .withCookies
+      } else if apps.contains(where: { $0.clientOrigins.allow(origin: origin) }) {
+        self = .withoutCookies
+      } else {
+        return nil
+      }
+    }
+  }
+
   /// Lets a page of an allowed origin read the response.
-  func permit(_ origin: String, in response: inout Response) {
+  func permit(_ origin: String, _ access: Access, in response: inout Response) {
     response.add(.accessAllowOrigin, origin)
-    response.add(.accessAllowCredentials, literal: "true")
+    if access == .withCookies { response.add(.accessAllowCredentials, literal: "true") }
     if !exposed.isEmpty { response.add(.accessExposeHeaders, exposed) }
   }
 
   /// Lets a page of an allowed origin send the request; browsers cache this for ten minutes.
-  func permit(_ origin: String, methods: String, in response: inout Response) {
-    permit(origin, in: &response)
+  func permit(
+    _ origin: String,
+    _ access: Access,
+    methods: String,
+    in response: inout Response
+  ) {
+    permit(origin, access, in: &response)
     response.add(.accessAllowMethods, methods)
     if !sent.isEmpty { response.add(.accessAllowHeaders, sent) }
     response.add(.accessMaxAge, literal: "600")

@@ -12,6 +12,8 @@ package struct Route: Sendable {
   package let isVersioned: Bool
   /// Whether the response contains one-time values: tokens of a new session, or secrets.
   package let issuesSecrets: Bool
+  /// Whether pages of allowed origins may read the response.
+  package let isCrossOrigin: Bool
   package let summary: String
   package let handler: Handler
 
@@ -25,6 +27,8 @@ package struct Route: Sendable {
   ///   - isVersioned: whether the handler of a write passes `Call.condition` to the domain.
   ///     Without it, no entity tag matches the resource that the route changes.
   ///   - issuesSecrets: whether the response contains tokens of a new session, or secrets.
+  ///   - isCrossOrigin: whether pages of allowed origins may read the response. False for a page of
+  ///     this server, with whose forms they could act for the user.
   ///   - summary: the effect of the route, in a few words.
   ///   - handler: the function that answers.
   package init(
@@ -34,6 +38,7 @@ package struct Route: Sendable {
     body: BodyRule = .none,
     isVersioned: Bool = false,
     issuesSecrets: Bool = false,
+    isCrossOrigin: Bool = true,
     summary: String,
     _ handler: @escaping Handler
   ) {
@@ -43,6 +48,7 @@ package struct Route: Sendable {
     self.body = body
     self.isVersioned = isVersioned
     self.issuesSecrets = issuesSecrets
+    self.isCrossOrigin = isCrossOrigin
     self.summary = summary
     self.handler = handler
   }

@@ -134,20 +134,20 @@ extension Service {
     }
   }
 
-  /// Returns the API client whose key the request contains.
+  /// Returns the API client whose secret the request contains.
   ///
   /// It queries the database for each request, so a disabled client is refused at once.
   private func client(of call: Call, _ served: ServedWire) async throws(Failure) -> Client {
-    guard case .token(let key) = BearerToken(call.request.field(.authorization)) else {
+    guard case .token(let secret) = BearerToken(call.request.field(.authorization)) else {
       throw .unknownClient
     }
     do throws(Failure) {
-      return try await Clients.client(by: key, call.context)
+      return try await Clients.client(by: secret, call.context)
     } catch .unknownClient {
       // Recorded in the audit log of the requested app, if it exists.
       if let app = try? await app(of: call, served) {
         call.app = app
-        try await RefusedLogin.record("client-key", call.context)
+        try await RefusedLogin.record("client-secret", call.context)
       }
       throw .unknownClient
     }
@@ -169,7 +169,7 @@ extension Access {
     return switch self {
     case .open: true
     case .user: token.map(AccessTokens.isOfForm) ?? false
-    case .client, .operator: token.map(Clients.isKey) ?? false
+    case .client, .operator: token.map(Clients.isSecret) ?? false
     case .bearer(let kind, _): token.map(kind.isOfForm) ?? false
     case .device: call.showsDevice(served)
     case .loopback: call.request.clientAddress.isLocal

@@ -47,7 +47,7 @@ package import HTTP
 
   /// Creates the state of a request that the operator makes in this process.
   ///
-  /// It may use the routes of the operator and of API clients, without a key. Only the command line
+  /// It may use the routes of the operator and of API clients, without a secret. Only the command line
   /// creates such calls.
   package func operatorCall(_ request: Request, _ body: any BodySource) -> Call {
     Call(request, body, dependencies, isOfOperator: true)
@@ -93,8 +93,10 @@ package import HTTP
     call.context.owner = nil
     response.add(call.context.notedLimits)
     response.add(line: "Vary: Origin\r\n")
-    if let origin = call.request.field(.origin), await allows(origin, call) {
-      endpoint.served.crossOrigin.permit(origin, in: &response)
+    if endpoint.route.isCrossOrigin, let origin = call.request.field(.origin),
+      let access = await access(of: origin, call)
+    {
+      endpoint.served.crossOrigin.permit(origin, access, in: &response)
     }
     return response
   }
@@ -124,8 +126,8 @@ package import HTTP
     var response = Self.response(to: failure, of: call, served)
     if let methods { response.add(.allow, Self.text(of: methods + [.options])) }
     response.add(line: "Vary: Origin\r\n")
-    if let origin, await allows(origin, call) {
-      served.crossOrigin.permit(origin, in: &response)
+    if let origin, let access = await access(of: origin, call) {
+      served.crossOrigin.permit(origin, access, in: &response)
     }
     return response
   }
@@ -144,18 +146,18 @@ package import HTTP
 
   private static let allMethods: [Method] = [.get, .put, .post, .patch, .delete]
 
-  /// Returns whether to send CORS fields for an origin.
+  /// Returns the access of an origin to the response; nil to send no CORS fields.
   ///
   /// If no app was found, any origin that some app allows may read the error. Such a response
   /// contains no user's data.
-  private func allows(_ origin: String, _ call: Call) async -> Bool {
-    if let app = call.app { return app.browserSettings.allows(origin: origin) }
-    guard call.failure != nil else { return false }
-    return await someAppAllows(origin, call)
+  private func access(of origin: String, _ call: Call) async -> CrossOrigin.Access? {
+    if let app = call.app { return CrossOrigin.Access(of: origin, to: [app]) }
+    guard call.failure != nil else { return nil }
+    return await accessToSomeApp(of: origin, call)
   }
 
-  private func someAppAllows(_ origin: String, _ call: Call) async -> Bool {
-    await call.context.apps.all().contains { $0.browserSettings.allows(origin: origin) }
+  private func accessToSomeApp(of origin: String, _ call: Call) async -> CrossOrigin.Access? {
+    CrossOrigin.Access(of: origin, to: await call.context.apps.all())
   }
 
   /// Returns the methods of a path, and whether a page may send requests to it.
@@ -171,9 +173,9 @@ package import HTTP
     response.add(.allow, Self.text(of: methods + [.options]))
     response.add(line: "Vary: Origin\r\n")
     // The real request names the app, and the app's own origins are checked then.
-    if let origin, await someAppAllows(origin, call) {
+    if let origin, let access = await accessToSomeApp(of: origin, call) {
       let methods = Self.text(of: Self.allMethods)
-      served.crossOrigin.permit(origin, methods: methods, in: &response)
+      served.crossOrigin.permit(origin, access, methods: methods, in: &response)
     }
     return response
   }

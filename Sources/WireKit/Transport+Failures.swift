@@ -79,7 +79,7 @@ extension Failure {
   static let internalOnly = Failure(.internalOnly)
   static let methodNotAllowed = Failure(.methodNotAllowed)
   /// A malformed form, or a form with a duplicate name.
-  static let formMalformed = Failure(.requestMalformed)
+  package static let formMalformed = Failure(.requestMalformed)
   /// A precondition that fails because the resource has no versions.
   static let unversioned = Failure(
     .preconditionFailed,

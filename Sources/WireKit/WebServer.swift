@@ -14,7 +14,8 @@ package enum WebServer {
   package static func parameters(of wires: [any Wire]) -> String {
     var seen = Set(first + others)
     let own = wires.flatMap(\.fields).filter { seen.insert($0).inserted }
-    let written = wires.flatMap(\.writtenFields).map { parameter($0.name, $0.expression) }
+    let written = wires.flatMap(\.writtenFields).filter { seen.insert($0.name).inserted }
+      .map { parameter($0.name, $0.expression) }
     return """
       # Made by `dossierd fastcgi-params` from what the wires declare; a test compares.
       #
@@ -108,10 +109,14 @@ package struct WebServerPage: Sendable {
   /// The body, without apostrophes, dollar signs and backslashes, which nginx would interpret.
   package let body: String
 
-  package init(_ type: MediaType, _ body: String) {
+  /// The Content-Security-Policy; nil for that of data.
+  let policy: String?
+
+  package init(_ type: MediaType, _ body: String, policy: String? = nil) {
     precondition(!body.utf8.contains { "'$\\".utf8.contains($0) }, "nginx cannot say \(body)")
     self.type = type
     self.body = body
+    self.policy = policy
   }
 }
 
@@ -145,21 +150,21 @@ extension WebServer {
 
   private static func locations(_ error: WebServerError, of wires: [any Wire]) -> [String] {
     wires.enumerated().flatMap { index, wire in
-      (index == 0 ? [""] : wire.prefixes).map { location(error.path + $0, error, wire) }
+      (index == 0 ? [""] : wire.prefixes).map { location(error, wire, at: $0) }
     }
   }
 
   private static func location(
-    _ path: String,
     _ error: WebServerError,
-    _ wire: any Wire
+    _ wire: any Wire,
+    at prefix: String
   ) -> String {
-    let page = wire.page(for: error.failure)
+    let page = wire.page(for: error.failure, at: prefix)
     let exposed = wire.crossOrigin.exposed.map(\.text).joined(separator: ", ")
     let fields =
       error.fields.map { ($0.0.text, "\"\($0.1)\"") } + [
         ("X-Content-Type-Options", "nosniff"),
-        ("Content-Security-Policy", "$dossier_policy"),
+        ("Content-Security-Policy", page.policy.map { "\"\($0)\"" } ?? "$dossier_policy"),
         ("Strict-Transport-Security", "$dossier_transport"),
         // nginx omits this field if the request has no origin.
         ("Access-Control-Allow-Origin", "$http_origin"),
@@ -170,7 +175,7 @@ extension WebServer {
     // An empty `types` block, so that nginx does not derive the type from the requested path.
     let lines = fields.map { "  add_header \($0.0) \($0.1) always;" }.joined(separator: "\n")
     return """
-      location ^~ \(path) {
+      location ^~ \(error.path)\(prefix) {
         internal;
         types { }
         default_type \(page.type.rawValue);

@@ -35,7 +35,12 @@ package protocol Wire: Sendable {
   ///   service adds `Allow`, `Accept-Patch` and `Retry-After`.
   @EventLoop func response(to failure: Failure, of call: Call) -> Response
   /// Returns the page that the web server sends for one of its own errors.
-  func page(for failure: Failure) -> WebServerPage
+  ///
+  /// - Parameters:
+  ///   - failure: the error.
+  ///   - prefix: the prefix of the path; empty for paths that belong to no wire.
+  /// - Returns: the page.
+  func page(for failure: Failure, at prefix: String) -> WebServerPage
 }
 
 extension Wire {

@@ -1,4 +1,5 @@
 import AppServicesWire
+import OpenIDWire
 import RESTWire
 import WireKit
 
@@ -8,5 +9,8 @@ import WireKit
 ///
 /// `origin` is the deployment's own origin, as far as it is known.
 func clientWires(origin: String = "http://localhost") -> [any Wire] {
-  [RESTWire(), AppServicesWire(origin: origin, picturePath: RESTWire.path(ofPicture:))]
+  [
+    RESTWire(), AppServicesWire(origin: origin, picturePath: RESTWire.path(ofPicture:)),
+    OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
+  ]
 }

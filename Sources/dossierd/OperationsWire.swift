@@ -18,7 +18,9 @@ struct OperationsWire: Wire {
     words.response(to: failure, of: call)
   }
 
-  func page(for failure: Failure) -> WebServerPage { words.page(for: failure) }
+  func page(for failure: Failure, at prefix: String) -> WebServerPage {
+    words.page(for: failure, at: prefix)
+  }
 
   var routes: [Route] {
     [

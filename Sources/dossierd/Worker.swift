@@ -2,6 +2,7 @@ import CLinux
 import Configuration
 import Accounts
 import Delivery
+import OpenID
 import Documents
 import Runtime
 import Tenancy
@@ -22,7 +23,7 @@ import WireKit
   private let service: Service
   let metrics: Metrics
   let passwords: PasswordHasher
-  private let courier: OutboxWorker?
+  private let courier: OutboxWorker
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -52,7 +53,7 @@ import WireKit
       do {
         try worker.start()
         worker.watch()
-        worker.courier?.start()
+        worker.courier.start()
         if keepsHouse {
           worker.keepHouse()
           worker.recordHost()
@@ -127,9 +128,10 @@ import WireKit
     let wires = clientWires(origin: configuration.issuer) + [operations]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
     report.metrics = metrics
-    courier = relay.map { relay in
-      OutboxWorker(dependencies, relay, AccountMail.resolve) { report.metrics?.count($0) }
-    }
+    let handlers: [String: OutboxWorker.Handler] = [
+      Outbox.requestKind: AccountMail.resolve, LogoutNotices.kind: LogoutNotices.send,
+    ]
+    courier = OutboxWorker(dependencies, relay, handlers) { report.metrics?.count($0) }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }

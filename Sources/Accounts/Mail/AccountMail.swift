@@ -63,7 +63,10 @@ import Postgres
   }
 
   /// Replaces a request by its mail; removes it if no user has the address.
-  package static func resolve(_ due: DueRow, _ context: RequestContext) async throws(Failure) {
+  package static func resolve(
+    _ due: DueRow,
+    _ context: RequestContext
+  ) async throws(Failure) -> OutboxWorker.HandledRow {
     guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
       let json = try? JSON.parse(opened), let key = json["key"]?.string,
       let request = json["request"]?.string.flatMap(Request.init)
@@ -88,6 +91,7 @@ import Postgres
         ).queue(in: transaction)
       }
     }
+    return .replaced
   }
 
   /// Mails the code of a flow in a language.

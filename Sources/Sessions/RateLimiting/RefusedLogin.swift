@@ -10,7 +10,7 @@ import JSON
   /// Records a refused login, unless the network has reached its limit of failures.
   ///
   /// - Parameters:
-  ///   - provider: the kind of credential: `jwt`, `api-key`, `client-key`.
+  ///   - provider: the kind of credential: `jwt`, `api-key`, `client-secret`.
   ///   - user: the owner of the credential; nil if unknown.
   ///   - context: the context of the request.
   /// - Throws: `.databaseUnavailable`.

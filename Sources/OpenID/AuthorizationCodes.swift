@@ -1,0 +1,229 @@
+import Crypto
+package import EventLoop
+import Encoding
+import Glibc
+import JSON
+import PasswordHashes
+import Postgres
+package import Runtime
+import Sessions
+package import Tenancy
+
+/// The codes that clients exchange for tokens.
+///
+/// - Source: RFC 6749 section 4.1; RFC 7636; RFC 9700 section 2.1.1.
+@EventLoop package enum AuthorizationCodes {
+  package nonisolated static let lifetime = Duration.seconds(60)
+  /// How long the same client may repeat an exchange whose response it has lost.
+  nonisolated static let grace = 10
+  /// How long a repeated exchange is recognized.
+  private nonisolated static let memory = Duration.seconds(86_400)
+
+  /// Ends an authorization by a code.
+  ///
+  /// - Parameters:
+  ///   - authorization: the authorization.
+  ///   - principal: the user, in the session of the pages.
+  ///   - context: the context of the request.
+  /// - Returns: the code. If another request has ended the authorization, it is that one's code.
+  /// - Throws: `.authorizationExpired`, `.databaseUnavailable`.
+  package static func issue(
+    for authorization: Authorization,
+    to principal: Principal,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    let code = Credential(.authorizationCode, of: authorization.id)
+    let master = context.keys.master
+    var state = AuthorizationState()
+    state.deviceSecret = authorization.state.deviceSecret
+    state.code = code.text(master)
+    let issued = try await context.write(
+      AuthorizationCodeQueries.issue,
+      context.app.id,
+      authorization.id,
+      principal.user?.text ?? "",
+      principal.session?.text ?? "",
+      principal.device?.text ?? "",
+      authorization.request.scopes.joined(separator: " "),
+      code.hash(master),
+      try state.sealed(for: authorization.id, context),
+      lifetime
+    )
+    if !issued.isEmpty { return code.text(master) }
+    let ended = try await context.readLatest(
+      AuthorizationCodeQueries.ended,
+      context.app.id,
+      authorization.id
+    )
+    guard let code = ended.first?.authorization(authorization.id, master)?.code else {
+      throw .authorizationExpired
+    }
+    return code
+  }
+
+  /// The proof that comes with a code.
+  package struct Proof: Sendable {
+    package let redirect: String?
+    package let verifier: String?
+
+    package init(redirect: String?, verifier: String?) {
+      (self.redirect, self.verifier) = (redirect, verifier)
+    }
+  }
+
+  /// Exchanges a code for tokens.
+  ///
+  /// If a code is exchanged again, its session ends: the code was stolen. The same client may repeat the
+  /// exchange within ten seconds.
+  /// - Parameters:
+  ///   - text: the code.
+  ///   - client: the client, which is authenticated.
+  ///   - proof: the values that the client sends with the code.
+  ///   - provider: this server as the client knows it.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens.
+  /// - Throws: `.invalidCodeOfClient`, `.invalidVerifier`, `.overloaded`, `.databaseUnavailable`.
+  package static func redeem(
+    _ text: String,
+    by client: Client,
+    _ proof: Proof,
+    at provider: Provider,
+    _ context: RequestContext
+  ) async throws(Failure) -> IssuedTokens {
+    guard let code = Credential(.authorizationCode, text, context.keys.master) else {
+      throw .invalidCodeOfClient
+    }
+    let id = code.owner(as: AuthorizationID.self)
+    let result = try await context.transaction { transaction async throws(Failure) -> Redemption in
+      let found = try await transaction.run(
+        AuthorizationCodeQueries.lock,
+        context.app.id,
+        id,
+        code.hash(context.keys.master)
+      )
+      guard let row = found.first, row.client == client.id, let request = row.request else {
+        throw .invalidCodeOfClient
+      }
+      let fault = proof.fault(for: request)
+      if let redeemed = row.redeemed {
+        guard fault == nil, row.age <= grace else {
+          try await revoke(redeemed, of: row.user, in: transaction, context)
+          return .refused(.invalidCodeOfClient)
+        }
+        let session = try await transaction.run(ClientSessionQueries.find, row.user, redeemed)
+        guard let session = session.first, session.generation == 1 else {
+          throw .invalidCodeOfClient
+        }
+        return .tokens(session, request)
+      }
+      if let fault { throw fault }
+      guard row.isValid else { throw .invalidCodeOfClient }
+      let session = try await open(row, request, for: client, in: transaction, context)
+      _ = try await transaction.run(
+        AuthorizationCodeQueries.redeem,
+        context.app.id,
+        id,
+        session.session,
+        memory
+      )
+      return .tokens(session, request)
+    }
+    switch result {
+    case .refused(let failure): throw failure
+    case .tokens(let session, let request):
+      return try await TokenIssue.tokens(
+        of: session,
+        session.scopes,
+        nonce: request.nonce,
+        for: client,
+        at: provider,
+        context
+      )
+    }
+  }
+
+  private enum Redemption {
+    case tokens(ClientSession, AuthorizationRequest)
+    /// The transaction must commit although the exchange is refused.
+    case refused(Failure)
+  }
+
+  private static func open(
+    _ row: CodeRow,
+    _ request: AuthorizationRequest,
+    for client: Client,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> ClientSession {
+    // Concurrent changes of credentials run before this, or end the new session.
+    _ = try await transaction.run(SessionsQueries.lockUser, row.user)
+    let scopes = row.scope.split(separator: " ").map(String.init)
+    let server = try await request.server(context)
+    if client.needsConsent(at: server) {
+      try await Consents.require(request, by: row.user, in: transaction)
+    }
+    let lifetime =
+      scopes.contains(.offlineAccess)
+      ? client.settings.refreshTokenLifetime
+      : server?.tokenLifetime ?? TokenIssue.usualLifetime
+    let place = ClientSessions.place(of: client.id, on: row.device, context)
+    let opened = try await transaction.run(
+      ClientSessionQueries.open,
+      row.user,
+      row.principal(in: context.app.id),
+      SessionID(),
+      place,
+      client.id,
+      row.scope,
+      request.audience,
+      BinaryBytes(Credential.salt()),
+      lifetime,
+      context.address.text,
+      ClientSession.limit - 1,
+      context.agent
+    )
+    guard let session = opened.first else { throw .invalidCodeOfClient }
+    try await Event(
+      "client_sign_in",
+      of: row.user,
+      detail: ["client_id": .string(client.id.text), "session_id": .string(session.session.text)]
+    ).record(in: transaction, context)
+    return session
+  }
+
+  private static func revoke(
+    _ session: SessionID,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await Sessions.end(.one(session), of: user, "code_reuse", in: transaction, context)
+  }
+}
+
+extension AuthorizationCodes.Proof {
+  /// The lengths of a verifier.
+  private static let lengths = 43...128
+
+  /// Returns why the proof does not belong to the request; nil if it does.
+  fileprivate func fault(for request: AuthorizationRequest) -> Failure? {
+    if request.namesRedirect || redirect != nil {
+      guard let redirect, redirect.hasSameBytes(as: request.redirect) else {
+        return .invalidCodeOfClient
+      }
+    }
+    switch (request.challenge, verifier) {
+    case (nil, nil): return nil
+    // A verifier without a challenge: an attacker has removed the challenge from the request.
+    case (nil, .some), (.some, nil): return .invalidVerifier
+    case (.some(let challenge), .some(let verifier)):
+      guard Self.lengths.contains(verifier.utf8.count),
+        areSame(
+          Array(Array(SHA256.hash(data: Array(verifier.utf8))).base64URL.utf8),
+          Array(challenge.utf8)
+        )
+      else { return .invalidVerifier }
+      return nil
+    }
+  }
+}

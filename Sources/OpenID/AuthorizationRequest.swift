@@ -1,0 +1,112 @@
+package import EventLoop
+import JSON
+package import Runtime
+package import Tenancy
+
+/// The parameters of an authorization request, after they were checked.
+///
+/// - Source: OpenID Connect Core section 3.1.2.1.
+package struct AuthorizationRequest: Sendable {
+  package let client: ClientID
+  /// Where the response goes: a registered URL, as the client wrote it.
+  package let redirect: String
+  /// Whether the request named it, so that the exchange of the code must repeat it.
+  package var namesRedirect = true
+  package var mode = ResponseMode.query
+  /// The scopes that the client may get, in the order of the request.
+  package var scopes: [String] = []
+  /// The identifier of the resource server; nil for the profile alone.
+  package var audience: String?
+  package var state: String?
+  package var nonce: String?
+  /// The challenge of PKCE; nil without one.
+  package var challenge: String?
+  package var prompts: Set<Prompt> = []
+  /// The greatest age of the sign-in, in seconds.
+  package var maxAge: Int?
+  package var loginHint: String?
+  /// The user of the ID token that the client sent as a hint.
+  package var hintedUser: UserID?
+  package var startsSignUp = false
+  /// The languages of the pages, by preference: tags of BCP 47.
+  package var locales: [String] = []
+
+  package init(client: ClientID, redirect: String) {
+    self.client = client
+    self.redirect = redirect
+  }
+}
+
+/// How the response reaches the client.
+///
+/// - Source: OAuth 2.0 Multiple Response Types; Form Post Response Mode; draft-sakimura-oauth-wmrm.
+package enum ResponseMode: String, CaseIterable, Sendable {
+  case query
+  case formPost = "form_post"
+  case webMessage = "web_message"
+}
+
+/// A page that the client asks for.
+package enum Prompt: String, CaseIterable, Sendable {
+  case none
+  case login
+  case consent
+  case selectAccount = "select_account"
+}
+
+extension AuthorizationRequest {
+  /// Returns the resource server of the request; nil for the profile alone.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func server(_ context: RequestContext) async throws(Failure) -> ResourceServer?
+  {
+    guard let audience else { return nil }
+    return try await ResourceServers.find(audience, of: context.app.id, context)
+  }
+
+  /// The stored form.
+  var json: JSON {
+    var json = JSONObject()
+    json["client"] = .string(client.text)
+    json["redirect"] = .string(redirect)
+    if !namesRedirect { json["names_redirect"] = false }
+    json["mode"] = .string(mode.rawValue)
+    json["scope"] = .string(scopes.joined(separator: " "))
+    json["audience"] = audience.map(JSON.string)
+    json["state"] = state.map(JSON.string)
+    json["nonce"] = nonce.map(JSON.string)
+    json["challenge"] = challenge.map(JSON.string)
+    json["prompt"] = .string(prompts.map(\.rawValue).sorted().joined(separator: " "))
+    json["max_age"] = maxAge.map { .number(JSONNumber($0)) }
+    json["login_hint"] = loginHint.map(JSON.string)
+    json["hinted_user"] = hintedUser.map { .string($0.text) }
+    if startsSignUp { json["sign_up"] = true }
+    json["locales"] = .string(locales.joined(separator: " "))
+    return .object(json)
+  }
+
+  /// Reads the stored form; nil if it is damaged.
+  init?(_ json: JSON) {
+    guard let client = json["client"]?.string.flatMap({ ClientID($0) }),
+      let redirect = json["redirect"]?.string,
+      let mode = json["mode"]?.string.flatMap(ResponseMode.init)
+    else { return nil }
+    func words(_ name: String) -> [String] {
+      json[name]?.string?.split(separator: " ").map(String.init) ?? []
+    }
+    self.init(client: client, redirect: redirect)
+    namesRedirect = json["names_redirect"] == nil
+    self.mode = mode
+    scopes = words("scope")
+    audience = json["audience"]?.string
+    state = json["state"]?.string
+    nonce = json["nonce"]?.string
+    challenge = json["challenge"]?.string
+    prompts = Set(words("prompt").compactMap(Prompt.init))
+    maxAge = json["max_age"]?.number?.int
+    loginHint = json["login_hint"]?.string
+    hintedUser = json["hinted_user"]?.string.flatMap { UserID($0) }
+    startsSignUp = json["sign_up"] != nil
+    locales = words("locales")
+  }
+}

@@ -1,0 +1,181 @@
+package import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+
+/// The authorizations whose users are at the pages.
+@EventLoop package enum Authorizations {
+  /// Stores a request.
+  ///
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - browser: the browser that sent it, which alone may continue it.
+  ///   - context: the context of the request.
+  /// - Returns: the authorization.
+  /// - Throws: `.databaseUnavailable`.
+  package static func begin(
+    _ request: AuthorizationRequest,
+    in browser: BrowserKey,
+    _ context: RequestContext
+  ) async throws(Failure) -> Authorization {
+    let id = AuthorizationID()
+    let rows = try await context.write(
+      AuthorizationQueries.begin,
+      context.app.id,
+      id,
+      request.client,
+      TextBytes(request.json.serialized()),
+      browser.hash(context.keys.master),
+      Authorization.lifetime
+    )
+    guard let row = rows.first, let begun = row.authorization(id, context.keys.master) else {
+      throw .internalError("an authorization that was stored cannot be read")
+    }
+    return begun
+  }
+
+  /// Returns an authorization of this browser.
+  ///
+  /// - Throws: `.authorizationExpired` if it has expired, is finished or is another browser's;
+  ///   `.databaseUnavailable`.
+  package static func find(
+    _ id: AuthorizationID,
+    in browser: BrowserKey?,
+    _ context: RequestContext
+  ) async throws(Failure) -> Authorization {
+    try await found(id, browser, context).authorization
+  }
+
+  private static func found(
+    _ id: AuthorizationID,
+    _ browser: BrowserKey?,
+    _ context: RequestContext
+  ) async throws(Failure) -> (authorization: Authorization, isSettled: Bool) {
+    let master = context.keys.master
+    guard let browser,
+      let row = try await context.readLatest(
+        AuthorizationQueries.find,
+        context.app.id,
+        id,
+        browser.hash(master)
+      ).first,
+      let authorization = row.authorization(id, master)
+    else { throw .authorizationExpired }
+    return (authorization, row.isSettled)
+  }
+
+  /// Reserves a form for this request, so that the same form is handled only once.
+  ///
+  /// If another request has the form, this one waits until that one has stored its result.
+  /// - Parameters:
+  ///   - authorization: the authorization, as it was read.
+  ///   - step: the number in the form.
+  ///   - browser: the browser.
+  ///   - context: the context of the request.
+  /// - Returns: whether this request handles the form. If not, the caller shows the current page.
+  /// - Throws: `.authorizationExpired`, `.databaseUnavailable`.
+  package static func claim(
+    _ authorization: Authorization,
+    step: Int,
+    in browser: BrowserKey,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    // A number from outside may be any.
+    let step = (0...999_999_999).contains(step) ? step : -1
+    let claimed = try await context.write(
+      AuthorizationQueries.claim,
+      context.app.id,
+      authorization.id,
+      step
+    )
+    if !claimed.isEmpty { return true }
+    // The longest sign-in takes a few seconds. A worker that has crashed never settles.
+    for _ in 0..<50 {
+      if try await found(authorization.id, browser, context).isSettled { return false }
+      await EventLoop.sleep(for: .milliseconds(100))
+    }
+    return false
+  }
+
+  /// Stores the state of the pages, and admits the next form.
+  ///
+  /// - Throws: `.authorizationExpired` if it has expired meanwhile; `.databaseUnavailable`.
+  package static func settle(
+    _ authorization: Authorization,
+    _ state: AuthorizationState,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let stored = try await context.write(
+      AuthorizationQueries.settle,
+      context.app.id,
+      authorization.id,
+      try state.sealed(for: authorization.id, context)
+    )
+    guard !stored.isEmpty else { throw .authorizationExpired }
+  }
+}
+
+extension AuthorizationState {
+  /// Returns the state encrypted: it has credentials.
+  @EventLoop func sealed(
+    for id: AuthorizationID,
+    _ context: RequestContext
+  ) throws(Failure) -> BinaryBytes {
+    do {
+      return BinaryBytes(try context.keys.master.sealed(json.serialized(), as: id.text))
+    } catch {
+      throw .internalError("the state of an authorization cannot be sealed")
+    }
+  }
+}
+
+package enum AuthorizationQueries {
+  static let begin = Statement<
+    AuthorizationRow, AppID, AuthorizationID, ClientID, TextBytes, BinaryBytes, Duration
+  >(
+    "authorizations.begin",
+    """
+    insert into authorizations (
+      app_id, authorization_id, client_id, request, browser_hash, expires_at)
+    values ($1, $2, $3, $4, $5, now() + $6::interval)
+    returning request, state, step, is_settled, false
+    """
+  )
+
+  /// Also returns an authorization with a code that no client has exchanged yet.
+  static let find = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
+    "authorizations.find",
+    """
+    select request, state, step, is_settled,
+      coalesce(claimed_at > now() - interval '10 seconds', false)
+    from authorizations
+    where app_id = $1 and authorization_id = $2 and browser_hash = $3 and redeemed_at is null
+      and expires_at > now()
+    """
+  )
+
+  /// Returns one row if the form has this step and no other request has it.
+  ///
+  /// A request that has had it for 30 seconds has died with its worker.
+  static let claim = Statement<String, AppID, AuthorizationID, Int>(
+    "authorizations.claim",
+    """
+    update authorizations set step = step + 1, is_settled = false, claimed_at = now()
+    where app_id = $1 and authorization_id = $2 and code_hash is null
+      and (step = $3::bigint and is_settled
+        or step = $3::bigint + 1 and not is_settled and claimed_at < now() - interval '30 seconds') and expires_at > now()
+    returning authorization_id
+    """
+  )
+
+  static let settle = Statement<String, AppID, AuthorizationID, BinaryBytes>(
+    "authorizations.settle",
+    """
+    update authorizations set state = $3, is_settled = true
+    where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
+    returning authorization_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [begin, find, claim, settle]
+}

@@ -1,0 +1,216 @@
+import JSON
+import Encoding
+package import EventLoop
+package import Postgres
+package import Runtime
+import Sessions
+package import Tenancy
+
+/// A session of an OpenID Connect client.
+///
+/// It begins when the client exchanges a code, below the session of the user at the pages.
+package struct ClientSession: RowDecodable {
+  package let user: UserID
+  package let session: SessionID
+  /// The client's place in the browser.
+  package let device: DeviceID
+  package let client: ClientID
+  package let scopes: [String]
+  package let audience: String?
+  /// When the user authenticated, in seconds since 1970.
+  package let authenticatedAt: Int
+  /// The authentication methods (RFC 8176).
+  package let methods: [String]
+  let generation: Int
+  let salt: [UInt8]
+
+  /// The name of the style of these sessions.
+  package static let style = "openid"
+  /// How many sessions a client may have below one session of the pages.
+  ///
+  /// A page without refresh tokens begins one whenever it loads.
+  static let limit = 10
+
+  package init(from row: Row) throws(DatabaseError) {
+    user = UserID(trusted: try row.text(0))
+    session = SessionID(trusted: try row.text(1))
+    device = DeviceID(trusted: try row.text(2))
+    client = ClientID(trusted: row.text(ifAny: 3) ?? "")
+    scopes = try row.text(4).split(separator: " ").map(String.init)
+    audience = row.text(ifAny: 5)
+    authenticatedAt = try row.int(6)
+    methods = try row.text(7).split(separator: " ").map(String.init)
+    generation = try row.int(8)
+    salt = try row.binary(9)
+  }
+
+  /// Returns the refresh token of the session.
+  @EventLoop func refreshToken(_ context: RequestContext) -> String {
+    Credential(.refreshToken, of: user, part: session, number: generation, salt: salt)
+      .text(context.keys.master)
+  }
+
+  /// Returns the scopes that a client asks for; all of the session if it names none.
+  ///
+  /// - Throws: `.scopeNotGranted`.
+  func granting(_ wanted: [String]?) throws(Failure) -> [String] {
+    for scope in wanted ?? [] where !scopes.has(scope: scope) {
+      throw .scopeNotGranted(scope)
+    }
+    return wanted ?? scopes
+  }
+
+  /// The principal of its tokens, with some or all of its scopes.
+  func principal(in app: AppID, _ scopes: [String]) -> Principal {
+    Principal(user, session, device, in: app, scopes: Scopes(scopes.joined(separator: " ")))
+  }
+}
+
+@EventLoop package enum ClientSessions {
+  /// Returns the place of a client in a browser: an id that no client can make up.
+  ///
+  /// Users see the sessions of one client in one browser as one device.
+  static func place(
+    of client: ClientID,
+    on device: DeviceID,
+    _ context: RequestContext
+  ) -> DeviceID {
+    let mark = context.keys.master.mark(of: Array("place \(client) \(device)".utf8), by: 0)
+    return DeviceID(bytes: mark.prefix(12))
+  }
+
+  /// Returns a live session of a client.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  static func find(
+    _ session: SessionID,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> ClientSession? {
+    try await context.readLatest(ClientSessionQueries.find, user, session).first
+  }
+
+  /// Returns the live session of a refresh token, which may not be the current one.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  static func session(
+    of refreshToken: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> ClientSession? {
+    guard let token = Credential(.refreshToken, refreshToken, context.keys.master) else {
+      return nil
+    }
+    let (user, id) = (token.owner(as: UserID.self), token.part(as: SessionID.self))
+    return try await find(id, of: user, context)
+  }
+
+  /// Returns whether a session of a client is live and its user not blocked.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func isLive(
+    _ session: SessionID,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    try await !context.readLatest(ClientSessionQueries.live, user, session.text).isEmpty
+  }
+
+  /// Returns the live session of a current refresh token of a client.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func session(
+    ofRefreshToken text: String,
+    of client: Client,
+    _ context: RequestContext
+  ) async throws(Failure) -> ClientSession? {
+    guard let token = Credential(.refreshToken, text, context.keys.master) else { return nil }
+    let (user, id) = (token.owner(as: UserID.self), token.part(as: SessionID.self))
+    guard let session = try await find(id, of: user, context), session.client == client.id,
+      session.generation == token.number, session.salt == token.salt,
+      try await isLive(id, of: user, context)
+    else { return nil }
+    return session
+  }
+
+  /// Ends the session of a refresh token, as a client asks at the revocation endpoint.
+  ///
+  /// Does nothing if the token is unknown or another client's.
+  /// - Throws: `.databaseUnavailable`.
+  package static func revoke(
+    refreshToken text: String,
+    of client: Client,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let token = Credential(.refreshToken, text, context.keys.master) else { return }
+    try await revoke(
+      token.part(as: SessionID.self),
+      of: token.owner(as: UserID.self),
+      by: client,
+      context
+    )
+  }
+
+  /// Ends a session of a client.
+  package static func revoke(
+    _ session: SessionID,
+    of user: UserID,
+    by client: Client,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let found = try await find(session, of: user, context), found.client == client.id
+    else { return }
+    try await Sessions.end(session, of: user, "revoked_by_client", context)
+  }
+}
+
+package enum ClientSessionQueries {
+  /// Opens a session below a live one of the pages, and ends the oldest of the client beyond a limit.
+  ///
+  /// Returns no row if the session of the pages has ended or the user is blocked.
+  /// - Parameter 2: the session of the pages.
+  /// - Parameter 11: the limit, less one.
+  static let open = Statement<
+    ClientSession, UserID, Principal, SessionID, DeviceID, ClientID, String, String?, BinaryBytes,
+    Duration, String?, Int, String?
+  >(
+    "client_sessions.open",
+    """
+    with surplus as (
+      update sessions s set ended_at = now(), end_reason = 'session_limit'
+      where s.user_id = $1 and s.session_id = any (array(
+        select o.session_id::text from sessions o
+        where o.user_id = $1 and o.parent_id = $2::text and o.client_id = $5 and o.ended_at is null
+        order by o.session_id desc offset $11::bigint limit 100))
+    )
+    insert into sessions (
+      user_id, session_id, device_id, app_id, client_id, provider, scope, audience, refresh_salt,
+      expires_at, address, agent, authenticated_at, style, amr, parent_id)
+    select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
+      $12, p.authenticated_at, 'openid', p.amr, p.session_id
+    from caller($1, $2::text) c
+    join sessions p on p.user_id = c.user_id and p.session_id = $2::text and p.style = 'pages'
+    returning user_id, session_id, device_id, client_id, scope, audience,
+      extract(epoch from authenticated_at)::bigint, amr, refresh_generation, refresh_salt
+    """
+  )
+
+  /// Returns a live session of a client; no row if it has ended.
+  static let find = Statement<ClientSession, UserID, SessionID>(
+    "client_sessions.find",
+    """
+    select user_id, session_id, device_id, client_id, scope, audience,
+      extract(epoch from authenticated_at)::bigint, amr, refresh_generation, refresh_salt
+    from sessions
+    where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
+      and style = 'openid'
+    """
+  )
+
+  /// Returns one row if a session is live and its user not blocked.
+  static let live = Statement<String, UserID, String>(
+    "client_sessions.live",
+    "select user_id from caller($1, $2)"
+  )
+
+  package static let all: [any PreparedStatement] = [open, find, live]
+}

@@ -1,0 +1,45 @@
+import Encoding
+package import Runtime
+
+extension ErrorType {
+  package static let authorizationExpired = ErrorType("authorization_expired", .notFound)
+    .titled("This sign-in has expired, is finished, or was begun in another browser.")
+    .remedied("Start the sign-in again, in the app.")
+  package static let invalidCodeOfClient = ErrorType("invalid_authorization_code", .invalid)
+    .titled("The authorization code is not valid.")
+    .remedied("Begin again at /authorize. A code is valid once, for a minute.")
+  package static let invalidVerifier = ErrorType("invalid_verifier", .invalid)
+    .titled("The code verifier does not belong to the authorization code.")
+    .remedied("Send the code_verifier whose S256 challenge /authorize got.")
+  package static let scopeNotGranted = ErrorType("scope_not_granted", .invalid)
+    .titled("The client has not been granted a scope.")
+    .remedied("Request only scopes that the user or the operator has granted.")
+  package static let audienceNotGranted = ErrorType("audience_not_granted", .forbidden)
+    .titled("The client has no grant for this resource server.")
+    .remedied("Ask the operator for one: dossier client grant.")
+
+  package static let clientUnreachable = ErrorType("client_unreachable", .unavailable)
+    .titled("A client did not accept a message.")
+    .remedied("Compare backchannel_logout_url of the client with its server.")
+
+  /// The types of error of OpenID Connect.
+  package static let openID: [ErrorType] = [
+    authorizationExpired, invalidCodeOfClient, invalidVerifier, scopeNotGranted,
+    audienceNotGranted, clientUnreachable,
+  ]
+}
+
+extension Failure {
+  package static var authorizationExpired: Failure { Failure(.authorizationExpired) }
+  package static var invalidCodeOfClient: Failure { Failure(.invalidCodeOfClient) }
+  package static var invalidVerifier: Failure { Failure(.invalidVerifier) }
+  package static var audienceNotGranted: Failure { Failure(.audienceNotGranted) }
+
+  static func clientUnreachable(_ reason: String) -> Failure {
+    Failure(.clientUnreachable, reason: reason)
+  }
+
+  package static func scopeNotGranted(_ scope: String) -> Failure {
+    Failure(.scopeNotGranted, "The client has not been granted the scope \(scope.excerpt(200)).")
+  }
+}

@@ -1,0 +1,46 @@
+import JSON
+package import Accounts
+
+/// This server as an OpenID Connect provider, at the host that a request was sent to.
+package struct Provider: Sendable {
+  /// The `iss` of tokens: the origin with a slash.
+  package let issuer: String
+  /// Returns the URL of a user's picture, or of a generated one.
+  package let picture: @Sendable (Profile) -> String
+
+  package init(issuer: String, picture: @escaping @Sendable (Profile) -> String) {
+    self.issuer = issuer
+    self.picture = picture
+  }
+
+  /// The audience of tokens for the endpoint with the user's claims.
+  package var userInfo: String { issuer + "userinfo" }
+}
+
+/// The scopes that OpenID Connect defines and this server gives.
+///
+/// - Source: OpenID Connect Core sections 3.1.2.1, 5.4 and 11.
+package enum StandardScope: String, CaseIterable, Sendable {
+  case openID = "openid"
+  case profile
+  case email
+  case phone
+  case offlineAccess = "offline_access"
+}
+
+/// Lists of scopes, which compare by bytes.
+extension [String] {
+  /// The most scopes that a request may name.
+  private static let most = 200
+
+  /// Reads a text of scopes, once each, in their order.
+  package init(scopes text: String) {
+    self = []
+    for word in text.split(separator: " ").prefix(Self.most).map(String.init)
+    where !has(scope: word) { append(word) }
+  }
+
+  package func has(scope: String) -> Bool { contains { $0.hasSameBytes(as: scope) } }
+
+  package func contains(_ scope: StandardScope) -> Bool { has(scope: scope.rawValue) }
+}

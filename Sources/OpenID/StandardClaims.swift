@@ -1,0 +1,142 @@
+import Accounts
+import Documents
+package import EventLoop
+package import JSON
+import Encoding
+package import Runtime
+package import Tenancy
+
+/// The claims about a user, in ID tokens and at the endpoint `/userinfo`.
+@EventLoop package enum StandardClaims {
+  /// Returns the claims for some scopes.
+  ///
+  /// - Parameters:
+  ///   - scopes: the scopes of the token.
+  ///   - client: the client, whose settings choose the form of times and additional claims.
+  ///   - provider: this server as the client knows it.
+  ///   - context: the context of a request of the user.
+  /// - Returns: the claims.
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func members(
+    for scopes: [String],
+    of client: Client,
+    at provider: Provider,
+    _ context: RequestContext
+  ) async throws(Failure) -> JSONObject {
+    guard let user = context.principal.user else { throw context.gone }
+    let profile = try await Profiles.read(of: user, context)
+    var claims = try await mapped(client.settings.claims, profile, context)
+    if scopes.contains(.profile) {
+      add(profile, client.settings.claimsProfile, provider, to: &claims)
+    }
+    if scopes.contains(.email), let email = profile.email {
+      claims["email"] = .string(email)
+      claims["email_verified"] = .bool(profile.isEmailVerified)
+    }
+    if scopes.contains(.phone) { claims["phone_number"] = profile.phone.map(JSON.string) }
+    return claims
+  }
+
+  /// Adds the claims of the scope `profile`.
+  ///
+  /// - Source: OpenID Connect Core section 5.1.
+  private static func add(
+    _ profile: Profile,
+    _ form: ClientSettings.ClaimsProfile,
+    _ provider: Provider,
+    to claims: inout JSONObject
+  ) {
+    let local = profile.email.map { String($0.prefix { $0 != "@" }) }
+    let name = profile.name ?? profile.email ?? profile.nickname ?? profile.id.text
+    claims["name"] = .string(name)
+    claims["given_name"] = profile.givenName.map(JSON.string)
+    claims["family_name"] = profile.familyName.map(JSON.string)
+    claims["nickname"] = .string(profile.nickname ?? local ?? name)
+    claims["picture"] = .string(provider.picture(profile))
+    switch form {
+    case .oidc:
+      claims["preferred_username"] = .string(profile.nickname ?? local ?? name)
+      claims["locale"] = profile.locale.map(JSON.string)
+      claims["zoneinfo"] = profile.zone.map(JSON.string)
+      claims["updated_at"] = .number(JSONNumber(profile.updatedAt.seconds))
+    case .auth0:
+      claims["updated_at"] = .string(profile.updatedAt.milliseconds)
+    }
+  }
+
+  /// Returns the claims that a map adds.
+  package static func mapped(
+    _ map: ClaimMap,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> JSONObject {
+    guard !map.isEmpty else { return JSONObject() }
+    return try await mapped(map, try await Profiles.read(of: user, context), context)
+  }
+
+  private static func mapped(
+    _ map: ClaimMap,
+    _ profile: Profile,
+    _ context: RequestContext
+  ) async throws(Failure) -> JSONObject {
+    guard !map.isEmpty else { return JSONObject() }
+    let metadata =
+      map.readsMetadata ? try await document(.metadata, of: profile.id, context) : .null
+    let appMetadata =
+      map.readsAppMetadata ? try await document(.appMetadata, of: profile.id, context) : .null
+    var claims = JSONObject()
+    for entry in map.entries {
+      claims[entry.claim] =
+        switch entry.source {
+        case .profile(let member): profile.value(of: member)
+        case .metadata(let pointer): metadata.value(at: pointer)
+        case .appMetadata(let pointer): appMetadata.value(at: pointer)
+        case .constant(let value): value
+        }
+    }
+    return claims
+  }
+
+  /// Reads a document without a check of scopes, since the operator has chosen the claims.
+  private static func document(
+    _ kind: DocumentKind,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> JSON {
+    guard let stored = try await Documents.load(kind, of: user, context) else { return .null }
+    let bytes = stored.body
+    return try await context.calculate(on: bytes.count) { (try? JSON.parse(bytes)) ?? .null }
+  }
+}
+
+extension Profile {
+  fileprivate func value(of member: ClaimMap.ProfileMember) -> JSON? {
+    switch member {
+    case .name: name.map(JSON.string)
+    case .givenName: givenName.map(JSON.string)
+    case .familyName: familyName.map(JSON.string)
+    case .nickname: nickname.map(JSON.string)
+    case .email: email.map(JSON.string)
+    case .emailVerified: email.map { _ in .bool(isEmailVerified) }
+    case .phone: phone.map(JSON.string)
+    case .locale: locale.map(JSON.string)
+    case .zone: zone.map(JSON.string)
+    case .picture: picture.map(JSON.string)
+    case .createdAt: .string(createdAt.text)
+    case .updatedAt: .string(updatedAt.text)
+    }
+  }
+}
+
+extension Timestamp {
+  /// Whole seconds since 1970.
+  var seconds: Int { microseconds.dividedDown(by: 1_000_000).0 }
+
+  /// The time as `2026-03-04T05:06:07.089Z`, with three digits of the fraction.
+  var milliseconds: String {
+    let (seconds, rest) = microseconds.dividedDown(by: 1_000_000)
+    let whole = CalendarTime(seconds: seconds, nanoseconds: 0).text
+    let digits = String(rest / 1_000)
+    return "\(whole).\(String(repeating: "0", count: 3 - digits.count))\(digits)Z"
+  }
+}

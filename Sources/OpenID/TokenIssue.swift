@@ -1,0 +1,220 @@
+import Crypto
+import EventLoop
+import Glibc
+import JSON
+import Encoding
+import Runtime
+import Sessions
+import Tenancy
+
+/// The tokens that a client gets.
+package struct IssuedTokens: Sendable {
+  package let accessToken: String
+  package let identityToken: String?
+  package let refreshToken: String?
+  package let lifetime: Duration
+  package let scopes: [String]
+}
+
+/// Makes the tokens of clients.
+///
+/// - Source: OpenID Connect Core section 2; RFC 9068 section 2.
+@EventLoop enum TokenIssue {
+  /// How long an ID token is valid: it tells who has signed in, and grants nothing.
+  private nonisolated static let identityLifetime = Duration.seconds(36_000)
+  /// How long an access token is valid that is for the user's claims only.
+  nonisolated static let usualLifetime = Duration.seconds(86_400)
+
+  /// Makes the tokens of a session, and makes its user the principal of the request.
+  ///
+  /// - Parameters:
+  ///   - session: the session.
+  ///   - scopes: the scopes of the access token: all of the session, or fewer.
+  ///   - nonce: the value of the authorization request; nil for a refresh.
+  ///   - client: the client.
+  ///   - provider: this server as the client knows it.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens.
+  /// - Throws: `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  static func tokens(
+    of session: ClientSession,
+    _ scopes: [String],
+    nonce: String? = nil,
+    for client: Client,
+    at provider: Provider,
+    _ context: RequestContext
+  ) async throws(Failure) -> IssuedTokens {
+    context.principal = session.principal(in: context.app.id, scopes)
+    let server = try await audience(of: session, context)
+    let lifetime = server?.tokenLifetime ?? usualLifetime
+    var access = try await StandardClaims.mapped(
+      server?.claims ?? .none,
+      of: session.user,
+      context
+    )
+    var audiences = session.audience.map { [$0] } ?? []
+    if session.audience == nil || scopes.contains(.openID) { audiences.append(provider.userInfo) }
+    access["aud"] = .array(audiences.map(JSON.string))
+    access["did"] = .string(session.device.text)
+    begin(&access, for: client, scopes, context)
+    complete(&access, for: session, by: provider, lifetime)
+    var identity: JSONObject?
+    if scopes.contains(.openID) {
+      var claims = try await StandardClaims.members(
+        for: scopes,
+        of: client,
+        at: provider,
+        context
+      )
+      claims["aud"] = .string(client.id.text)
+      claims["auth_time"] = .number(JSONNumber(session.authenticatedAt))
+      if !session.methods.isEmpty {
+        claims["amr"] = .array(session.methods.map(JSON.string))
+      }
+      claims["nonce"] = nonce.map(JSON.string)
+      complete(&claims, for: session, by: provider, identityLifetime)
+      identity = claims
+    }
+    let signed = try await sign(access, identity, context)
+    return IssuedTokens(
+      accessToken: signed.access,
+      identityToken: signed.identity,
+      refreshToken: session.scopes.contains(.offlineAccess) ? session.refreshToken(context) : nil,
+      lifetime: lifetime,
+      scopes: scopes
+    )
+  }
+
+  /// Makes the access token of a client that acts for no user.
+  static func token(
+    of client: Client,
+    at server: ResourceServer,
+    _ scopes: [String],
+    by provider: Provider,
+    _ context: RequestContext
+  ) async throws(Failure) -> IssuedTokens {
+    var claims = JSONObject()
+    let subject = "\(client.id)@clients"
+    claims["aud"] = .string(server.identifier)
+    begin(&claims, for: client, scopes, context)
+    claims["gty"] = "client-credentials"
+    claims["iss"] = .string(provider.issuer)
+    claims["sub"] = .string(subject)
+    stamp(&claims, server.tokenLifetime)
+    let signed = try await sign(claims, nil, context)
+    return IssuedTokens(
+      accessToken: signed.access,
+      identityToken: nil,
+      refreshToken: nil,
+      lifetime: server.tokenLifetime,
+      scopes: scopes
+    )
+  }
+
+  /// Returns the resource server of a session; nil for none.
+  ///
+  /// - Throws: `.invalidRefreshToken` if the operator has deleted it.
+  static func audience(
+    of session: ClientSession,
+    _ context: RequestContext
+  ) async throws(Failure) -> ResourceServer? {
+    guard let identifier = session.audience else { return nil }
+    let server = try await ResourceServers.find(identifier, of: context.app.id, context)
+    // The operator has deleted it, so no program would accept a token.
+    guard let server else { throw .invalidRefreshToken }
+    return server
+  }
+
+  /// Adds the claims that all access tokens have.
+  private static func begin(
+    _ claims: inout JSONObject,
+    for client: Client,
+    _ scopes: [String],
+    _ context: RequestContext
+  ) {
+    claims["azp"] = .string(client.id.text)
+    claims["client_id"] = .string(client.id.text)
+    claims["scope"] = .string(scopes.joined(separator: " "))
+    claims["app"] = .string(context.app.id.text)
+    claims["jti"] = .string(ID<IssuedTokens>().text)
+  }
+
+  private static func complete(
+    _ claims: inout JSONObject,
+    for session: ClientSession,
+    by provider: Provider,
+    _ lifetime: Duration
+  ) {
+    claims["iss"] = .string(provider.issuer)
+    claims["sub"] = .string(session.user.text)
+    claims["sid"] = .string(session.session.text)
+    stamp(&claims, lifetime)
+  }
+
+  private static func stamp(_ claims: inout JSONObject, _ lifetime: Duration) {
+    let now = time(nil)
+    claims["iat"] = .number(JSONNumber(now))
+    claims["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
+  }
+
+  /// Signs an access token, and an ID token with its hash.
+  private static func sign(
+    _ access: JSONObject,
+    _ identity: JSONObject?,
+    _ context: RequestContext
+  ) async throws(Failure) -> (access: String, identity: String?) {
+    try await withKey(of: context.app.id, context) { key in
+      let access = try key.token(access, isTyped: true)
+      guard var claims = identity else { return (access, nil) }
+      claims["at_hash"] = .string(halfHash(of: access))
+      return (access, try key.token(claims, isTyped: false))
+    }
+  }
+
+  /// Signs with the current key of an app, on a thread: RSA takes a millisecond.
+  private static func withKey<Signed: Sendable>(
+    of app: AppID,
+    _ context: RequestContext,
+    _ sign: @escaping @Sendable (SigningKey) throws -> Signed
+  ) async throws(Failure) -> Signed {
+    let key = try await context.keys.signer(for: app, .openID)
+    return try await context.calculate(on: .max) { () throws(Failure) in
+      do {
+        return try sign(key)
+      } catch {
+        throw .internalError("a token cannot be signed")
+      }
+    }
+  }
+
+  /// Returns the claim `at_hash`.
+  ///
+  /// - Source: OpenID Connect Core section 3.1.3.6.
+  private nonisolated static func halfHash(of token: String) -> String {
+    Array(SHA256.hash(data: Array(token.utf8)).prefix(16)).base64URL
+  }
+
+  /// Makes the token that tells a client that a session has ended.
+  ///
+  /// - Source: OpenID Connect Back-Channel Logout section 2.4.
+  static func logoutToken(
+    of session: SessionID,
+    _ user: UserID,
+    for client: ClientID,
+    by issuer: String,
+    app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    var claims = JSONObject()
+    claims["iss"] = .string(issuer)
+    claims["aud"] = .string(client.text)
+    claims["sub"] = .string(user.text)
+    claims["sid"] = .string(session.text)
+    claims["jti"] = .string(ID<IssuedTokens>().text)
+    claims["events"] = ["http://schemas.openid.net/event/backchannel-logout": [:]]
+    stamp(&claims, .seconds(120))
+    return try await withKey(of: app, context) { [claims] key in
+      try key.token(claims, isTyped: false)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Accounts
+import Delivery
+import EventLoop
+import HTTP
+import JSON
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import Transfer
+import WireKit
+
+/// The account page, with which users manage their accounts: `/account`.
+@EventLoop enum AccountPages {
+  nonisolated static let routes =
+    overview + ProfilePages.routes + AddressPages.routes + PasswordPages.routes
+    + AuthenticatorPages.routes + SessionPages.routes + IdentityPages.routes
+    + ApplicationPages.routes + ConfirmationPages.routes + SwitchPages.routes
+    + DeletionPages.routes
+
+  private nonisolated static let overview = [
+    AccountVisit.show("/account", "Show the account", show),
+    AccountVisit.handle("/account/sign-out", from: .account, "Sign out") {
+      (visit, _) async throws(Failure) in
+      try await visit.call.endClients { $0.user == visit.user }
+      try await Sessions.logout(visit.user, next: .none, visit.context)
+      return visit.call.redirect(to: signedOut)
+    },
+    Route(
+      .get,
+      signedOut.text,
+      access: .open,
+      summary: "Show that the user is signed out"
+    ) { (call) throws(Failure) in call.response(with: .signedOut(signIn: .account)) },
+    AccountVisit.show("/account/data", "Show the download of the data") {
+      (visit) async throws(Failure) in
+      visit.response(
+        with: .data(
+          download: Destination(export),
+          deletion: Destination(LocalPath(checked: DeletionPages.path)),
+          back: .account
+        )
+      )
+    },
+    AccountVisit.show(export.text, "Download all data of the user") {
+      (visit) async throws(Failure) in
+      let export = try await Export.all(of: visit.user, visit.context)
+      var response = Response(.ok, json: export.text(picturePath: visit.call.picturePath))
+      response.add(.contentDisposition, literal: "attachment; filename=\"account.json\"")
+      return response
+    },
+    Route(
+      .get,
+      "/.well-known/change-password",
+      access: .open,
+      summary: "Lead password managers to the page of the password"
+    ) { (call) throws(Failure) in call.redirect(to: LocalPath(checked: PasswordPages.path)) },
+  ]
+
+  private nonisolated static let signedOut = LocalPath(checked: "/account/signed-out")
+  private nonisolated static let export = LocalPath(checked: "/account/export")
+
+  private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
+    let (user, context) = (visit.user, visit.context)
+    let profile = try await Profiles.read(of: user, context)
+    let identities = try await Identities.list(of: user, context)
+    let factors = try await SecondFactors.list(of: user, context)
+    let sessions = try await Sessions.page(of: user, context)
+    let consents = try await Consents.list(of: user, context)
+    let hasPassword = identities.contains { $0.provider == "password" }
+    let overview = AccountOverview(
+      person: visit.person(profile),
+      language: profile.locale.flatMap(visit.name(ofLanguage:)),
+      zone: profile.zone,
+      isVerified: profile.isEmailVerified,
+      signIn: (hasPassword, !factors.factors.isEmpty, factors.recoveryCodesLeft),
+      counts: (
+        sessions.items.count, identities.filter(\.isOfIssuer).count,
+        Set(consents.map(\.client)).count
+      )
+    )
+    return visit.response(
+      with: .account(
+        overview,
+        paths: paths(visit, hasEmail: identities.contains { !$0.isOfIssuer }),
+        switchAccount: Destination(SwitchPages.path),
+        signOut: visit.target("/account/sign-out")
+      )
+    )
+  }
+
+  private static func paths(_ visit: AccountVisit, hasEmail: Bool) -> AccountPaths {
+    func path(_ text: String) -> LocalPath { LocalPath(checked: text) }
+    var paths = AccountPaths()
+    paths.profile = path(ProfilePages.path)
+    paths.picture = path(ProfilePages.picturePath)
+    if hasEmail, visit.context.mailer.isConfigured { paths.address = path(AddressPages.path) }
+    if hasEmail, visit.app.accountSettings.isOpen(.password) {
+      paths.password = path(PasswordPages.path)
+    }
+    if visit.app.sessionSettings.mfa != .off {
+      paths.authenticator = path(AuthenticatorPages.path)
+      paths.recoveryCodes = path(AuthenticatorPages.codesPath)
+    }
+    paths.sessions = path(SessionPages.path)
+    paths.identities = path(IdentityPages.path)
+    paths.applications = path(ApplicationPages.path)
+    paths.data = path("/account/data")
+    paths.deletion = path(DeletionPages.path)
+    return paths
+  }
+}
+
+extension AccountVisit {
+  func person(_ profile: Profile) -> Person {
+    Person(name: profile.name, email: profile.email, picture: call.image(profile.picture))
+  }
+
+  /// Returns the name of the language of the pages that fits a locale, in that language.
+  func name(ofLanguage locale: String) -> String? {
+    let language = locale.split(separator: "-").first.map(String.init) ?? locale
+    return Languages.all.catalogs
+      .first { $0.language.utf8.elementsEqual(language.lowercased().utf8) }?.name ?? locale
+  }
+}
+
+extension IdentityInfo {
+  /// Whether it is an identity at another issuer, and not an address or an API key.
+  var isOfIssuer: Bool { !["password", "email", "api-key", "anonymous"].contains(provider) }
+}

@@ -1,0 +1,201 @@
+import Accounts
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+
+/// A request of a signed-in user for a page of the account.
+@EventLoop final class AccountVisit {
+  let call: Call
+  /// The active user of the browser.
+  let browserUser: BrowserUser
+  /// The state that the last form of this page has left.
+  let state: PageState
+
+  var user: UserID { browserUser.user }
+  var context: RequestContext { call.context }
+  var app: App { context.app }
+
+  /// Finds the active user of the browser, and acts as this user from here on.
+  ///
+  /// - Returns: nil if no user is active.
+  /// - Throws: `.databaseUnavailable`.
+  fileprivate init?(_ call: Call) async throws(Failure) {
+    call.findSignInDevice()
+    let users = try await BrowserUsers.list(call.context)
+    guard let active = users.first(where: \.isActive) else { return nil }
+    self.call = call
+    browserUser = active
+    state = PageState(of: call)
+    call.context.principal = active.principal(in: call.context.app.id)
+  }
+
+  /// The flow of a user's forms, so that a form of one user changes no other.
+  private static func flow(of user: UserID) -> String { "account \(user)" }
+
+  // MARK: Routes
+
+  /// Returns the route that shows a page.
+  ///
+  /// - Parameters:
+  ///   - pattern: the path.
+  ///   - isFresh: whether the user must have authenticated within the last minutes.
+  ///   - summary: what the page shows.
+  ///   - show: returns the response.
+  /// - Returns: the route.
+  nonisolated static func show(
+    _ pattern: String,
+    isFresh: Bool = false,
+    _ summary: String,
+    _ show: @escaping @EventLoop (AccountVisit) async throws(Failure) -> Response
+  ) -> Route {
+    Route(.get, pattern, access: .open, summary: summary) { (call) async throws(Failure) in
+      guard let visit = try await AccountVisit(call) else { return try await signIn(call) }
+      do throws(Failure) {
+        if isFresh { try await Sessions.requireFreshProof(of: visit.user, visit.context) }
+        return try await show(visit)
+      } catch .reauthenticationRequired {
+        return visit.confirmation(for: call.request.path)
+      } catch .sessionEnded {
+        return try await signIn(call)
+      }
+    }
+  }
+
+  /// Returns the route that handles a form.
+  ///
+  /// - Parameters:
+  ///   - pattern: the path.
+  ///   - page: the path of the page with the form; nil if it is the same.
+  ///   - isFresh: whether the user must have authenticated within the last minutes.
+  ///   - summary: what the form does.
+  ///   - work: returns the response, a redirect.
+  /// - Returns: the route.
+  nonisolated static func handle(
+    _ pattern: String,
+    from page: LocalPath? = nil,
+    isFresh: Bool = false,
+    _ summary: String,
+    _ work: @escaping @EventLoop (AccountVisit, FormValues) async throws(Failure) -> Response
+  ) -> Route {
+    Route(.post, pattern, access: .open, body: .form, summary: summary) {
+      (call) async throws(Failure) in
+      let page = page ?? LocalPath(String(call.request.path)) ?? .account
+      guard let visit = try await AccountVisit(call) else { return call.redirect(to: page) }
+      let form = try call.form(of: flow(of: visit.user))
+      return try await visit.handle(from: page, isFresh: isFresh) { () async throws(Failure) in
+        try await work(visit, form)
+      }
+    }
+  }
+
+  /// Handles a form whose origin was checked.
+  func handle(
+    from page: LocalPath,
+    isFresh: Bool,
+    _ work: @EventLoop () async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    do throws(Failure) {
+      if isFresh { try await Sessions.requireFreshProof(of: user, context) }
+      return try await work()
+    } catch .reauthenticationRequired {
+      return confirmation(for: page.text[...])
+    } catch .sessionEnded {
+      // The page then begins a sign-in.
+      return call.redirect(to: page)
+    }
+  }
+
+  /// Returns the route of a form with a file.
+  nonisolated static func upload(
+    _ pattern: String,
+    limit: Int,
+    _ summary: String,
+    _ work: @escaping @EventLoop (AccountVisit, Multipart) async throws(Failure) -> Response
+  ) -> Route {
+    let limits = Multipart.Limits(parts: 4, content: limit)
+    return Route(
+      .post,
+      pattern,
+      access: .open,
+      body: .of(.multipart(limits), limit: limit + 16_384),
+      summary: summary
+    ) { (call) async throws(Failure) in
+      guard let visit = try await AccountVisit(call), case .multipart(let form) = call.body else {
+        return call.redirect(to: LocalPath(checked: pattern))
+      }
+      try call.requireOwnForm(form["csrf"]?.text, of: flow(of: visit.user))
+      return try await visit.handle(from: LocalPath(checked: pattern), isFresh: false) {
+        () async throws(Failure) in try await work(visit, form)
+      }
+    }
+  }
+
+  // MARK: Responses
+
+  /// Returns the target of a form.
+  func target(_ path: String, _ hidden: [HiddenField] = []) -> FormTarget {
+    target(LocalPath(checked: path), hidden)
+  }
+
+  func target(_ path: LocalPath, _ hidden: [HiddenField] = []) -> FormTarget {
+    call.target(path, of: Self.flow(of: user), hidden)
+  }
+
+  /// Returns the response with a page, which shows the errors of its last form.
+  func response(with page: Page) -> Response { call.response(with: page, errors: state.errors) }
+
+  /// Returns the response to a form.
+  ///
+  /// - Parameters:
+  ///   - errors: the errors, with which the page of the form is shown again.
+  ///   - page: the path of the form.
+  ///   - values: what the user has entered.
+  ///   - next: the path of the next page; by default the overview.
+  /// - Returns: a redirect.
+  /// - Throws: `.internalError` if the errors cannot be encrypted.
+  func response(
+    to errors: [FormError],
+    of page: LocalPath,
+    _ values: [String: String] = [:],
+    next: LocalPath = .account
+  ) throws(Failure) -> Response {
+    guard errors.isEmpty else {
+      return try call.redirect(to: page, showing: PageState(errors: errors, values: values))
+    }
+    return call.redirect(to: next)
+  }
+
+  /// Sets the cookie of a session that has replaced the one of the request.
+  func keep(_ tokens: Sessions.TokenSet?, in response: Response) -> Response {
+    var response = response
+    call.set(signInDevice: tokens?.deviceSecret, in: &response)
+    return response
+  }
+
+  /// Returns the redirect to the page that asks for a credential again.
+  private func confirmation(for page: Substring) -> Response {
+    call.redirect(to: ConfirmationPages.path(to: String(page)))
+  }
+
+  /// Begins a sign-in that returns to the page of the request.
+  static func signIn(_ call: Call) async throws(Failure) -> Response {
+    let users = try await BrowserUsers.list(call.context)
+    guard users.isEmpty else { return call.redirect(to: SwitchPages.path) }
+    let request = AuthorizationRequest(client: .pages, redirect: String(call.request.path))
+    let authorization = try await Authorizations.begin(request, in: call.browser.key, call.context)
+    return call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/sign-in"))
+  }
+}
+
+extension Destination {
+  static let account = Destination(LocalPath.account)
+}
+
+extension Multipart.Part {
+  /// The content as text; nil if it is not UTF-8.
+  var text: String? { String(validating: content, as: UTF8.self) }
+}

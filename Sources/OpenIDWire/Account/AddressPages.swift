@@ -1,0 +1,88 @@
+import Accounts
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import WireKit
+
+/// The address: `/account/address`.
+///
+/// A code that is mailed to a new address makes it the user's.
+@EventLoop enum AddressPages {
+  nonisolated static let path = "/account/address"
+  private nonisolated static let codePath = "/account/address/code"
+  private nonisolated static let sendPath = "/account/address/send"
+  private nonisolated static let page = LocalPath(checked: path)
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, isFresh: true, "Show the form of a new address") {
+      (visit) async throws(Failure) in
+      visit.response(
+        with: .changeAddress(
+          visit.target(path),
+          current: visit.browserUser.email ?? "",
+          email: visit.state.values["email"] ?? "",
+          back: .account,
+          errors: visit.state.errors.pageErrors
+        )
+      )
+    },
+    AccountVisit.handle(path, isFresh: true, "Mail a code to a new address") {
+      (visit, form) async throws(Failure) in try await send(visit, form.trimmed(.email))
+    },
+    AccountVisit.handle(sendPath, from: page, isFresh: true, "Mail another code") {
+      (visit, form) async throws(Failure) in try await send(visit, form.trimmed(.email))
+    },
+    AccountVisit.show(codePath, "Show the form of the code") { (visit) async throws(Failure) in
+      guard let email = visit.state.values["email"], visit.state.values["flow"] != nil else {
+        return visit.call.redirect(to: page)
+      }
+      return visit.response(
+        with: .mailCode(
+          visit.target(try PageState(values: visit.state.values).path(codePage, visit.call)),
+          email: email,
+          for: .verification,
+          digits: AuthenticationFlow.length,
+          change: Destination(page),
+          resend: visit.target(sendPath, [HiddenField(InputName.email.text, email)]),
+          errors: visit.state.errors.pageErrors
+        )
+      )
+    },
+    AccountVisit.handle(codePath, "Change the address by the code", change),
+  ]
+
+  private nonisolated static let codePage = LocalPath(checked: codePath)
+
+  private static func send(_ visit: AccountVisit, _ email: String) async throws(Failure) -> Response
+  {
+    var values = ["email": email]
+    if let error = FormError.error(ofEmail: email) {
+      return try visit.response(to: [error], of: page, values)
+    }
+    var flow: String?
+    let errors = try await visit.call.errors(wrong: .emailMalformed) { () async throws(Failure) in
+      flow = try await Emails.requestChange(to: email, of: visit.user, visit.context)
+    }
+    guard let flow else { return try visit.response(to: errors, of: page, values) }
+    values["flow"] = flow
+    return try visit.call.redirect(to: codePage, showing: PageState(values: values))
+  }
+
+  private static func change(
+    _ visit: AccountVisit,
+    _ form: FormValues
+  ) async throws(Failure) -> Response {
+    guard let flow = visit.state.values["flow"] else { return visit.call.redirect(to: page) }
+    let digits = AuthenticationFlow.length
+    guard let code = form.code(digits: digits) else {
+      let errors = [FormError(.codeMalformed, digits)]
+      return try visit.response(to: errors, of: codePage, visit.state.values)
+    }
+    let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
+      try await Emails.change(code, flow, of: visit.user, visit.context)
+    }
+    return try visit.response(to: errors, of: codePage, visit.state.values)
+  }
+}

@@ -1,0 +1,146 @@
+import Accounts
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+
+/// The second factor: `/account/authenticator` and `/account/recovery-codes`.
+@EventLoop enum AuthenticatorPages {
+  nonisolated static let path = "/account/authenticator"
+  nonisolated static let codesPath = "/account/recovery-codes"
+  private nonisolated static let setUpPath = "/account/authenticator/set-up"
+  private nonisolated static let removalPath = "/account/authenticator/remove"
+  private nonisolated static let newCodesPath = "/account/recovery-codes/new"
+  private nonisolated static let page = LocalPath(checked: path)
+  private nonisolated static let setUpPage = LocalPath(checked: setUpPath)
+  private nonisolated static let codesPage = LocalPath(checked: codesPath)
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, isFresh: true, "Show the form that turns a second factor on or off") {
+      (visit) async throws(Failure) in
+      let factors = try await SecondFactors.list(of: visit.user, visit.context).factors
+      let errors = visit.state.errors.pageErrors
+      return visit.response(
+        with: factors.isEmpty
+          ? .offerAuthenticator(visit.target(path), back: .account, errors: errors)
+          : .turnOffAuthenticator(visit.target(removalPath), back: .account)
+      )
+    },
+    AccountVisit.handle(path, isFresh: true, "Make the secret of a second factor", begin),
+    AccountVisit.show(setUpPath, isFresh: true, "Show the secret of a second factor") {
+      (visit) async throws(Failure) in
+      guard let secret = visit.state.values["secret"], let uri = visit.state.values["uri"] else {
+        return visit.call.redirect(to: page)
+      }
+      // The form brings the secret back, so that the page can show it again after an error.
+      let own = try PageState(values: visit.state.values).path(setUpPage, visit.call)
+      return visit.response(
+        with: .setUpAuthenticator(
+          visit.target(own),
+          key: secret,
+          code: QRCode(uri),
+          cancel: visit.target("/account/authenticator/cancel"),
+          errors: visit.state.errors.pageErrors
+        )
+      )
+    },
+    AccountVisit.handle(setUpPath, from: page, isFresh: true, "Turn a second factor on", confirm),
+    AccountVisit.handle("/account/authenticator/cancel", from: .account, "Leave the set-up") {
+      (visit, _) async throws(Failure) in visit.call.redirect(to: .account)
+    },
+    AccountVisit.handle(removalPath, from: page, isFresh: true, "Turn the second factors off") {
+      (visit, _) async throws(Failure) in
+      for factor in try await SecondFactors.list(of: visit.user, visit.context).factors {
+        do throws(Failure) {
+          try await SecondFactors.remove(factor.id, of: visit.user, visit.context)
+        } catch .notFound {
+          // Another tab was first.
+        }
+      }
+      return visit.call.redirect(to: .account)
+    },
+    AccountVisit.show(codesPath, isFresh: true, "Show the form that replaces recovery codes") {
+      (visit) async throws(Failure) in
+      visit.response(with: .replaceRecoveryCodes(visit.target(codesPath), back: .account))
+    },
+    AccountVisit.handle(codesPath, isFresh: true, "Replace the recovery codes") {
+      (visit, _) async throws(Failure) in
+      do throws(Failure) {
+        let codes = try await SecondFactors.makeRecoveryCodes(of: visit.user, visit.context)
+        return try show(codes, visit)
+      } catch .notFound {
+        return visit.call.redirect(to: page)
+      }
+    },
+    AccountVisit.show(newCodesPath, "Show new recovery codes", newCodes),
+    AccountVisit.handle(
+      newCodesPath,
+      from: .account,
+      "Continue after the recovery codes were saved"
+    ) { (visit, _) async throws(Failure) in visit.call.redirect(to: .account) },
+  ]
+
+  private static func begin(
+    _ visit: AccountVisit,
+    _ form: FormValues
+  ) async throws(Failure) -> Response {
+    var values: [String: String] = [:]
+    let errors = try await visit.call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
+      let enrollment = try await SecondFactors.enroll(visit.user, visit.context)
+      values = [
+        "factor": enrollment.id.text, "secret": enrollment.secret, "uri": enrollment.uri,
+      ]
+    }
+    guard errors.isEmpty else { return try visit.response(to: errors, of: page) }
+    return try visit.call.redirect(to: setUpPage, showing: PageState(values: values))
+  }
+
+  private static func confirm(
+    _ visit: AccountVisit,
+    _ form: FormValues
+  ) async throws(Failure) -> Response {
+    let values = visit.state.values
+    guard let factor = values["factor"].flatMap({ FactorID($0) }) else {
+      return visit.call.redirect(to: page)
+    }
+    let digits = 6
+    guard let code = form.code(digits: digits) else {
+      return try visit.response(to: [FormError(.codeMalformed, digits)], of: setUpPage, values)
+    }
+    var confirmed: (grant: Sessions.TokenSet, recoveryCodes: [String])?
+    do throws(Failure) {
+      let errors = try await visit.call.errors(wrong: .appCodeWrong) { () async throws(Failure) in
+        confirmed = try await SecondFactors.confirm(
+          code,
+          of: factor,
+          by: visit.user,
+          as: .pages,
+          visit.context
+        )
+      }
+      guard let confirmed else { return try visit.response(to: errors, of: setUpPage, values) }
+      return visit.keep(confirmed.grant, in: try show(confirmed.recoveryCodes, visit))
+    } catch .notFound {
+      // Another tab was first, or has made another secret.
+      return visit.call.redirect(to: page)
+    }
+  }
+
+  // MARK: Recovery codes
+
+  /// Leads to the page of new codes, which the address of the page keeps encrypted for some minutes.
+  private static func show(_ codes: [String], _ visit: AccountVisit) throws(Failure) -> Response {
+    let state = PageState(values: ["codes": codes.joined(separator: " ")])
+    return try visit.call.redirect(to: LocalPath(checked: newCodesPath), showing: state)
+  }
+
+  private static func newCodes(_ visit: AccountVisit) async throws(Failure) -> Response {
+    guard let codes = visit.state.values["codes"]?.split(separator: " ").map(String.init) else {
+      return visit.call.redirect(to: codesPage)
+    }
+    return visit.response(with: .recoveryCodes(codes, next: visit.target(newCodesPath)))
+  }
+}

@@ -1,0 +1,104 @@
+import Accounts
+import Delivery
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+
+/// The page that asks for a credential again before a sensitive change: `/account/confirm`.
+@EventLoop enum ConfirmationPages {
+  private nonisolated static let path = "/account/confirm"
+  private nonisolated static let sendPath = "/account/confirm/send"
+  private nonisolated static let page = LocalPath(checked: path)
+  /// The parameter with the path of the page that needs the confirmation.
+  private nonisolated static let target = "to"
+
+  /// Returns the path of the page, which then leads to another page of the account.
+  nonisolated static func path(to next: String) -> LocalPath { page.with(target, next) }
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, "Ask for a credential again", show),
+    AccountVisit.handle(path, "Verify a credential again", confirm),
+    AccountVisit.handle(sendPath, from: page, "Mail a code that confirms the user") {
+      (visit, form) async throws(Failure) in
+      var values = [target: next(form[target]).text]
+      let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
+        values["flow"] = try await EmailCodes.request(
+          for: visit.browserUser.email ?? "",
+          visit.context
+        )
+      }
+      let state = PageState(errors: errors, values: values)
+      return try visit.call.redirect(to: page, showing: state)
+    },
+    AccountVisit.handle("/account/confirm/cancel", from: .account, "Leave the confirmation") {
+      (visit, _) async throws(Failure) in visit.call.redirect(to: .account)
+    },
+  ]
+
+  /// Returns a path of the account; the overview in place of any other path.
+  private static func next(_ text: String?) -> LocalPath {
+    guard let text, text.hasPrefix("\(LocalPath.account.text)/") else { return .account }
+    return LocalPath(text) ?? .account
+  }
+
+  private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
+    let values = visit.state.values
+    let next = next(values[target] ?? FormValues(visit.call.request.query)?[target])
+    let hidden = [HiddenField(target, next.text)]
+    let takesCode =
+      visit.app.accountSettings.isOpen(.emailCode) && visit.context.mailer.isConfigured
+    let hasCode = values["flow"] != nil
+    let hasPassword = try await visit.hasPassword()
+    let method: Page.ConfirmationMethod = hasCode || !hasPassword ? .mailCode : .password
+    let page = Page.confirmIdentity(
+      visit.target(try PageState(values: values).path(page, visit.call), hidden),
+      email: visit.browserUser.email ?? "",
+      method: method,
+      digits: AuthenticationFlow.length,
+      isSent: hasCode,
+      resend: takesCode ? visit.target(sendPath, hidden) : nil,
+      other: hasCode && hasPassword ? Destination(path(to: next.text)) : nil,
+      cancel: visit.target("/account/confirm/cancel"),
+      errors: visit.state.errors.pageErrors
+    )
+    return visit.response(with: page)
+  }
+
+  private static func confirm(
+    _ visit: AccountVisit,
+    _ form: FormValues
+  ) async throws(Failure) -> Response {
+    let next = next(form[target])
+    var values = visit.state.values
+    values[target] = next.text
+    let credential: ReauthenticationCredential
+    let wrong: FormError.Kind
+    if let flow = values["flow"] {
+      let digits = AuthenticationFlow.length
+      guard let code = form.code(digits: digits) else {
+        return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
+      }
+      (credential, wrong) = (.code(code, flow: flow), .mailCodeWrong)
+    } else {
+      let password = form.text(.password)
+      guard !password.isEmpty else {
+        return try visit.response(to: [FormError(.passwordMissing)], of: page, values)
+      }
+      (credential, wrong) = (.password(password), .passwordWrong)
+    }
+    var tokens: Sessions.TokenSet?
+    let errors = try await visit.call.errors(wrong: wrong) { () async throws(Failure) in
+      tokens = try await Sessions.reauthenticate(
+        visit.user,
+        by: credential,
+        as: .pages,
+        visit.context
+      )
+    }
+    return visit.keep(tokens, in: try visit.response(to: errors, of: page, values, next: next))
+  }
+}

@@ -1,0 +1,158 @@
+import Accounts
+import Encoding
+import EventLoop
+import HTTP
+import JSON
+import OpenID
+import Pages
+import Runtime
+import WireKit
+
+/// The identities at other issuers: `/account/identities`.
+@EventLoop enum IdentityPages {
+  nonisolated static let path = "/account/identities"
+  private nonisolated static let unlinkPath = "/account/identities/{identity}"
+  private nonisolated static let page = LocalPath(checked: path)
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, "List the linked identities") { (visit) async throws(Failure) in
+      let identities = try await Identities.list(of: visit.user, visit.context)
+      return visit.response(
+        with: .identities(
+          identities.filter(\.isOfIssuer).map { identity in
+            IdentityDescription(
+              issuer: .name(identity.issuer),
+              linkedOn: identity.createdAt.day,
+              unlink: identities.count > 1
+                ? visit.target(path, [HiddenField("identity", identity.id.text)]) : nil
+            )
+          },
+          back: .account
+        )
+      )
+    },
+    AccountVisit.handle(path, "Open the page that unlinks an identity") {
+      (visit, form) async throws(Failure) in
+      guard let id = form["identity"].flatMap({ IdentityID($0) }) else {
+        return visit.call.redirect(to: page)
+      }
+      return visit.call.redirect(to: LocalPath(checked: "\(path)/\(id)"))
+    },
+    AccountVisit.show(unlinkPath, isFresh: true, "Ask whether to unlink an identity") {
+      (visit) async throws(Failure) in
+      let id: IdentityID = try visit.call.captured("identity")
+      let identities = try await Identities.list(of: visit.user, visit.context)
+      guard let identity = identities.first(where: { $0.id == id && $0.isOfIssuer }) else {
+        return visit.call.redirect(to: page)
+      }
+      return visit.response(
+        with: .unlinkIdentity(
+          visit.target("\(path)/\(id)"),
+          issuer: identity.issuer,
+          back: .account,
+          errors: visit.state.errors.pageErrors
+        )
+      )
+    },
+    AccountVisit.handle(unlinkPath, isFresh: true, "Unlink an identity") {
+      (visit, _) async throws(Failure) in
+      let id: IdentityID = try visit.call.captured("identity")
+      var errors: [FormError] = []
+      do throws(Failure) {
+        errors = try await visit.call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
+          try await Identities.unlink(id, from: visit.user, visit.context)
+        }
+      } catch .notFound {
+        // Another tab was first.
+      }
+      return try visit.response(to: errors, of: LocalPath(checked: "\(path)/\(id)"), next: page)
+    },
+  ]
+}
+
+/// The applications that the user has given access: `/account/applications`.
+@EventLoop enum ApplicationPages {
+  nonisolated static let path = "/account/applications"
+  private nonisolated static let removalPath = "/account/applications/{client}"
+  private nonisolated static let page = LocalPath(checked: path)
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, "List the applications with access") {
+      (visit) async throws(Failure) in
+      let consents = try await Consents.list(of: visit.user, visit.context)
+      var clients: [ClientID] = []
+      for consent in consents where !clients.contains(consent.client) {
+        clients.append(consent.client)
+      }
+      let shown = clients.map { client in
+        description(of: consents.filter { $0.client == client }, client, visit)
+      }
+      return visit.response(with: .applications(shown, back: .account))
+    },
+    AccountVisit.handle(path, "Open the page that removes an application") {
+      (visit, form) async throws(Failure) in
+      guard let id = form["client"].flatMap({ ClientID($0) }) else {
+        return visit.call.redirect(to: page)
+      }
+      return visit.call.redirect(to: LocalPath(checked: "\(path)/\(id)"))
+    },
+    AccountVisit.show(removalPath, "Ask whether to remove an application") {
+      (visit) async throws(Failure) in
+      let id: ClientID = try visit.call.captured("client")
+      let consents = try await Consents.list(of: visit.user, visit.context)
+      guard let consent = consents.first(where: { $0.client == id }) else {
+        return visit.call.redirect(to: page)
+      }
+      return visit.response(
+        with: .removeApplication(
+          visit.target("\(path)/\(id)"),
+          client: consent.name ?? id.text,
+          back: .account
+        )
+      )
+    },
+    AccountVisit.handle(removalPath, from: page, "Remove an application") {
+      (visit, _) async throws(Failure) in
+      do throws(Failure) {
+        try await Consents.revoke(visit.call.captured("client"), by: visit.user, visit.context)
+      } catch .notFound {
+        // Another tab was first.
+      }
+      return visit.call.redirect(to: page)
+    },
+  ]
+
+  private static func description(
+    of consents: [Consent],
+    _ client: ClientID,
+    _ visit: AccountVisit
+  ) -> ApplicationDescription {
+    let scopes = consents.flatMap { consent -> [Text] in
+      let standard = ScopeGroup.standard(consent.scopes)?.scopes ?? []
+      let others = consent.scopes.filter { StandardScope(rawValue: $0) == nil }
+      return standard + others.map { .name("\(consent.audience) \($0)") }
+    }
+    let newest = consents.map(\.updatedAt.microseconds).max() ?? 0
+    return ApplicationDescription(
+      name: consents.first?.name ?? client.text,
+      scopes: scopes,
+      grantedOn: Timestamp(microseconds: newest).day,
+      remove: visit.target(path, [HiddenField("client", client.text)])
+    )
+  }
+}
+
+extension IdentityInfo {
+  /// The name of the issuer.
+  fileprivate var issuer: String {
+    let name = provider.drop { $0 != ":" }.dropFirst()
+    return name.isEmpty ? provider : String(name)
+  }
+}
+
+extension Timestamp {
+  /// The day, in UTC.
+  fileprivate var day: CalendarDay {
+    CalendarTime(seconds: microseconds / 1_000_000, nanoseconds: 0).day
+  }
+}

@@ -1,0 +1,103 @@
+import Accounts
+import EventLoop
+import HTTP
+import JSON
+import Pages
+import Runtime
+import WireKit
+
+/// The name, the language and the picture: `/account/profile` and `/account/picture`.
+@EventLoop enum ProfilePages {
+  nonisolated static let path = "/account/profile"
+  nonisolated static let picturePath = "/account/picture"
+  private nonisolated static let removalPath = "/account/picture/remove"
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, "Show the form of the name and the language", show),
+    AccountVisit.handle(path, "Change the name and the language", save),
+    AccountVisit.show(picturePath, "Show the form of the picture") {
+      (visit) async throws(Failure) in
+      let profile = try await Profiles.read(of: visit.user, visit.context)
+      return visit.response(
+        with: .changePicture(
+          visit.target(picturePath),
+          person: visit.person(profile),
+          remove: visit.target(removalPath),
+          back: .account,
+          errors: visit.state.errors.pageErrors
+        )
+      )
+    },
+    AccountVisit.upload(picturePath, limit: Pictures.limit, "Upload the picture", upload),
+    AccountVisit.handle(
+      removalPath,
+      from: LocalPath(checked: picturePath),
+      "Remove the picture"
+    ) { (visit, _) async throws(Failure) in
+      do throws(Failure) {
+        try await Pictures.remove(of: visit.user, visit.context)
+      } catch .notFound {
+        // Another tab was first.
+      }
+      return visit.call.redirect(to: .account)
+    },
+  ]
+
+  // MARK: The name and the language
+
+  private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
+    let profile = try await Profiles.read(of: visit.user, visit.context)
+    let languages = Languages.all.catalogs.map { Field.Option($0.language, .name($0.name)) }
+    let locale = visit.state.values["locale"] ?? profile.locale ?? ""
+    let isListed = languages.contains { $0.value.utf8.elementsEqual(locale.utf8) }
+    // A locale such as `de-AT`, which the app has set, stays possible.
+    let own = locale.isEmpty || isListed ? [] : [Field.Option(locale, .name(locale))]
+    let none = Field.Option("", .message(.nothingYet))
+    return visit.response(
+      with: .changeProfile(
+        visit.target(path),
+        name: visit.state.values["name"] ?? profile.name ?? "",
+        language: locale,
+        languages: [none] + own + languages,
+        back: .account,
+        errors: visit.state.errors.pageErrors
+      )
+    )
+  }
+
+  private static func save(
+    _ visit: AccountVisit,
+    _ form: FormValues
+  ) async throws(Failure) -> Response {
+    func member(_ name: InputName) -> JSON {
+      let text = form.trimmed(name)
+      return text.isEmpty ? .null : .string(text)
+    }
+    var members = JSONObject()
+    members["name"] = member("name")
+    if form["locale"] != nil { members["locale"] = member("locale") }
+    let errors = try await visit.call.errors(wrong: .changedMeanwhile) {
+      () async throws(Failure) in
+      _ = try await Profiles.change(members, if: VersionCondition(), of: visit.user, visit.context)
+    }
+    let values = ["name": form.trimmed("name"), "locale": form.trimmed("locale")]
+    return try visit.response(to: errors, of: LocalPath(checked: path), values)
+  }
+
+  // MARK: The picture
+
+  private static func upload(
+    _ visit: AccountVisit,
+    _ form: Multipart
+  ) async throws(Failure) -> Response {
+    let page = LocalPath(checked: picturePath)
+    guard let file = form["picture"]?.content, !file.isEmpty else {
+      return try visit.response(to: [FormError(.pictureMissing)], of: page)
+    }
+    let errors = try await visit.call.errors(wrong: .pictureUnreadable) {
+      () async throws(Failure) in
+      _ = try await Pictures.set(Array(file), of: visit.user, visit.context)
+    }
+    return try visit.response(to: errors, of: page)
+  }
+}

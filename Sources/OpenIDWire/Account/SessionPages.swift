@@ -1,0 +1,91 @@
+import Encoding
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+
+/// The devices and sessions: `/account/sessions`.
+@EventLoop enum SessionPages {
+  nonisolated static let path = "/account/sessions"
+  private nonisolated static let endPath = "/account/sessions/end"
+  private nonisolated static let othersPath = "/account/sessions/end-others"
+  private nonisolated static let page = LocalPath(checked: path)
+
+  nonisolated static let routes = [
+    AccountVisit.show(path, "List the sessions", show),
+    AccountVisit.handle(endPath, from: page, isFresh: true, "End a session") {
+      (visit, form) async throws(Failure) in
+      guard let session = form["session"].flatMap({ SessionID($0) }) else {
+        return visit.call.redirect(to: page)
+      }
+      do throws(Failure) {
+        try await Sessions.end(session, by: visit.user, visit.context)
+      } catch .notFound {
+        // Another tab was first.
+      }
+      return visit.call.redirect(to: page)
+    },
+    AccountVisit.handle(othersPath, from: page, isFresh: true, "End all other sessions") {
+      (visit, _) async throws(Failure) in
+      try await Sessions.end(nil, by: visit.user, visit.context)
+      return visit.call.redirect(to: page)
+    },
+  ]
+
+  private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
+    let sessions = try await Sessions.page(of: visit.user, visit.context).items
+    let own = visit.browserUser.session
+    let shown = sessions.map { session in
+      let agent = session.agent.map(BrowserName.init)
+      return SessionDescription(
+        device: agent?.system.map { .name($0) } ?? .message(.unknownDevice),
+        browser: agent?.browser,
+        place: session.address,
+        lastUse: CalendarTime(
+          seconds: session.refreshedAt.microseconds / 1_000_000,
+          nanoseconds: 0
+        ),
+        isCurrent: session.id == own,
+        end: session.id == own
+          ? nil : visit.target(endPath, [HiddenField("session", session.id.text)])
+      )
+    }
+    return visit.response(
+      with: .sessions(
+        shown,
+        endOthers: shown.count > 1 ? visit.target(othersPath) : nil,
+        back: .account
+      )
+    )
+  }
+}
+
+/// The names of a browser and its system, as people know them.
+///
+/// Programs choose their `User-Agent` freely, so the names are only a hint.
+struct BrowserName {
+  /// Nil for an unknown system.
+  let system: String?
+  /// The browser, or the name of another program.
+  let browser: String?
+
+  init(_ agent: String) {
+    func first(_ names: [(mark: String, name: String)]) -> String? {
+      names.first { agent.contains($0.mark) }?.name
+    }
+    system = first([
+      ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"),
+      ("Macintosh", "Mac"), ("CrOS", "ChromeOS"), ("Linux", "Linux"), ("Darwin", "Apple"),
+    ])
+    // The order matters: most browsers also name those that they resemble.
+    browser =
+      first([
+        ("Edg", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser", "Samsung Internet"),
+        ("Firefox/", "Firefox"), ("FxiOS", "Firefox"), ("CriOS", "Chrome"), ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+      ]) ?? agent.split(separator: "/").first.map { $0.description.excerpt(40) }
+  }
+}

@@ -1,0 +1,63 @@
+package import EventLoop
+import Pages
+import Runtime
+
+/// The renderer and the languages of each app's pages, as they were last made.
+@EventLoop package final class AppPages: DomainService {
+  private var known: [AppID: Entry] = [:]
+
+  private struct Entry {
+    let version: Int
+    let pages: PagesOfApp
+  }
+
+  package init() {}
+
+  /// Returns the pages of an app; makes new ones if its settings have changed.
+  func pages(of app: App) -> PagesOfApp {
+    if let entry = known[app.id], entry.version == app.version { return entry.pages }
+    let pages = PagesOfApp(app)
+    known[app.id] = Entry(version: app.version, pages: pages)
+    return pages
+  }
+}
+
+/// The renderer, the languages and the footer of one app's pages.
+struct PagesOfApp: Sendable {
+  let renderer: PageRenderer
+  let languages: Languages
+  private let settings: BrandingSettings
+
+  init(_ app: App) {
+    settings = app.brandingSettings
+    let branding = app.branding
+    renderer = PageRenderer(branding: branding, assets: PageAssets(Stylesheet(branding)))
+    let catalogs = Languages.all.catalogs
+    let first =
+      catalogs.first { $0.language.utf8.elementsEqual(app.brandingSettings.language.utf8) }
+      ?? .english
+    languages = Languages(
+      default: first,
+      others: catalogs.filter { $0.language != first.language }
+    )
+  }
+
+  /// The links below each page.
+  var footer: [Link] {
+    [
+      settings.terms.map { Link(.message(.terms), to: $0) },
+      settings.privacy.map { Link(.message(.privacy), to: $0) },
+      settings.support.map { Link(.message(.help), to: $0) },
+    ].compactMap(\.self)
+  }
+}
+
+extension PageAssets {
+  /// The paths of the files, with their versions.
+  init(_ stylesheet: Stylesheet) {
+    self.init(
+      stylesheet: AssetRoutes.path("page-\(stylesheet.version).css"),
+      script: AssetRoutes.path("page-\(PageScript.version).js")
+    )
+  }
+}

@@ -1,0 +1,108 @@
+import JSON
+import Pages
+package import Runtime
+
+/// The settings of the look of an app's pages, and of the links below them.
+package struct BrandingSettings: SettingsSection {
+  private let displayName: String
+  private let logo: String
+  private let darkLogo: String
+  private let color: String
+  private let cornerRadius: Int
+  let support: Destination?
+  let terms: Destination?
+  let privacy: Destination?
+  /// The language of a browser that asks for none of the languages of the pages.
+  let language: String
+
+  package init(_ read: inout SettingsReader) {
+    displayName = read.text(
+      "display_name",
+      .text(0...100, "control", "This setting is one line without control characters.") { text in
+        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      },
+      "",
+      "the name of the app on its pages; if it is empty, the name of the app"
+    )
+    logo = read.url("logo_url", "the logo on the pages, shown at most 160 by 40 pixels large")
+    darkLogo = read.url("dark_logo_url", "the logo in the dark color scheme")
+    color = read.text(
+      "brand_color",
+      .text(0...7, "color", "This setting is a color such as #1f57c3, or empty.") {
+        $0.isEmpty || Color($0) != nil
+      },
+      "",
+      "the color of the main buttons, such as #1f57c3; Dossier derives the colors of texts and links "
+        + "with enough contrast from it"
+    )
+    cornerRadius = read.number(
+      "corner_radius",
+      0...22,
+      Branding.CornerRadius.standard.pixels,
+      "the radius of the corners of buttons and fields, in pixels"
+    )
+    support = Self.destination(
+      read.text(
+        "support_url",
+        .text(
+          0...1_000,
+          "url",
+          "This setting is an https URL, an email address, or empty."
+        ) { $0.isEmpty || Self.destination($0) != nil },
+        "",
+        "the page or the email address that helps users, linked below the pages"
+      )
+    )
+    terms = Destination(
+      url: read.url("terms_url", "the terms of the app, linked below the pages")
+    )
+    privacy = Destination(
+      url: read.url("privacy_url", "the privacy policy of the app, linked below the pages")
+    )
+    let languages = Languages.all.catalogs.map(\.language)
+    language = read.text(
+      "default_language",
+      SettingRule(.choice(languages)),
+      Catalog.english.language,
+      "the language of the pages for browsers that prefer none of \(languages.joined(separator: ", "))"
+    )
+  }
+
+  /// Returns the look of the pages of an app.
+  func branding(of app: App) -> Branding {
+    Branding(
+      name: displayName.isEmpty ? app.name : displayName,
+      logo: ImageSource(url: logo).map {
+        Branding.Logo(light: $0, dark: ImageSource(url: darkLogo))
+      },
+      color: Color(color),
+      radius: Branding.CornerRadius(clamping: cornerRadius)
+    )
+  }
+
+  private static func destination(_ text: String) -> Destination? {
+    Destination(url: text) ?? Destination(mailTo: text)
+  }
+}
+
+extension SettingsReader {
+  /// Reads the URL of a page or an image.
+  fileprivate mutating func url(_ name: String, _ meaning: String) -> String {
+    text(
+      name,
+      .text(
+        0...1_000,
+        "url",
+        "This setting is an https URL, or empty. Only this machine may use http."
+      ) { $0.isEmpty || Destination(url: $0) != nil },
+      "",
+      meaning
+    )
+  }
+}
+
+extension App {
+  package var brandingSettings: BrandingSettings { settings[BrandingSettings.self] }
+  /// The look of the app's pages and mails.
+  var branding: Branding { brandingSettings.branding(of: self) }
+}

@@ -1,0 +1,104 @@
+import Encoding
+import EventLoop
+import Glibc
+import HTTP
+import Pages
+import Runtime
+import WireKit
+
+/// A hosted page, and not a page of a list.
+typealias Page = Pages.Page
+
+extension FieldName {
+  /// The languages that a browser prefers.
+  static let acceptLanguage = FieldName("Accept-Language")
+}
+
+extension Call {
+  /// The pages of the app of the request.
+  var pages: PagesOfApp { context.dependencies[AppPages.self].pages(of: context.app) }
+
+  /// Returns a page as a response.
+  ///
+  /// - Parameters:
+  ///   - page: the page.
+  ///   - status: the status; 200 for all pages but those of failures.
+  ///   - locales: the languages that the client of an authorization prefers, by preference.
+  ///   - hasLanguages: whether the page has links to itself in other languages; false for the
+  ///     response to a POST, which has no address.
+  /// - Returns: the response, with the cookies of the browser.
+  func response(
+    with page: Page,
+    _ status: Status = .ok,
+    locales: [String] = [],
+    hasLanguages: Bool = true
+  ) -> Response {
+    let pages = pages
+    let catalog = pages.languages.best(for: languagePreference(locales))
+    let links = hasLanguages && request.method != .post ? languageLinks(pages.languages) : []
+    let view = PageContext(
+      catalog: catalog,
+      languages: links,
+      footer: pages.footer,
+      printed: .message(
+        .printedOn,
+        ["time": .time(CalendarTime(seconds: time(nil), nanoseconds: 0))]
+      )
+    )
+    var response = Response(status)
+    response.body = Array(pages.renderer.html(page, view).utf8)
+    for field in pages.renderer.headers(of: page).fields {
+      response.add(FieldName(field.name), field.value)
+    }
+    if let chosen = chosenLanguage {
+      response.add(
+        .setCookie,
+        Cookie.setting(LanguageCookie.name, to: chosen, for: Browser.lifetime, .lax)
+      )
+    }
+    keepBrowser(in: &response)
+    return response
+  }
+
+  /// Returns a redirect to a page of this server, as after each form.
+  func redirect(to path: LocalPath) -> Response {
+    var response = Response(.seeOther)
+    response.add(.location, path.text)
+    response.add(.cacheControl, literal: "no-store")
+    keepBrowser(in: &response)
+    return response
+  }
+
+  // MARK: Languages
+
+  private func languagePreference(_ locales: [String]) -> LanguagePreference {
+    LanguagePreference(
+      choice: chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie)),
+      uiLocales: locales.isEmpty ? nil : locales.joined(separator: " "),
+      acceptLanguage: request.field(.acceptLanguage)
+    )
+  }
+
+  /// The language that a link of the page has selected; nil without one.
+  private var chosenLanguage: String? {
+    guard let tag = FormValues(request.query)?[LanguageCookie.parameter] else { return nil }
+    return Languages.all.catalogs.map(\.language).first { $0.utf8.elementsEqual(tag.utf8) }
+  }
+
+  /// Returns the links that show this page in each language.
+  private func languageLinks(_ languages: Languages) -> [LanguageLink] {
+    let start = "\(LanguageCookie.parameter)="
+    let query = request.query.split(separator: "&").filter { !$0.hasPrefix(start) }
+    return Languages.all.catalogs.compactMap { catalog in
+      let query = (query + ["\(start)\(catalog.language)"]).joined(separator: "&")
+      return LocalPath("\(request.path)?\(query)").map { LanguageLink(catalog, $0) }
+    }
+  }
+}
+
+/// The cookie with the language that a user has chosen on a page.
+private enum LanguageCookie {
+  static let name = "__Host-dossier-language"
+  /// The parameter of the links that choose a language.
+  static let parameter = "lang"
+}

@@ -1,0 +1,79 @@
+import Accounts
+import Delivery
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+
+/// The pages that the links of mails open.
+///
+/// Opening one changes nothing, since programs that scan mails open links. Its form sends the token.
+@EventLoop enum MailLinkPages {
+  nonisolated static let routes: [Route] =
+    VerificationPages.routes + ResetPages.routes + RestorePages.routes + [
+      Route(
+        .get,
+        "/u/done/{task}",
+        access: .open,
+        summary: "Show that the task of a mailed link is done"
+      ) { (call) throws(Failure) in
+        let name = call.text("task")
+        guard let task = CompletedTask(rawValue: name) else { throw .routeNotFound }
+        return call.response(with: task.page)
+      }
+    ]
+
+  /// Reads the token of a link or of its form.
+  ///
+  /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
+  static func token(
+    _ text: String?,
+    for purpose: EmailToken.Purpose,
+    _ call: Call
+  ) async throws(Failure) -> PresentedEmailToken {
+    guard let text else { throw .invalidMailToken }
+    return try await PresentedEmailToken(text, for: purpose, call.context)
+  }
+
+  /// Returns the path of a page with its token.
+  static func path(_ name: String, _ token: String) -> LocalPath {
+    LocalPath(checked: "/u/\(name)").with("token", token)
+  }
+
+  /// Returns the target of a form that sends the token.
+  static func target(_ path: String, _ token: String, _ call: Call) -> FormTarget {
+    call.target(LocalPath(checked: path), of: path, [HiddenField("token", token)])
+  }
+
+  /// Returns the page of a link that has expired or was used.
+  static func expired(_ call: Call, request: String) -> Response {
+    let page = Page.expiredLink(request: Destination(LocalPath(checked: request)))
+    return call.response(with: page, .notFound)
+  }
+}
+
+/// A task that a page has completed, with its name in the path.
+enum CompletedTask: String {
+  case addressConfirmed = "address-confirmed"
+  case addressRestored = "address-restored"
+  case passwordSaved = "password-saved"
+  case accountDeleted = "account-deleted"
+
+  /// The path of the page that reports it.
+  var path: LocalPath { LocalPath(checked: "/u/done/\(rawValue)") }
+
+  /// The page that reports it.
+  var page: Page {
+    let account = Destination(.account)
+    return switch self {
+    case .addressConfirmed:
+      .done(.addressConfirmed, next: .next(.account, to: account))
+    case .addressRestored: .done(.addressRestored, next: .next(.signIn, to: account))
+    case .passwordSaved: .done(.passwordSaved, next: .next(.signIn, to: account))
+    case .accountDeleted: .done(.accountDeleted)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Encoding
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import PasswordHashes
+import Runtime
+import WireKit
+
+extension BodyRule {
+  /// The form of a page.
+  static let form = BodyRule.of(.form, limit: 16_384)
+}
+
+extension Call {
+  /// Returns the target of a form that only this browser can send.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the form.
+  ///   - flow: what the form belongs to, such as an authorization.
+  ///   - hidden: further values that come back with the form.
+  /// - Returns: the target.
+  func target(_ path: LocalPath, of flow: String, _ hidden: [HiddenField] = []) -> FormTarget {
+    let token = browser.key.formToken(flow, context.keys.master)
+    return FormTarget(path, hidden: [HiddenField(Self.formToken, token)] + hidden)
+  }
+
+  /// Returns the form in the body, after checking that a page of this server has sent it.
+  ///
+  /// - Parameter flow: as in the target of the form.
+  /// - Returns: the values.
+  /// - Throws: `.cookiesNeeded` if the browser has no cookie; `.formForged` if another site or
+  ///   another browser has sent the form.
+  func form(of flow: String) throws(Failure) -> FormValues {
+    guard case .form(let form) = body else { throw .internalError("a page without a form") }
+    try requireOwnForm(form[Self.formToken], of: flow)
+    return form
+  }
+
+  /// Checks that a page of this server has sent a form with this token.
+  ///
+  /// Browsers send `Origin` with each POST. A page without it is still bound by the token.
+  func requireOwnForm(_ token: String?, of flow: String) throws(Failure) {
+    if let origin = request.field(.origin), !isOwn(origin: origin) { throw .formForged }
+    guard let browser = knownBrowser else { throw .cookiesNeeded }
+    let expected = browser.formToken(flow, context.keys.master)
+    guard let token, areSame(Array(token.utf8), Array(expected.utf8)) else { throw .formForged }
+  }
+
+  /// Returns whether an origin has the host of this request.
+  ///
+  /// The web server sends the host in lower case and without the port. Cookies do not distinguish
+  /// ports either.
+  private func isOwn(origin: String) -> Bool {
+    guard let mark = origin.firstRange(of: "://"), let host = request.field(.host) else {
+      return false
+    }
+    let name = origin[mark.upperBound...].utf8
+    guard name.starts(with: host.utf8) else { return false }
+    let port = name.dropFirst(host.utf8.count)
+    return port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit)
+  }
+
+  private static let formToken = "csrf"
+}
+
+extension FormValues {
+  /// Returns the text of a field without the spaces around it; empty if the field is absent.
+  func trimmed(_ name: InputName) -> String {
+    var text = Substring(self[name.text] ?? "").unicodeScalars
+    while let first = text.first, first.properties.isWhitespace { text.removeFirst() }
+    while let last = text.last, last.properties.isWhitespace { text.removeLast() }
+    return String(text)
+  }
+
+  /// Returns the text of a field as the user typed it; empty if the field is absent.
+  func text(_ name: InputName) -> String { self[name.text] ?? "" }
+}

@@ -1,0 +1,73 @@
+import EventLoop
+import Encoding
+import Glibc
+import HTTP
+import JSON
+import OpenID
+import Pages
+import Runtime
+import WireKit
+
+/// The state that a form leaves for the next page, where no authorization keeps it.
+///
+/// It is encrypted in the query of the redirect. So two tabs do not mix it, a reload shows it again,
+/// and no attacker can make a page show an error or an address of their choice. It is bound to the path
+/// and the browser, and expires.
+struct PageState {
+  var errors: [FormError] = []
+  /// The user's input in fields that are no secrets, and other values of the page.
+  var values: [String: String] = [:]
+
+  /// The name of the parameter.
+  private static let parameter = "state"
+  private static let lifetime = 600
+
+  init(errors: [FormError] = [], values: [String: String] = [:]) {
+    (self.errors, self.values) = (errors, values)
+  }
+
+  /// Reads the state of the page of a request; an empty state if it has none that is valid.
+  @EventLoop init(of call: Call) {
+    self.init()
+    guard let text = FormValues(call.request.query)?[Self.parameter],
+      let browser = call.knownBrowser, let sealed = [UInt8](base64URL: text),
+      let opened = try? call.context.keys.master.opened(
+        sealed,
+        as: Self.name(String(call.request.path), browser)
+      ),
+      let json = try? JSON.parse(opened), let end = json["until"]?.number?.int, end > time(nil)
+    else { return }
+    errors = json["errors"]?.array?.compactMap { $0.string.flatMap(FormError.init) } ?? []
+    for (name, value) in json["values"]?.object ?? JSONObject() { values[name] = value.string }
+  }
+
+  /// Returns a path with this state.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the page, perhaps with a query.
+  ///   - call: the request of the form.
+  /// - Returns: the path; the same without errors and values.
+  /// - Throws: `.internalError` if the state cannot be encrypted.
+  @EventLoop func path(_ path: LocalPath, _ call: Call) throws(Failure) -> LocalPath {
+    guard !errors.isEmpty || !values.isEmpty else { return path }
+    let json: JSON = [
+      "errors": .array(errors.map { .string($0.text) }),
+      "values": .object(JSONObject(values.map { ($0.key, .string($0.value)) })),
+      "until": .number(JSONNumber(time(nil) + Self.lifetime)),
+    ]
+    let page = path.text.prefix { $0 != "?" }
+    do {
+      let sealed = try call.context.keys.master.sealed(
+        json.serialized(),
+        as: Self.name(String(page), call.browser.key)
+      )
+      return path.with(Self.parameter, sealed.base64URL)
+    } catch {
+      throw .internalError("the state of a page cannot be sealed")
+    }
+  }
+
+  private static func name(_ path: String, _ browser: BrowserKey) -> String {
+    "page \(path) \(browser.text)"
+  }
+}

@@ -1,0 +1,109 @@
+import Accounts
+import EventLoop
+import Glibc
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+
+/// The page of a mailed code.
+@EventLoop enum CodePages {
+  private nonisolated static let sendPath = "code/send"
+  /// How many wrong codes a flow takes, as the domain counts them.
+  private nonisolated static let tries = 5
+
+  nonisolated static let routes = [
+    SignInPages.show(.code, "Show the form of a mailed code", page),
+    SignInPages.handle("code", "Sign in with a mailed code", enter),
+    SignInPages.handle(sendPath, "Mail a code") { (visit, _) async throws(Failure) in
+      guard visit.state.email != nil else { return .page(.signIn) }
+      return try await send(visit, from: visit.state.page)
+    },
+  ]
+
+  /// Returns the target of the form that mails a code.
+  static func target(_ visit: Visit) -> FormTarget { visit.target(below: sendPath) }
+
+  /// Mails a code to the address of the authorization.
+  static func send(_ visit: Visit, from page: SignInPage) async throws(Failure) -> Visit.Next {
+    guard try await visit.methods().takesCode else {
+      return .errors([FormError(.methodClosed)], on: page)
+    }
+    let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
+      let flow = try await EmailCodes.request(for: visit.email, visit.context)
+      keep(flow, .signIn, visit)
+    }
+    return errors.isEmpty ? .page(.code) : .errors(errors, on: page)
+  }
+
+  /// Keeps the flow of a code that was mailed.
+  static func keep(_ flow: String, _ kind: FlowKind, _ visit: Visit) {
+    visit.state.flow = flow
+    visit.state.flowKind = kind
+    visit.state.flowBeganAt = time(nil)
+    visit.state.wrongCodes = 0
+  }
+
+  private static func page(_ visit: Visit) async throws(Failure) -> Page? {
+    guard let kind = visit.state.flowKind, [.signIn, .registration].contains(kind) else {
+      return nil
+    }
+    let methods = try await visit.methods()
+    let isSignIn = kind == .signIn
+    return .mailCode(
+      visit.target(.code),
+      email: visit.email,
+      for: isSignIn ? .signIn : .verification,
+      digits: AuthenticationFlow.length,
+      change: visit.link(isSignIn ? .signIn : .signUp),
+      resend: isSignIn ? target(visit) : nil,
+      password: isSignIn && methods.takesPassword ? visit.link(.password) : nil,
+      errors: visit.errors.pageErrors
+    )
+  }
+
+  private static func enter(
+    _ visit: Visit,
+    _ form: FormValues
+  ) async throws(Failure) -> Visit.Next {
+    guard let flow = visit.state.flow, let kind = visit.state.flowKind,
+      [.signIn, .registration].contains(kind)
+    else { return .page(.signIn) }
+    guard let code = form.code(digits: AuthenticationFlow.length) else {
+      return .errors([FormError(.codeMalformed, AuthenticationFlow.length)], on: .code)
+    }
+    let next = try await visit.signIn(on: .code, wrong: .mailCodeWrong) {
+      () async throws(Failure) in
+      try await EmailCodes.signIn(code, flow, as: .pages, visit.context)
+    }
+    guard case .errors(let errors, let page) = next, errors == [FormError(.mailCodeWrong)] else {
+      return next
+    }
+    visit.state.wrongCodes += 1
+    let age = time(nil) - visit.state.flowBeganAt
+    if age >= AuthenticationFlow.lifetime.wholeSeconds {
+      return .errors([FormError(.codeExpired)], on: page)
+    }
+    return visit.state.wrongCodes < tries ? next : .errors([FormError(.codeAttempts)], on: page)
+  }
+}
+
+extension Visit {
+  /// Returns the target of a form without a page of its own.
+  func target(below name: String, _ hidden: [HiddenField] = []) -> FormTarget {
+    target(LocalPath(checked: "/u/\(authorization.id)/\(name)"), hidden)
+  }
+}
+
+extension FormValues {
+  /// Returns a code of digits; nil if it has another length.
+  ///
+  /// People type spaces and hyphens between the digits.
+  func code(digits: Int) -> String? {
+    let text = trimmed(.code).unicodeScalars.filter { $0 != " " && $0 != "-" }
+    guard text.count == digits, text.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }
+    return String(String.UnicodeScalarView(text))
+  }
+}

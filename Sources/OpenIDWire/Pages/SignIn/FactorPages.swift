@@ -1,0 +1,131 @@
+import Accounts
+import EventLoop
+import Glibc
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import WireKit
+
+/// The pages of the second factor, and of its enrollment.
+@EventLoop enum FactorPages {
+  nonisolated static let routes = [
+    SignInPages.show(.factor, "Show the form of a second factor") {
+      (visit) async throws(Failure) in
+      guard visit.state.flowKind == .secondFactor else { return nil }
+      return .secondFactor(
+        visit.target(.factor),
+        recoveryCode: visit.link(.recovery),
+        cancel: visit.cancel,
+        errors: visit.errors.pageErrors
+      )
+    },
+    SignInPages.handle("factor", "Sign in with a second factor") {
+      (visit, form) async throws(Failure) in
+      guard visit.state.flowKind == .secondFactor else { return .page(.signIn) }
+      guard let code = form.code(digits: appCodeLength) else {
+        return .errors([FormError(.codeMalformed, appCodeLength)], on: .factor)
+      }
+      return try await complete(visit, by: code, on: .factor, wrong: .appCodeWrong)
+    },
+    SignInPages.show(.recovery, "Show the form of a recovery code") {
+      (visit) async throws(Failure) in
+      guard visit.state.flowKind == .secondFactor else { return nil }
+      return .recoveryCode(
+        visit.target(.recovery),
+        authenticator: visit.link(.factor),
+        cancel: visit.cancel,
+        errors: visit.errors.pageErrors
+      )
+    },
+    SignInPages.handle("recovery", "Sign in with a recovery code") {
+      (visit, form) async throws(Failure) in
+      guard visit.state.flowKind == .secondFactor else { return .page(.signIn) }
+      let code = form.trimmed(.recoveryCode)
+      return try await complete(visit, by: code, on: .recovery, wrong: .recoveryCodeWrong)
+    },
+    SignInPages.show(.enroll, "Show the form that enrolls a second factor") {
+      (visit) async throws(Failure) in
+      guard visit.state.flowKind == .enrollment, let secret = visit.state.enrollment else {
+        return nil
+      }
+      return .setUpAuthenticator(
+        visit.target(.enroll),
+        key: secret.secret,
+        code: QRCode(secret.uri),
+        cancel: visit.cancel,
+        errors: visit.errors.pageErrors
+      )
+    },
+    SignInPages.handle("enroll", "Enroll a second factor, and sign in") {
+      (visit, form) async throws(Failure) in
+      guard visit.state.flowKind == .enrollment else { return .page(.signIn) }
+      guard let code = form.code(digits: appCodeLength) else {
+        return .errors([FormError(.codeMalformed, appCodeLength)], on: .enroll)
+      }
+      return try await complete(visit, by: code, on: .enroll, wrong: .appCodeWrong)
+    },
+    SignInPages.show(.recoveryCodes, "Show new recovery codes") {
+      (visit) async throws(Failure) in
+      guard !visit.state.recoveryCodes.isEmpty else { return nil }
+      return .recoveryCodes(visit.state.recoveryCodes, next: visit.target(.recoveryCodes))
+    },
+    SignInPages.handle("recovery-codes", "Continue after the recovery codes were saved") {
+      (visit, _) async throws(Failure) in
+      guard visit.state.hasAuthenticated else { return .page(.signIn) }
+      visit.state.recoveryCodes = []
+      return .proceed
+    },
+    SignInPages.handle("cancel", "Leave the sign-in without a result") {
+      (_, _) async throws(Failure) in .deny
+    },
+  ]
+
+  /// The digits of a code of an authenticator app.
+  private nonisolated static let appCodeLength = 6
+
+  private static func complete(
+    _ visit: Visit,
+    by code: String,
+    on page: SignInPage,
+    wrong: FormError.Kind
+  ) async throws(Failure) -> Visit.Next {
+    guard let flow = visit.state.flow else { return .page(.signIn) }
+    let age = time(nil) - visit.state.flowBeganAt
+    guard age < SecondFactorFlow.lifetime.wholeSeconds else { return expired(visit) }
+    var recoveryCodes: [String] = []
+    do throws(Failure) {
+      let next = try await visit.signIn(on: page, wrong: wrong) { () async throws(Failure) in
+        do throws(Failure) {
+          let result = try await SecondFactorFlow.complete(
+            flow,
+            by: code,
+            as: .pages,
+            visit.context
+          )
+          recoveryCodes = result.recoveryCodes
+          return result.grant
+        } catch .wrongCredentials {
+          // The password has changed since the first step.
+          throw .authorizationExpired
+        }
+      }
+      guard !recoveryCodes.isEmpty else { return next }
+      visit.state.recoveryCodes = recoveryCodes
+      return .page(.recoveryCodes)
+    } catch .authorizationExpired {
+      return expired(visit)
+    }
+  }
+
+  private static func expired(_ visit: Visit) -> Visit.Next {
+    visit.state.flow = nil
+    return .errors([FormError(.signInExpired)], on: .signIn)
+  }
+}
+
+extension Visit {
+  /// The form that leaves the sign-in.
+  var cancel: FormTarget { target(below: "cancel") }
+}

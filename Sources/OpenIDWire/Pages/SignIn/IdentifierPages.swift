@@ -1,0 +1,134 @@
+import Accounts
+import EventLoop
+import Glibc
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// The pages of the address, the password and a new account.
+@EventLoop enum IdentifierPages {
+  nonisolated static let routes = [
+    SignInPages.show(.signIn, "Show the form of the email address", signInPage),
+    SignInPages.handle("sign-in", "Begin to sign in with an email address", identify),
+    SignInPages.show(.password, "Show the form of the password", passwordPage),
+    SignInPages.handle("password", "Sign in with a password", authenticate),
+    SignInPages.show(.signUp, "Show the form of a new account", signUpPage),
+    SignInPages.handle("sign-up", "Create an account", signUp),
+  ]
+
+  // MARK: The address
+
+  private static func signInPage(_ visit: Visit) async throws(Failure) -> Page? {
+    let client = try await visit.client()
+    let methods = SignInMethods(visit.app, client)
+    return .signIn(
+      visit.target(.signIn),
+      email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
+      client: client?.name,
+      signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
+      errors: visit.errors.pageErrors
+    )
+  }
+
+  /// Leads to the page of the password or of the code, which is the same for all addresses.
+  private static func identify(
+    _ visit: Visit,
+    _ form: FormValues
+  ) async throws(Failure) -> Visit.Next {
+    let email = form.trimmed(.email)
+    visit.state.email = email
+    if let error = FormError.error(ofEmail: email) { return .errors([error], on: .signIn) }
+    // A user may have signed in in another tab.
+    let prompts = visit.authorization.request.prompts
+    if !visit.state.isAnother, !prompts.contains(.login), visit.state.user == nil,
+      visit.authorization.request.maxAge == nil,
+      try await !BrowserUsers.list(visit.context).isEmpty
+    {
+      return .page(.choose)
+    }
+    let methods = try await visit.methods()
+    if methods.takesPassword { return .page(.password) }
+    guard methods.takesCode else { return .errors([FormError(.methodClosed)], on: .signIn) }
+    return try await CodePages.send(visit, from: .signIn)
+  }
+
+  // MARK: The password
+
+  private static func passwordPage(_ visit: Visit) async throws(Failure) -> Page? {
+    guard let email = visit.state.email else { return nil }
+    let methods = try await visit.methods()
+    guard methods.takesPassword else { return nil }
+    return .password(
+      visit.target(.password),
+      email: email,
+      change: visit.link(.signIn),
+      reset: visit.link(.forgot),
+      mailCode: methods.takesCode ? CodePages.target(visit) : nil,
+      errors: visit.errors.pageErrors
+    )
+  }
+
+  private static func authenticate(
+    _ visit: Visit,
+    _ form: FormValues
+  ) async throws(Failure) -> Visit.Next {
+    guard visit.state.email != nil else { return .page(.signIn) }
+    guard try await visit.methods().takesPassword else {
+      return .errors([FormError(.methodClosed)], on: .signIn)
+    }
+    let password = form.text(.password)
+    guard !password.isEmpty else { return .errors([FormError(.passwordMissing)], on: .password) }
+    let credentials = Credentials(email: visit.email, password: password)
+    return try await visit.signIn(on: .password, wrong: .signInWrong) {
+      () async throws(Failure) in
+      try await Users.signIn(credentials, as: .pages, reportsBlock: true, visit.context)
+    }
+  }
+
+  // MARK: A new account
+
+  private static func signUpPage(_ visit: Visit) async throws(Failure) -> Page? {
+    guard try await visit.methods().takesSignUp else { return nil }
+    return .signUp(
+      visit.target(.signUp),
+      email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
+      minimumPassword: visit.app.accountSettings.passwordMinLength,
+      signIn: visit.link(.signIn),
+      terms: visit.app.brandingSettings.terms,
+      errors: visit.errors.pageErrors
+    )
+  }
+
+  private static func signUp(
+    _ visit: Visit,
+    _ form: FormValues
+  ) async throws(Failure) -> Visit.Next {
+    guard try await visit.methods().takesSignUp else {
+      return .errors([FormError(.signUpClosed)], on: .signIn)
+    }
+    let email = form.trimmed(.email)
+    visit.state.email = email
+    let password = form.text(.newPassword)
+    let errors = [FormError.error(ofEmail: email), FormError.error(ofNew: password)]
+      .compactMap(\.self)
+    guard errors.isEmpty else { return .errors(errors, on: .signUp) }
+    let credentials = Credentials(email: email, password: password)
+    var mailed: String?
+    let next = try await visit.signIn(on: .signUp, wrong: .emailTaken) {
+      () async throws(Failure) -> Sessions.TokenSet? in
+      switch try await Users.register(credentials, as: .pages, visit.context) {
+      case .signedIn(let tokens): return tokens
+      case .codeMailed(let flow):
+        mailed = flow
+        return nil
+      }
+    }
+    guard let mailed else { return next }
+    CodePages.keep(mailed, .registration, visit)
+    return .page(.code)
+  }
+}

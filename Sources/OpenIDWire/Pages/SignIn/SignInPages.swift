@@ -1,0 +1,54 @@
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import WireKit
+
+/// The pages that sign a user in: `/u/{authorization}/…`.
+@EventLoop enum SignInPages {
+  nonisolated static let routes =
+    IdentifierPages.routes + CodePages.routes + FactorPages.routes + ForgotPages.routes
+    + ChooserPages.routes + ConsentPages.routes
+
+  /// Returns the route that shows a page.
+  ///
+  /// - Parameters:
+  ///   - page: the page.
+  ///   - summary: what the page shows.
+  ///   - show: returns the page; nil if its form cannot be sent yet, which leads to the current page.
+  /// - Returns: the route.
+  nonisolated static func show(
+    _ page: SignInPage,
+    _ summary: String,
+    _ show: @escaping @EventLoop (Visit) async throws(Failure) -> Page?
+  ) -> Route {
+    Route(.get, path(page.rawValue), access: .open, summary: summary) {
+      (call) async throws(Failure) in
+      let visit = try await Visit(call)
+      visit.shown = page
+      if let page = try await show(visit) { return visit.response(with: page) }
+      let current = visit.state.page
+      return call.redirect(to: visit.path(current == page ? .signIn : current))
+    }
+  }
+
+  /// Returns the route that handles a form.
+  ///
+  /// - Parameters:
+  ///   - name: the path below the authorization.
+  ///   - summary: what the form does.
+  ///   - work: as for `Visit.handle`.
+  /// - Returns: the route.
+  nonisolated static func handle(
+    _ name: String,
+    _ summary: String,
+    _ work: @escaping @EventLoop (Visit, FormValues) async throws(Failure) -> Visit.Next
+  ) -> Route {
+    Route(.post, path(name), access: .open, body: .form, summary: summary) {
+      (call) async throws(Failure) in try await Visit.handle(call, work)
+    }
+  }
+
+  private nonisolated static func path(_ name: String) -> String { "/u/{authorization}/\(name)" }
+}

@@ -1,0 +1,215 @@
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// A request for a page of an authorization.
+@EventLoop final class Visit {
+  let call: Call
+  let authorization: Authorization
+  /// The state of the pages, as this request changes it.
+  var state: AuthorizationState
+
+  fileprivate init(_ call: Call, _ authorization: Authorization) {
+    (self.call, self.authorization) = (call, authorization)
+    state = authorization.state
+  }
+
+  /// Finds the authorization in the path of a request.
+  ///
+  /// - Throws: `.cookiesNeeded`, `.authorizationExpired`, `.databaseUnavailable`.
+  init(_ call: Call) async throws(Failure) {
+    guard let id = AuthorizationID(call.text("authorization")) else { throw .routeNotFound }
+    guard let browser = call.knownBrowser else { throw .cookiesNeeded }
+    call.findSignInDevice()
+    self.call = call
+    authorization = try await Authorizations.find(id, in: browser, call.context)
+    state = authorization.state
+  }
+
+  var context: RequestContext { call.context }
+  var app: App { context.app }
+
+  /// The address of the last identifier; empty before.
+  var email: String { state.email ?? "" }
+
+  // MARK: Pages
+
+  /// Returns the path of a page of this authorization.
+  func path(_ page: SignInPage) -> LocalPath {
+    LocalPath(checked: "/u/\(authorization.id)/\(page.rawValue)")
+  }
+
+  func link(_ page: SignInPage) -> Destination { Destination(path(page)) }
+
+  /// Returns the target of a form, which is handled only once.
+  func target(_ page: SignInPage, _ hidden: [HiddenField] = []) -> FormTarget {
+    target(path(page), hidden)
+  }
+
+  func target(_ path: LocalPath, _ hidden: [HiddenField]) -> FormTarget {
+    let step = HiddenField(Self.stepField, String(authorization.step))
+    return call.target(path, of: authorization.id.text, [step] + hidden)
+  }
+
+  /// The page that this request shows; nil for a form.
+  var shown: SignInPage?
+
+  /// The errors of the last form, if it was that of the shown page.
+  var errors: [FormError] {
+    shown == state.page ? state.errors.compactMap(FormError.init) : []
+  }
+
+  /// Returns the response with a page, which shows the errors of its last form.
+  func response(with page: Page) -> Response {
+    call.response(with: page, errors: errors, locales: authorization.request.locales)
+  }
+
+  // MARK: Forms
+
+  /// The name of the field with the number of the form.
+  private static let stepField = "step"
+
+  /// The step after a form.
+  enum Next {
+    case page(SignInPage)
+    /// The same page, with these errors.
+    case errors([FormError], on: SignInPage)
+    /// The next step of the authorization, once the user has signed in or acted.
+    case proceed
+    /// The client gets an error.
+    case deny
+  }
+
+  /// Handles a form, unless another request has handled it.
+  ///
+  /// - Parameters:
+  ///   - call: the request.
+  ///   - work: changes `state`, and returns what follows.
+  /// - Returns: the response, a redirect to the next page.
+  /// - Throws: `.formForged`, `.authorizationExpired`, `.databaseUnavailable`, and failures of the work.
+  static func handle(
+    _ call: Call,
+    _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
+  ) async throws(Failure) -> Response {
+    let visit = try await Visit(call)
+    let form = try call.form(of: visit.authorization.id.text)
+    let step = form[stepField].flatMap { Int($0) } ?? -1
+    let isFirst = try await Authorizations.claim(
+      visit.authorization,
+      step: step,
+      in: call.browser.key,
+      visit.context
+    )
+    guard isFirst else { return try await visit.reloaded().current(after: step) }
+    visit.state.errors = []
+    let next: Next
+    do throws(Failure) {
+      next = try await work(visit, form)
+    } catch {
+      // The user may send the form again.
+      try? await Authorizations.settle(visit.authorization, visit.state, visit.context)
+      throw error
+    }
+    return try await visit.finish(next)
+  }
+
+  private func finish(_ next: Next) async throws(Failure) -> Response {
+    switch next {
+    case .page(let page): state.page = page
+    case .errors(let errors, let page):
+      state.page = page
+      state.errors = errors.map(\.text)
+    case .proceed, .deny: break
+    }
+    try await Authorizations.settle(authorization, state, context)
+    let settled = try await reloaded()
+    switch next {
+    case .page(let page), .errors(_, let page): return settled.marked(call.redirect(to: path(page)))
+    case .proceed: return try await settled.proceed()
+    case .deny: return try await settled.deny()
+    }
+  }
+
+  /// Returns the same visit with the authorization as it is stored now.
+  private func reloaded() async throws(Failure) -> Visit {
+    let key = call.browser.key
+    return Visit(call, try await Authorizations.find(authorization.id, in: key, context))
+  }
+
+  /// Returns the response for a form that another request has handled.
+  ///
+  /// A second click gets the cookie too, since the browser ignores the first response. An older form
+  /// gets none: a stranger may have copied it before the user signed in.
+  private func current(after step: Int) async throws(Failure) -> Response {
+    guard authorization.isRecent, step == authorization.step - 1 else {
+      return call.redirect(to: path(state.page))
+    }
+    if state.deviceSecret != nil, state.recoveryCodes.isEmpty { return try await proceed() }
+    return marked(call.redirect(to: path(state.page)))
+  }
+
+  // MARK: The end
+
+  /// Returns the response that continues after the user has signed in or acted.
+  private func proceed() async throws(Failure) -> Response {
+    if let secret = state.deviceSecret {
+      // The statements that follow need the device as the browser will have it.
+      context.device = DeviceCredential(secret, isCookie: true, context)
+      context.deviceRecord = nil
+    }
+    guard authorization.request.client != .pages else {
+      let path = LocalPath(authorization.request.redirect) ?? .account
+      return marked(call.redirect(to: path))
+    }
+    return marked(try await AuthorizationSteps.next(authorization, call))
+  }
+
+  private func deny() async throws(Failure) -> Response {
+    guard authorization.request.client != .pages else { return call.redirect(to: path(.signIn)) }
+    return try await AuthorizationSteps.deny(authorization, call)
+  }
+
+  /// Returns the response with the cookie of the device on which the user has signed in.
+  private func marked(_ response: Response) -> Response {
+    var response = response
+    call.set(signInDevice: state.deviceSecret, in: &response)
+    return response
+  }
+}
+
+/// A page of an authorization, with its name in the path.
+enum SignInPage: String {
+  case signIn = "sign-in"
+  case password
+  case signUp = "sign-up"
+  case code
+  case factor
+  case recovery
+  case enroll
+  case recoveryCodes = "recovery-codes"
+  case forgot
+  case mailSent = "mail-sent"
+  case choose
+  case consent
+  case confirm
+}
+
+extension ClientID {
+  /// The account page, which signs its user in as a client does.
+  static let pages = ClientID(trusted: String(repeating: "0", count: 24))
+}
+
+extension AuthorizationState {
+  private static let pageName = "page"
+
+  /// The page that the last form has led to.
+  var page: SignInPage {
+    get { values[Self.pageName].flatMap(SignInPage.init) ?? .signIn }
+    set { values[Self.pageName] = newValue.rawValue }
+  }
+}

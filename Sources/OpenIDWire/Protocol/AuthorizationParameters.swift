@@ -1,0 +1,221 @@
+import JSON
+import Encoding
+import EventLoop
+import HTTP
+import OpenID
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// An error that the client gets at its redirect URI.
+///
+/// - Source: RFC 6749 section 4.1.2.1; OpenID Connect Core sections 3.1.2.6 and 6.
+struct AuthorizationError: Error {
+  let code: String
+  let description: String
+
+  init(_ code: String, _ description: String) {
+    (self.code, self.description) = (code, description)
+  }
+
+  static let accessDenied = AuthorizationError("access_denied", "The user has declined.")
+  static let loginRequired = AuthorizationError("login_required", "Login required")
+  static let consentRequired = AuthorizationError("consent_required", "Consent required")
+  static let interactionRequired = AuthorizationError(
+    "interaction_required",
+    "The user must act on a page."
+  )
+  static let accountSelectionRequired = AuthorizationError(
+    "account_selection_required",
+    "The user must choose an account."
+  )
+}
+
+/// The parameters of `/authorize`.
+struct AuthorizationParameters {
+  let client: Client
+  let request: AuthorizationRequest
+  let server: ResourceServer?
+  /// Why the client gets an error instead of a code.
+  private(set) var error: AuthorizationError?
+
+  /// The longest value that is stored.
+  private static let longest = 2_048
+
+  /// Checks the parameters of a request.
+  ///
+  /// - Throws: `.unknownApplication`, `.unregisteredRedirect`, and `.formMalformed` for parameters that
+  ///   cannot be read. These must not be sent to any redirect URI.
+  @EventLoop init(_ call: Call) async throws(Failure) {
+    let values = try call.parameters()
+    let context = call.context
+    guard let id = values["client_id"].flatMap({ ClientID($0) }),
+      let client = try await Clients.client(id, of: context.app.id, context),
+      client.kind != .machine
+    else { throw .unknownApplication }
+    self.client = client
+    var request = try Self.request(values, client)
+    do throws(AuthorizationError) {
+      try Self.readResponse(values, client, into: &request)
+      try Self.readProof(values, client, into: &request)
+      try Self.readPrompts(values, into: &request)
+    } catch {
+      self.error = error
+    }
+    request.state = values["state"]
+    request.nonce = values["nonce"]
+    request.loginHint = values["login_hint"]?.excerpt(320)
+    request.startsSignUp = values["screen_hint"] == "signup" || values["prompt"] == "create"
+    request.locales = Array(
+      (values["ui_locales"] ?? "").excerpt(200).split(separator: " ").prefix(10)
+    )
+    .map(String.init)
+    for name in ["state", "nonce"] where (values[name]?.utf8.count ?? 0) > Self.longest {
+      error = AuthorizationError("invalid_request", "\(name) has more than \(Self.longest) bytes.")
+      if name == "state" { request.state = nil } else { request.nonce = nil }
+    }
+    let audience = values["audience"] ?? values["resource"]
+    if let audience, !audience.isEmpty {
+      server = try await ResourceServers.find(audience, of: context.app.id, context)
+      if server == nil, error == nil {
+        error = AuthorizationError(
+          "invalid_target",
+          "No resource server has the identifier \(audience.excerpt(200))."
+        )
+      }
+    } else {
+      server = nil
+    }
+    request.audience = server?.identifier
+    request.scopes = Self.scopes(values["scope"] ?? "", server)
+    if let hint = values["id_token_hint"], !hint.isEmpty {
+      request.hintedUser = try await context.tokens.identity(
+        of: hint,
+        app: context.app.id,
+        issuer: call.issuer
+      )?.user
+      if request.hintedUser == nil, error == nil {
+        error = AuthorizationError("invalid_request", "id_token_hint is not a token of this app.")
+      }
+    }
+    self.request = request
+  }
+
+  // MARK: Where the response goes
+
+  private static func request(
+    _ values: FormValues,
+    _ client: Client
+  ) throws(Failure) -> AuthorizationRequest {
+    let registered = client.settings.callbackURLs
+    guard let redirect = values["redirect_uri"], !redirect.isEmpty else {
+      guard registered.count == 1, let only = registered.first else {
+        throw .unregisteredRedirect("", client: client.name)
+      }
+      var request = AuthorizationRequest(client: client.id, redirect: only)
+      request.namesRedirect = false
+      return request
+    }
+    // A page that gets its response by a message may name its origin alone.
+    let isOrigin =
+      values["response_mode"] == ResponseMode.webMessage.rawValue
+      && client.settings.webOrigins.contains { $0.hasSameBytes(as: redirect) }
+    guard isOrigin || registered.contains(where: { $0.hasSameBytes(as: redirect) }) else {
+      throw .unregisteredRedirect(redirect, client: client.name)
+    }
+    return AuthorizationRequest(client: client.id, redirect: redirect)
+  }
+
+  private static func readResponse(
+    _ values: FormValues,
+    _ client: Client,
+    into request: inout AuthorizationRequest
+  ) throws(AuthorizationError) {
+    if let mode = values["response_mode"], !mode.isEmpty {
+      guard let mode = ResponseMode(rawValue: mode) else {
+        throw AuthorizationError(
+          "invalid_request",
+          "response_mode is query, form_post or web_message."
+        )
+      }
+      if mode == .webMessage {
+        guard let origin = RedirectTarget(request.redirect).origin,
+          client.settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })
+        else {
+          throw AuthorizationError(
+            "invalid_request",
+            "The origin of redirect_uri is not a web origin of the application."
+          )
+        }
+      }
+      request.mode = mode
+    }
+    for name in ["request", "request_uri"] where values[name] != nil {
+      throw AuthorizationError("\(name)_not_supported", "\(name) is not supported.")
+    }
+    guard values["response_type"] == "code" else {
+      throw AuthorizationError("unsupported_response_type", "response_type must be code.")
+    }
+  }
+
+  // MARK: Proof and prompts
+
+  private static func readProof(
+    _ values: FormValues,
+    _ client: Client,
+    into request: inout AuthorizationRequest
+  ) throws(AuthorizationError) {
+    guard let challenge = values["code_challenge"] else {
+      guard values["code_challenge_method"] == nil, !client.requiresPKCE else {
+        throw AuthorizationError("invalid_request", "code_challenge is required.")
+      }
+      return
+    }
+    guard values["code_challenge_method"] == "S256" else {
+      throw AuthorizationError("invalid_request", "code_challenge_method must be S256.")
+    }
+    guard [UInt8](base64URL: challenge)?.count == 32 else {
+      throw AuthorizationError(
+        "invalid_request",
+        "code_challenge must be the SHA-256 hash of the verifier in base64url, 43 characters."
+      )
+    }
+    request.challenge = challenge
+  }
+
+  private static func readPrompts(
+    _ values: FormValues,
+    into request: inout AuthorizationRequest
+  ) throws(AuthorizationError) {
+    for word in (values["prompt"] ?? "").split(separator: " ") where word != "create" {
+      guard let prompt = Prompt(rawValue: String(word)) else {
+        throw AuthorizationError(
+          "invalid_request",
+          "prompt is none, or some of login, consent, select_account and create."
+        )
+      }
+      request.prompts.insert(prompt)
+    }
+    if request.prompts.contains(.none), request.prompts.count > 1 {
+      throw AuthorizationError("invalid_request", "prompt=none stands alone.")
+    }
+    if let age = values["max_age"], !age.isEmpty {
+      guard let seconds = Int(age), seconds >= 0 else {
+        throw AuthorizationError("invalid_request", "max_age is a number of seconds.")
+      }
+      request.maxAge = seconds
+    }
+  }
+
+  /// Returns the scopes that exist, once each, in the order of the request.
+  private static func scopes(_ text: String, _ server: ResourceServer?) -> [String] {
+    [String](scopes: text).filter { word in
+      switch StandardScope(rawValue: word) {
+      case .offlineAccess: server?.allowsOfflineAccess ?? true
+      case .some: true
+      case nil: server?.scopes.contains { $0.name.hasSameBytes(as: word) } ?? false
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Tenancy
+import WireKit
+
+/// Leads an authorization from page to page, and then back to the client.
+@EventLoop enum AuthorizationSteps {
+  /// Returns the response that continues an authorization.
+  ///
+  /// - Parameters:
+  ///   - authorization: the authorization.
+  ///   - call: a request of its browser, whose device was found.
+  ///   - isFirst: whether the call is the authorization request itself, so that a redirect may follow.
+  /// - Returns: a redirect to the next page, or the response for the client.
+  /// - Throws: `.unknownApplication` if the client was removed meanwhile; `.authorizationExpired`,
+  ///   `.databaseUnavailable`.
+  static func next(
+    _ authorization: Authorization,
+    _ call: Call,
+    isFirst: Bool = false
+  ) async throws(Failure) -> Response {
+    let context = call.context
+    let request = authorization.request
+    let (client, handOver) = try await handOver(authorization, call)
+    if let code = authorization.code {
+      return handOver.response(code: code, to: call, afterForm: !isFirst)
+    }
+    let server = try await request.server(context)
+    let step = try await Authorizations.step(of: authorization, for: client, at: server, context)
+    switch step {
+    case .signIn:
+      return redirect(authorization, to: request.startsSignUp ? "sign-up" : "sign-in", call)
+    case .chooseAccount: return redirect(authorization, to: "choose", call)
+    case .consent: return redirect(authorization, to: "consent", call)
+    case .confirm: return redirect(authorization, to: "confirm", call)
+    case .finish(let user):
+      context.principal = user.principal(in: context.app.id)
+      let code = try await AuthorizationCodes.issue(
+        for: authorization,
+        to: context.principal,
+        context
+      )
+      return handOver.response(code: code, to: call, afterForm: !isFirst)
+    }
+  }
+
+  /// Returns the response of a user who does not want to go on.
+  static func deny(_ authorization: Authorization, _ call: Call) async throws(Failure) -> Response {
+    try await handOver(authorization, call).1.response(.accessDenied, to: call, afterForm: true)
+  }
+
+  private static func handOver(
+    _ authorization: Authorization,
+    _ call: Call
+  ) async throws(Failure) -> (Client, HandOver) {
+    let (app, id) = (call.context.app.id, authorization.request.client)
+    guard let client = try await Clients.client(id, of: app, call.context) else {
+      throw .unknownApplication
+    }
+    return (client, HandOver(authorization.request, client: client, issuer: call.issuer))
+  }
+
+  private static func redirect(_ authorization: Authorization, to page: String, _ call: Call)
+    -> Response
+  {
+    call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/\(page)"))
+  }
+}
+
+extension AuthorizationError {
+  /// Creates the error for a step that would need a page; nil if it needs none.
+  init?(silent step: AuthorizationStep) {
+    switch step {
+    case .signIn: self = .loginRequired
+    case .chooseAccount: self = .accountSelectionRequired
+    case .consent: self = .consentRequired
+    case .confirm: self = .interactionRequired
+    case .finish: return nil
+    }
+  }
+}

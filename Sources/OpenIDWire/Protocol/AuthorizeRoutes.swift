@@ -1,0 +1,55 @@
+import EventLoop
+import HTTP
+import OpenID
+import Runtime
+import Tenancy
+import WireKit
+
+/// `/authorize`, to which applications send the browser.
+///
+/// - Source: OpenID Connect Core section 3.1.2.
+@EventLoop enum AuthorizeRoutes {
+  nonisolated static let routes = [
+    Route(
+      .get,
+      "/authorize",
+      access: .open,
+      isCrossOrigin: false,
+      summary: "Sign a user in for an application",
+      authorize
+    ),
+    Route(
+      .post,
+      "/authorize",
+      access: .open,
+      body: .of(.form, limit: 16_384),
+      isCrossOrigin: false,
+      summary: "Sign a user in for an application, with the parameters in the body",
+      authorize
+    ),
+  ]
+
+  private static func authorize(_ call: Call) async throws(Failure) -> Response {
+    if call.request.method == .post { return try call.redirectToQuery("/authorize") }
+    let parameters = try await AuthorizationParameters(call)
+    let handOver = HandOver(parameters.request, client: parameters.client, issuer: call.issuer)
+    if let error = parameters.error { return handOver.response(error, to: call) }
+    call.findSignInDevice()
+    // A page may ask silently as often as it likes. A refusal stores nothing.
+    if parameters.request.prompts.contains(.none) {
+      let step = try await Authorizations.step(
+        of: Authorization(unstored: parameters.request),
+        for: parameters.client,
+        at: parameters.server,
+        call.context
+      )
+      if let error = AuthorizationError(silent: step) { return handOver.response(error, to: call) }
+    }
+    let authorization = try await Authorizations.begin(
+      parameters.request,
+      in: call.browser.key,
+      call.context
+    )
+    return try await AuthorizationSteps.next(authorization, call, isFirst: true)
+  }
+}

@@ -1,0 +1,108 @@
+import JSON
+import Encoding
+import EventLoop
+import HTTP
+import OpenID
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// The id and the secret in a field `Authorization: Basic`.
+///
+/// - Source: RFC 6749 section 2.3.1: both are encoded as in a form.
+struct BasicCredentials {
+  let id: String
+  let secret: String
+
+  private static let scheme = "basic "
+
+  static func areSent(by request: Request) -> Bool {
+    request.field(.authorization)?.prefix(scheme.count).lowercased() == scheme
+  }
+
+  /// Returns nil if the field is absent, has another scheme or is malformed.
+  init?(_ request: Request) {
+    guard Self.areSent(by: request), let field = request.field(.authorization),
+      let bytes = [UInt8](paddedBase64: String(field.dropFirst(Self.scheme.count))),
+      let text = String(validating: bytes, as: UTF8.self)
+    else { return nil }
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let id = PercentCoding.decode(parts[0]),
+      let secret = PercentCoding.decode(parts[1])
+    else { return nil }
+    (self.id, self.secret) = (id, secret)
+  }
+}
+
+/// Identifies the client of a request to the token endpoint and its siblings.
+@EventLoop enum ClientAuthentication {
+  /// Returns the client of a request.
+  ///
+  /// A client with a secret must send it: in the body, or as Basic credentials.
+  /// - Parameters:
+  ///   - parameters: the body.
+  ///   - call: the request.
+  /// - Returns: the client.
+  /// - Throws: `.overLimit` after too many wrong secrets; the error of the endpoint; errors of the
+  ///   database.
+  static func client(
+    _ parameters: TokenParameters,
+    _ call: Call
+  ) async throws(Failure) -> Result<Client, TokenError> {
+    let basic = BasicCredentials(call.request)
+    if BasicCredentials.areSent(by: call.request), basic == nil {
+      return .failure(.badRequest("The Basic credentials are malformed."))
+    }
+    if basic != nil, parameters["client_secret"] != nil {
+      return .failure(.badRequest("The client must authenticate in one way only."))
+    }
+    if parameters["client_assertion"] != nil {
+      return .failure(
+        TokenError(.unauthorized, "invalid_client", "Client assertions are not supported.")
+      )
+    }
+    guard let text = basic?.id ?? parameters["client_id"] else {
+      return .failure(.badRequest("client_id is required."))
+    }
+    if let basic, let named = parameters["client_id"], !named.hasSameBytes(as: basic.id) {
+      return .failure(.badRequest("client_id is not that of the Basic credentials."))
+    }
+    let (app, context) = (call.context.app.id, call.context)
+    guard let id = ClientID(text), let client = try await Clients.client(id, of: app, context)
+    else { return .failure(.unknownClient) }
+    guard !client.kind.isPublic else { return .success(client) }
+    guard let secret = basic?.secret ?? parameters["client_secret"],
+      try await Clients.authenticate(id, secret: secret, of: app, context) != nil
+    else {
+      try await RefusedLogin.record("client-secret", context)
+      return .failure(.wrongSecret)
+    }
+    return .success(client)
+  }
+}
+
+/// The parameters of a request to the token endpoint, in JSON or as a form.
+struct TokenParameters {
+  private let value: @Sendable (String) -> String?
+
+  /// Reads the body; a member of another type than string counts as absent.
+  @EventLoop init(_ call: Call) {
+    switch call.body {
+    case .form(let form): value = { form[$0] }
+    default:
+      let json = call.json
+      value = { json[$0]?.string }
+    }
+  }
+
+  /// Returns a parameter; nil if it is absent, null or empty, which SDKs send alike.
+  subscript(_ name: String) -> String? {
+    value(name).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// The scopes, once each; nil if the client names none.
+  var scopes: [String]? {
+    self["scope"].map { [String](scopes: $0) }
+  }
+}

@@ -1,0 +1,81 @@
+import Tenancy
+import EventLoop
+import HTTP
+import JSON
+import OpenID
+import Runtime
+import WireKit
+
+/// The documents by which clients find the endpoints and the keys of an issuer.
+///
+/// - Source: OpenID Connect Discovery 1.0 sections 3 and 4; RFC 8414.
+@EventLoop enum DiscoveryRoutes {
+  nonisolated static let routes =
+    ["openid-configuration", "oauth-authorization-server"].map { name in
+      Route(
+        .get,
+        "/.well-known/\(name)",
+        access: .open,
+        summary: "Describe the endpoints of the issuer"
+      ) { call throws(Failure) in
+        var response = Response(.ok)
+        response.body = description(of: call.issuerOrigin).serialized()
+        response.add(.contentType, "application/json")
+        response.add(.cacheControl, "public, max-age=300")
+        return response
+      }
+    } + [
+      Route(
+        .get,
+        "/.well-known/jwks.json",
+        access: .open,
+        summary: "Read the public keys of the issuer"
+      ) { call async throws(Failure) in
+        let context = call.context
+        // The first request creates the key.
+        _ = try await context.keys.signer(for: context.app.id, .openID)
+        let keys = try await PublicKey.all(for: .openID, of: context.app.name, context)
+        return Response(keySet: keys)
+      }
+    ]
+
+  private static func description(of origin: String) -> JSON {
+    func list(_ words: [String]) -> JSON { .array(words.map(JSON.string)) }
+    let methods = list(["client_secret_basic", "client_secret_post", "none"])
+    return [
+      "issuer": .string("\(origin)/"),
+      "authorization_endpoint": .string("\(origin)/authorize"),
+      "token_endpoint": .string("\(origin)/oauth/token"),
+      "userinfo_endpoint": .string("\(origin)/userinfo"),
+      "jwks_uri": .string("\(origin)/.well-known/jwks.json"),
+      "revocation_endpoint": .string("\(origin)/oauth/revoke"),
+      "introspection_endpoint": .string("\(origin)/oauth/introspect"),
+      "end_session_endpoint": .string("\(origin)/oidc/logout"),
+      "scopes_supported": list(StandardScope.allCases.map(\.rawValue)),
+      "response_types_supported": ["code"],
+      "response_modes_supported": list(ResponseMode.allCases.map(\.rawValue)),
+      "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
+      "code_challenge_methods_supported": ["S256"],
+      "subject_types_supported": ["public"],
+      "id_token_signing_alg_values_supported": ["RS256"],
+      "token_endpoint_auth_methods_supported": methods,
+      "revocation_endpoint_auth_methods_supported": methods,
+      "introspection_endpoint_auth_methods_supported": [
+        "client_secret_basic", "client_secret_post",
+      ],
+      "claims_supported": list([
+        "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "sid", "amr", "at_hash", "name",
+        "given_name", "family_name", "nickname", "preferred_username", "picture", "locale",
+        "zoneinfo", "updated_at", "email", "email_verified", "phone_number",
+      ]),
+      "prompt_values_supported": ["none", "login", "consent", "select_account", "create"],
+      "ui_locales_supported": ["en", "de"],
+      "authorization_response_iss_parameter_supported": true,
+      "claims_parameter_supported": false,
+      "request_parameter_supported": false,
+      "request_uri_parameter_supported": false,
+      "backchannel_logout_supported": true,
+      "backchannel_logout_session_supported": true,
+    ]
+  }
+}

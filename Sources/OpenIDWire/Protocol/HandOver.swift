@@ -1,0 +1,112 @@
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Tenancy
+import WireKit
+
+/// Gives the browser back to the client, with a code or an error.
+@EventLoop struct HandOver {
+  private let request: AuthorizationRequest
+  private let client: Client
+  private let issuer: String
+
+  init(_ request: AuthorizationRequest, client: Client, issuer: String) {
+    (self.request, self.client, self.issuer) = (request, client, issuer)
+  }
+
+  /// Returns the response with a code.
+  ///
+  /// - Parameters:
+  ///   - code: the code.
+  ///   - call: the request of the browser.
+  ///   - afterForm: whether the browser has just sent one of our forms. Browsers apply the policy of
+  ///     its page to redirects too, so the response is a page that leads on.
+  /// - Returns: a redirect or a page.
+  func response(code: String, to call: Call, afterForm: Bool) -> Response {
+    response([("code", code)], to: call, afterForm: afterForm)
+  }
+
+  /// Returns the response with an error.
+  func response(_ error: AuthorizationError, to call: Call, afterForm: Bool = false) -> Response {
+    response(
+      [("error", error.code), ("error_description", error.description)],
+      to: call,
+      afterForm: afterForm
+    )
+  }
+
+  /// - Source: RFC 9207 section 2, for `iss`.
+  private func response(
+    _ values: [(String, String)],
+    to call: Call,
+    afterForm: Bool
+  ) -> Response {
+    var values = values
+    if let state = request.state { values.append(("state", state)) }
+    values.append(("iss", issuer))
+    let target = RedirectTarget(request.redirect)
+    switch request.mode {
+    case .query: return query(values, target, to: call, afterForm: afterForm)
+    case .formPost:
+      guard let destination = Destination(request.redirect, of: target) else { break }
+      let fields = values.map { HiddenField($0.0, $0.1) }
+      return call.response(with: .formPost(to: destination, parameters: fields, nonce: .new()))
+    case .webMessage:
+      guard let origin = target.origin.flatMap({ Origin(url: $0) }) else { break }
+      return call.response(with: .webMessage(to: origin, response: values, nonce: .new()))
+    }
+    return query(values, target, to: call, afterForm: afterForm)
+  }
+
+  private func query(
+    _ values: [(String, String)],
+    _ target: RedirectTarget,
+    to call: Call,
+    afterForm: Bool
+  ) -> Response {
+    let url = target.url(with: values)
+    if afterForm, let destination = Destination(url, of: target) {
+      return call.response(
+        with: .handOver(to: destination, client: client.name),
+        hasLanguages: false
+      )
+    }
+    var response = Response(.seeOther)
+    response.add(.location, url)
+    response.add(.cacheControl, literal: "no-store")
+    response.add(.referrerPolicy, literal: "no-referrer")
+    call.keepBrowser(in: &response)
+    return response
+  }
+}
+
+extension Destination {
+  /// Checks a URL that begins as a registered one; nil for a scheme that pages never open.
+  init?(_ url: String, of target: RedirectTarget) {
+    if target.isOfWeb {
+      self.init(url: url)
+    } else {
+      self.init(url: url, registeredScheme: target.scheme)
+    }
+  }
+}
+
+extension RedirectTarget {
+  /// Returns the URL with parameters added to its query.
+  func url(with values: [(String, String)]) -> String {
+    let pairs = values.map { "\($0)=\(PercentCoding.encode($1))" }.joined(separator: "&")
+    return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + pairs
+  }
+}
+
+extension Nonce {
+  /// Returns a nonce of 16 random bytes.
+  fileprivate static func new() -> Nonce {
+    guard let nonce = Nonce(bytes: Credential.salt()) else {
+      preconditionFailure("16 bytes make a nonce")
+    }
+    return nonce
+  }
+}

@@ -1,0 +1,184 @@
+import Encoding
+import JSON
+import EventLoop
+import HTTP
+import OpenID
+import Pages
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// `/oidc/logout`, where a client signs the user of the browser out.
+///
+/// - Source: OpenID Connect RP-Initiated Logout 1.0.
+@EventLoop enum LogoutRoutes {
+  private nonisolated static let path = "/oidc/logout"
+  private nonisolated static let confirmPath = "/oidc/logout/confirm"
+  private nonisolated static let donePath = "/oidc/logout/done"
+
+  nonisolated static let routes = [
+    Route(
+      .get,
+      path,
+      access: .open,
+      isCrossOrigin: false,
+      summary: "Sign the user of the browser out",
+      begin
+    ),
+    Route(
+      .post,
+      path,
+      access: .open,
+      body: .form,
+      isCrossOrigin: false,
+      summary: "Sign the user of the browser out, with the parameters in the body",
+      begin
+    ),
+    Route(
+      .post,
+      confirmPath,
+      access: .open,
+      body: .form,
+      isCrossOrigin: false,
+      summary: "Sign out, after the user has agreed",
+      confirm
+    ),
+    Route(
+      .get,
+      donePath,
+      access: .open,
+      isCrossOrigin: false,
+      summary: "Show that the user is signed out"
+    ) {
+      call throws(Failure) in
+      call.response(with: .signedOut())
+    },
+  ]
+
+  /// Signs out at once if the ID token of the browser's user comes with the request.
+  ///
+  /// Without it, any page could send the request, so the user is asked.
+  private static func begin(_ call: Call) async throws(Failure) -> Response {
+    if call.request.method == .post { return try call.redirectToQuery(path) }
+    let request = try await LogoutRequest(call.parameters(), call)
+    call.findSignInDevice()
+    let users = try await BrowserUsers.list(call.context)
+    guard !users.isEmpty else { return try ending(request, call, afterForm: false) }
+    if let hinted = request.hint, let user = users.first(where: { $0.user == hinted.user }) {
+      try await BrowserUsers.signOut(user, issuer: call.issuer, call.context)
+      return try ending(request, call, afterForm: false)
+    }
+    guard let user = users.first(where: \.isActive) ?? users.first else {
+      return try ending(request, call, afterForm: false)
+    }
+    let person = Person(name: user.name, email: user.email, picture: call.image(user.picture))
+    let target = call.target(LocalPath(checked: confirmPath), of: path, request.fields)
+    let page = Page.signOut(
+      target,
+      person: person,
+      stay: call.target(LocalPath(checked: confirmPath), of: path, request.fields + [.stay])
+    )
+    return call.response(with: page, locales: request.locales)
+  }
+
+  private static func confirm(_ call: Call) async throws(Failure) -> Response {
+    let form = try call.form(of: path)
+    let request = try await LogoutRequest(form, call)
+    call.findSignInDevice()
+    if form[HiddenField.stay.name] == nil {
+      let users = try await BrowserUsers.list(call.context)
+      if let user = users.first(where: \.isActive) ?? users.first {
+        try await BrowserUsers.signOut(user, issuer: call.issuer, call.context)
+      }
+    }
+    return try ending(request, call, afterForm: true)
+  }
+
+  /// Leads back to the client, if it has registered where; otherwise says that the user is signed out.
+  private static func ending(
+    _ request: LogoutRequest,
+    _ call: Call,
+    afterForm: Bool
+  ) throws(Failure) -> Response {
+    guard let url = request.target else { return call.redirect(to: LocalPath(checked: donePath)) }
+    if afterForm, let destination = Destination(url, of: RedirectTarget(url)) {
+      return call.response(with: .handOver(to: destination), hasLanguages: false)
+    }
+    var response = Response(.seeOther)
+    response.add(.location, url)
+    response.add(.cacheControl, literal: "no-store")
+    return response
+  }
+}
+
+/// The parameters of a sign-out.
+private struct LogoutRequest {
+  let hint: AccessTokens.Identity?
+  /// Where the browser goes, with the client's state; nil for our page.
+  let target: String?
+  let locales: [String]
+  /// The parameters that a form carries on.
+  let fields: [HiddenField]
+
+  private static let carried = [
+    "id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales",
+  ]
+
+  /// - Throws: `.unregisteredRedirect` if the client has not registered where to go.
+  @EventLoop init(_ values: FormValues, _ call: Call) async throws(Failure) {
+    let context = call.context
+    let token = values["id_token_hint"] ?? ""
+    hint =
+      token.isEmpty
+      ? nil
+      : try await context.tokens.identity(of: token, app: context.app.id, issuer: call.issuer)
+    locales = (values["ui_locales"] ?? "").excerpt(200).split(separator: " ").map(String.init)
+    fields = Self.carried.compactMap { name in values[name].map { HiddenField(name, $0) } }
+    guard let wanted = values["post_logout_redirect_uri"], !wanted.isEmpty else {
+      target = nil
+      return
+    }
+    let named = values["client_id"] ?? hint?.client ?? ""
+    guard let id = ClientID(named),
+      let client = try await Clients.client(id, of: context.app.id, context)
+    else { throw .unknownApplication }
+    // A token of one client must not end a session at the wish of another.
+    if let hint, hint.client != client.id.text { throw .unknownApplication }
+    guard client.settings.logoutURLs.contains(where: { $0.hasSameBytes(as: wanted) }) else {
+      throw .unregisteredRedirect(wanted, client: client.name)
+    }
+    guard let state = values["state"], !state.isEmpty else {
+      target = wanted
+      return
+    }
+    target = RedirectTarget(wanted).url(with: [("state", state)])
+  }
+}
+
+extension HiddenField {
+  fileprivate static let stay = HiddenField("stay", "1")
+}
+
+extension Call {
+  /// Returns a redirect to the same parameters in a query.
+  ///
+  /// Browsers send no cookies with a form of another site, but with the request that follows.
+  /// - Throws: `.formMalformed`.
+  func redirectToQuery(_ path: String) throws(Failure) -> Response {
+    let form = try parameters()
+    let pairs = form.names.map { name in
+      "\(PercentCoding.encode(name))=\(PercentCoding.encode(form[name] ?? ""))"
+    }
+    return redirect(to: LocalPath(checked: "\(path)?\(pairs.joined(separator: "&"))"))
+  }
+
+  /// The parameters of the query, or of the form in the body.
+  ///
+  /// - Throws: `.formMalformed`.
+  func parameters() throws(Failure) -> FormValues {
+    if case .form(let form) = body { return form }
+    guard let query = FormValues(request.query) else { throw .formMalformed }
+    return query
+  }
+}

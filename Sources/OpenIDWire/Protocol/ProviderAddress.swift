@@ -1,0 +1,46 @@
+import JSON
+import Accounts
+package import EventLoop
+import HTTP
+import OpenID
+import Runtime
+import WireKit
+
+/// The issuer of each app.
+///
+/// An app with host names has one issuer for each of them. Any other app has that of the deployment.
+@EventLoop package final class ProviderAddress: DomainService {
+  private let fallback: String
+
+  /// - Parameter fallback: the scheme, host and port of the deployment.
+  package init(fallback: String) { self.fallback = fallback }
+
+  /// Returns the origin that names the app of a call.
+  fileprivate func origin(of call: Call) -> String {
+    guard let host = call.request.field(.host),
+      call.context.app.hosts.contains(where: { $0.hasSameBytes(as: host) }),
+      let asked = ServiceOrigin.asked(by: call)
+    else { return fallback }
+    return asked
+  }
+}
+
+extension Call {
+  /// The scheme, host and port of the app's issuer.
+  var issuerOrigin: String { context.dependencies[ProviderAddress.self].origin(of: self) }
+
+  /// The `iss` of the app's tokens.
+  var issuer: String { issuerOrigin + "/" }
+
+  /// Returns this server as the clients of the app know it.
+  ///
+  /// - Parameter picturePath: returns the path of a picture by its name.
+  /// - Returns: the provider.
+  func provider(_ picturePath: @escaping @Sendable (String) -> String) -> Provider {
+    let (origin, master) = (issuerOrigin, context.keys.master)
+    return Provider(issuer: issuer) { profile in
+      profile.picture.map { origin + picturePath($0) }
+        ?? origin + AvatarRoutes.path(of: profile.id, master)
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import EventLoop
+import HTTP
+import JSON
+import OpenID
+import Runtime
+import Sessions
+import WireKit
+
+/// An error of the endpoints that programs call.
+///
+/// Its texts are those that Auth0's SDKs compare.
+/// - Source: RFC 6749 section 5.2; RFC 6750 section 3.1.
+struct TokenError: Error {
+  let status: Status
+  let code: String
+  let description: String
+
+  init(_ status: Status, _ code: String, _ description: String) {
+    (self.status, self.code, self.description) = (status, code, description)
+  }
+
+  static func badRequest(_ description: String) -> TokenError {
+    TokenError(.badRequest, "invalid_request", description)
+  }
+
+  static func invalidGrant(_ description: String) -> TokenError {
+    TokenError(.forbidden, "invalid_grant", description)
+  }
+
+  /// The error for a wrong secret, or for a missing one.
+  static let wrongSecret = TokenError(.unauthorized, "access_denied", "Unauthorized")
+  static let unknownClient = TokenError(.unauthorized, "invalid_client", "Unknown client")
+
+  /// Maps an error of the domain, by its type or else by its kind.
+  init(_ failure: Failure) {
+    switch failure.type {
+    case .invalidCodeOfClient: self = .invalidGrant("Invalid authorization code")
+    case .invalidVerifier: self = .invalidGrant("Failed to verify code verifier")
+    case .invalidRefreshToken: self = .invalidGrant("Unknown or invalid refresh token.")
+    case .scopeNotGranted: self.init(.badRequest, "invalid_scope", failure.explanation)
+    case .audienceNotGranted: self.init(.forbidden, "access_denied", failure.explanation)
+    case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
+      self.init(.unauthorized, "invalid_token", failure.explanation)
+    case .insufficientScope: self.init(.forbidden, "insufficient_scope", failure.explanation)
+    default:
+      let code =
+        switch failure.type.kind {
+        case .tooMany: "too_many_requests"
+        case .unavailable: "temporarily_unavailable"
+        case .internal: "server_error"
+        case .notFound: "not_found"
+        case .unauthenticated: "invalid_token"
+        case .forbidden: "access_denied"
+        case .malformed, .invalid, .conflict, .precondition, .tooLarge, .unsupportedMedia:
+          "invalid_request"
+        }
+      self.init(failure.type.status, code, failure.detail ?? failure.type.title)
+    }
+  }
+
+  var json: JSON {
+    ["error": .string(code), "error_description": .string(description)]
+  }
+
+  @EventLoop func response(to call: Call) -> Response {
+    var response = Response(status, json: json.serialized())
+    response.add(.pragma, literal: "no-cache")
+    guard status == .unauthorized else { return response }
+    if code == "invalid_token", !call.request.has(.authorization) {
+      response.add(.authenticate, literal: "Bearer")
+    } else if code == "invalid_token" {
+      response.add(.authenticate, "Bearer error=\"invalid_token\"")
+    } else if BasicCredentials.areSent(by: call.request) {
+      response.add(.authenticate, "Basic realm=\"oauth\"")
+    }
+    return response
+  }
+}
+
+extension FieldName {
+  static let pragma = FieldName("Pragma")
+}

@@ -1,0 +1,142 @@
+import EventLoop
+import HTTP
+import JSON
+import OpenID
+import Runtime
+import Tenancy
+import WireKit
+
+/// `/oauth/token`, where clients get their tokens.
+///
+/// - Source: RFC 6749 section 3.2; OpenID Connect Core section 3.1.3.
+@EventLoop enum TokenRoutes {
+  nonisolated static func routes(
+    _ picturePath: @escaping @Sendable (String) -> String
+  ) -> [Route] {
+    [
+      Route(
+        .post,
+        "/oauth/token",
+        access: .open,
+        body: .token,
+        issuesSecrets: true,
+        summary: "Exchange a code, a refresh token or a client's secret for tokens"
+      ) { call async throws(Failure) in
+        try await exchange(call, at: call.provider(picturePath))
+      }
+    ]
+  }
+
+  private static func exchange(
+    _ call: Call,
+    at provider: Provider
+  ) async throws(Failure) -> Response {
+    let parameters = TokenParameters(call)
+    switch try await ClientAuthentication.client(parameters, call) {
+    case .failure(let error): return error.response(to: call)
+    case .success(let client):
+      do throws(TokenError) {
+        let grant = try Grant(parameters, by: client)
+        return response(try await tokens(grant, parameters.scopes, client, provider, call))
+      } catch {
+        return error.response(to: call)
+      }
+    }
+  }
+
+  private static func tokens(
+    _ grant: Grant,
+    _ scopes: [String]?,
+    _ client: Client,
+    _ provider: Provider,
+    _ call: Call
+  ) async throws(TokenError) -> IssuedTokens {
+    let context = call.context
+    do throws(Failure) {
+      switch grant {
+      case .code(let code, let proof):
+        return try await AuthorizationCodes.redeem(code, by: client, proof, at: provider, context)
+      case .refreshToken(let token):
+        return try await ClientTokens.refresh(token, scopes, by: client, at: provider, context)
+      case .client(let audience):
+        return try await ClientTokens.token(
+          for: audience,
+          scopes,
+          by: client,
+          at: provider,
+          context
+        )
+      }
+    } catch {
+      call.failure = error
+      throw TokenError(error)
+    }
+  }
+
+  /// - Source: RFC 6749 section 5.1.
+  private static func response(_ tokens: IssuedTokens) -> Response {
+    var json = JSONObject()
+    json["access_token"] = .string(tokens.accessToken)
+    json["token_type"] = "Bearer"
+    json["expires_in"] = .number(JSONNumber(tokens.lifetime.wholeSeconds))
+    json["scope"] = .string(tokens.scopes.joined(separator: " "))
+    json["id_token"] = tokens.identityToken.map(JSON.string)
+    json["refresh_token"] = tokens.refreshToken.map(JSON.string)
+    var response = Response(.ok, json: JSON.object(json).serialized())
+    response.add(.pragma, literal: "no-cache")
+    return response
+  }
+}
+
+extension BodyRule {
+  /// The body of the token endpoint and its siblings, in which SDKs send JSON or a form.
+  static let token = BodyRule.of(.form, .json, limit: 65_536)
+}
+
+/// The grant that a client exchanges for tokens.
+private enum Grant {
+  case code(String, AuthorizationCodes.Proof)
+  case refreshToken(String)
+  /// The client's own secret, for a resource server.
+  case client(audience: String)
+
+  init(_ parameters: TokenParameters, by client: Client) throws(TokenError) {
+    func required(_ name: String) throws(TokenError) -> String {
+      guard let value = parameters[name] else { throw .badRequest("\(name) is required.") }
+      return value
+    }
+    switch try required("grant_type") {
+    case "authorization_code":
+      try Self.require(client.kind != .machine)
+      self = .code(
+        try required("code"),
+        AuthorizationCodes.Proof(
+          redirect: parameters["redirect_uri"],
+          verifier: parameters["code_verifier"]
+        )
+      )
+    case "refresh_token":
+      try Self.require(client.kind != .machine)
+      self = .refreshToken(try required("refresh_token"))
+    case "client_credentials":
+      try Self.require(!client.kind.isPublic)
+      self = .client(audience: try required("audience"))
+    default:
+      throw TokenError(
+        .forbidden,
+        "unsupported_grant_type",
+        "grant_type is authorization_code, refresh_token or client_credentials."
+      )
+    }
+  }
+
+  private static func require(_ isAllowed: Bool) throws(TokenError) {
+    guard isAllowed else {
+      throw TokenError(
+        .forbidden,
+        "unauthorized_client",
+        "Clients of this kind may not use this grant_type."
+      )
+    }
+  }
+}
