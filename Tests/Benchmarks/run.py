@@ -166,6 +166,34 @@ class Bench:
         bodies.write_text("{}\n{}\n")
         return self.logins(path, bodies, ADDRESS_FIELD=ADDRESS)
 
+    def client(self):
+        """A client with a grant, made once."""
+        if not hasattr(self, "made"):
+            made = self.site.dossier("client", "create", "--app", "default", "--kind", "web",
+                                     "--callback", "https://app.example.com/cb", "bench")
+            api = self.site.dossier("resource-server", "create", "--app", "default", "--scope",
+                                    "read:posts=Read posts", "https://api.example.com/", "Posts")
+            self.site.dossier("client", "grant", made["id"], api["id"], "--scope", "read:posts")
+            self.made = made
+        return self.made
+
+    def client_tokens(self):
+        """Each request signs one token with RS256."""
+        bodies = self.site.folder / "clients"
+        bodies.write_text(2 * (json.dumps({
+            "grant_type": "client_credentials", "client_id": self.client()["id"],
+            "client_secret": self.client()["secret"],
+            "audience": "https://api.example.com/"}) + "\n"))
+        return self.logins("/oauth/token", bodies)
+
+    def authorizations(self):
+        """Each request stores an authorization, and leads to the first page."""
+        query = urllib.parse.urlencode({
+            "response_type": "code", "client_id": self.client()["id"], "scope": "openid",
+            "redirect_uri": "https://app.example.com/cb", "code_challenge": "A" * 43,
+            "code_challenge_method": "S256"})
+        return self.wrk(self.site.port, self.tokens, path=f"/authorize?{query}")
+
     def password_logins(self):
         bodies = self.site.folder / "passwords"
         if not bodies.exists():
@@ -196,7 +224,7 @@ class Bench:
         for path, kind in [("metadata.group", "number"), ("metadata.theme", "text")]:
             self.site.dossier("index", "add", path, "--kind", kind, timeout=1_800)
         self.key = self.site.folder / "key"
-        self.key.write_text(self.site.client("--operator")["key"])
+        self.key.write_text(self.site.client("--operator")["secret"])
 
     def search(self, filter, clients):
         path = "/v1/users?" + urllib.parse.urlencode({"filter": filter})
@@ -332,6 +360,8 @@ def main():
             "App Services, anonymous login": lambda: bench.anonymous_logins(
                 f"{SERVICES}/auth/providers/anon-user/login"),
             "App Services, findOne": bench.find_one,
+            "GET /authorize": bench.authorizations,
+            "POST /oauth/token, client_credentials": bench.client_tokens,
         }
         if options.large:
             large = Bench(options.large, options.seconds)

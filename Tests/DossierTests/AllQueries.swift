@@ -1,6 +1,7 @@
 import Accounts
 import Delivery
 import Documents
+import OpenID
 import Runtime
 import Sessions
 import Tenancy
@@ -26,11 +27,15 @@ enum AllQueries {
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,
     ExportQueries.all,
     AppsAdministrationQueries.all, AppsDeletionQueries.all, ClientQueries.all,
+    ClientAdministrationQueries.all, ClientOriginQueries.statements, ResourceServerQueries.all,
+    ResourceServerAdministrationQueries.all, ClientGrantQueries.all,
     IssuerAdministrationQueries.all,
     SigningKeyQueries.all, UsersAdministrationQueries.all, SessionsAdministrationQueries.all,
     AuditLogQueries.all, ImportQueries.all,
     UserExportQueries.all,
     SearchIndexQueries.all, SchemaQueries.statements,
+    AuthorizationQueries.all, AuthorizationCodeQueries.all, BrowserUserQueries.all,
+    ClientSessionQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
     MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)
 }

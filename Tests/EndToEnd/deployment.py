@@ -67,7 +67,8 @@ class Deployment(Cluster, Asking):
                 "DOSSIER_MAIL": str(self.mail),
                 # The workers read an app for every request, so a test's change takes effect at once.
                 "DOSSIER_APP_AGE": "0",
-                **dict(settings),
+                # A setting may name the port, which is known only here.
+                **{name: value.replace("{port}", str(self.port)) for name, value in settings},
             }
             self.make_given()
             self.start_dossierd()
@@ -130,7 +131,7 @@ class Deployment(Cluster, Asking):
               "read:users_app_metadata", "update:users_app_metadata", "read:logs_users"]
 
     def client(self, *arguments):
-        """Makes a client; its id and key."""
+        """Makes a client of kind machine; its id and secret."""
         return self.dossier("client", "create", "test", *arguments)
 
     # dossierd and nginx

@@ -20,7 +20,7 @@ class Addresses(Administration):
 
     def test_it_is_refused_wherever_it_is_told(self):
         self.site.set_app(email_code=True)
-        grant, key = self.verified("taken@example.com"), self.site.client("--operator")["key"]
+        grant, key = self.verified("taken@example.com"), self.site.client("--operator")["secret"]
         for email, code in REFUSED.items():
             with self.subTest(email):
                 anonymous = self.site.login()["access_token"]

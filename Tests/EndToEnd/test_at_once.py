@@ -25,7 +25,7 @@ class AtOnce(Waiting):
         cls.site.dossier("issuer", "add", "web", "--app", "default", "--issuer",
                          "https://issuer.example.com", "--audience", "app", "--secret-file", secret)
         cls.key = cls.site.client("--app", "default", "--scope", "create:users", "--scope",
-                                  "read:users")["key"]
+                                  "read:users")["secret"]
 
     def users(self, email):
         return int(self.site.sql(f"select count(*) from users where email = '{email}'"))

@@ -70,7 +70,7 @@ class Documents(Case):
 
     def test_a_document_is_as_deep_by_whatever_way_it_comes(self):
         token = self.site.login()["access_token"]
-        key = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
         path = "/v1/me/custom-data"
         deep = 1
         for _ in range(63):
@@ -159,7 +159,7 @@ class Documents(Case):
 
     def test_keys_of_metadata_keep_to_their_rule_at_every_depth(self):
         grant = self.site.login()
-        key = self.site.client("--operator")["key"]
+        key = self.site.client("--operator")["secret"]
 
         def write(method, path, body, headers=JSON, token=grant["access_token"]):
             return self.site.request(method, path, body, headers, token)

@@ -50,7 +50,7 @@ class Guards(Case):
         last = self.site.get(f"/v1/me/sessions?cursor={4:024x}", token=grant["access_token"])
         self.assertEqual([session["id"] for session in last.json], [f"{g:024x}" for g in (3, 1)])
         self.assertNotIn("Link", last.headers)
-        key = {"Authorization": f"Bearer {self.site.client('--operator')['key']}"}
+        key = {"Authorization": f"Bearer {self.site.client('--operator')['secret']}"}
         listed = self.expect(self.site.get(f"/v1/users/{user}/sessions?limit=1", headers=key), 200)
         self.assertEqual([session["id"] for session in listed.json], ids[:1])
         self.assertIn('rel="next"', listed.headers["Link"])
@@ -196,11 +196,11 @@ class Guards(Case):
 
         refused("192.0.2.1")
         self.assertEqual(self.recorded("refused", "login_failure"),
-                         "api-key:192.0.2.1:1 client-key:192.0.2.1:1 jwt:192.0.2.1:1")
+                         "api-key:192.0.2.1:1 client-secret:192.0.2.1:1 jwt:192.0.2.1:1")
         for _ in range(3):
             refused("192.0.2.1")
         self.assertEqual(self.recorded("refused", "login_failure"),
-                         "api-key:192.0.2.1:1 client-key:192.0.2.1:1 jwt:192.0.2.1:2")
+                         "api-key:192.0.2.1:1 client-secret:192.0.2.1:1 jwt:192.0.2.1:2")
         # The use of a disabled key is recorded in the audit log of its owner.
         grant = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
         key = self.expect(self.post("/v1/me/api-keys", {"name": "cron"}, headers=app,

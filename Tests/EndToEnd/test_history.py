@@ -55,11 +55,11 @@ class History(Administration):
         self.write(token, {"b": None}, "PATCH", kind=MERGE)
         self.write(token, [{"op": "add", "path": "/a/-", "value": 2}], "PATCH", kind=PATCH)
         self.write(token, {"update": {"$push": {"a": 3}}}, "POST", f"{DATA}/update")
-        self.write(client["key"], {"c": 1}, "PATCH", theirs, MERGE)
-        self.write(client["key"], {"update": {"$set": {"c": 2}}}, "POST", f"{theirs}/update")
+        self.write(client["secret"], {"c": 1}, "PATCH", theirs, MERGE)
+        self.write(client["secret"], {"update": {"$set": {"c": 2}}}, "POST", f"{theirs}/update")
         self.write(token, None, "DELETE", kind={})
-        self.write(client["key"], {"d": 1}, path=theirs)
-        self.write(client["key"], None, "DELETE", theirs, {})
+        self.write(client["secret"], {"d": 1}, path=theirs)
+        self.write(client["secret"], None, "DELETE", theirs, {})
         versions = self.versions(token).json
         by_client = "client:" + client["id"]
         self.assertEqual(
@@ -69,11 +69,11 @@ class History(Administration):
              (8, by_client, False), (9, by_client, True)])
         times = [v["changed_at"] for v in versions]
         self.assertEqual(times, sorted(times, reverse=True))
-        self.assertEqual(self.versions(client["key"], theirs).json, versions)
+        self.assertEqual(self.versions(client["secret"], theirs).json, versions)
         bodies = {1: {"a": [1], "b": 2.0}, 2: {"a": [1]}, 3: {"a": [1, 2]}, 4: {"a": [1, 2, 3]},
                   5: {"a": [1, 2, 3], "c": 1}, 6: {"a": [1, 2, 3], "c": 2}, 8: {"d": 1}}
         for version in range(11):
-            for path, key in [(DATA, token), (theirs, client["key"])]:
+            for path, key in [(DATA, token), (theirs, client["secret"])]:
                 answer = self.site.get(f"{path}/versions/{version}", token=key)
                 if version in bodies:
                     self.assertEqual(self.expect(answer, 200).json, bodies[version])
@@ -180,7 +180,7 @@ class History(Administration):
         token, user = grant["access_token"], grant["user_id"]
         program = self.site.client(
             "--app", "default", "--scope=read:users_app_metadata",
-            "--scope=update:users_app_metadata")["key"]
+            "--scope=update:users_app_metadata")["secret"]
         theirs, own = f"/v1/users/{user}/app-metadata", "/v1/me/app-metadata"
         self.write(program, {"plan": "pro"}, path=theirs)
         self.write(program, {"plan": None}, "PATCH", theirs, MERGE)
@@ -206,7 +206,7 @@ class History(Administration):
             self.expect(self.site.get(path, token=token), 403, "insufficient_scope")
         self.assertEqual(self.numbers(program, theirs), [2, 1])
         # The user's own export has neither this document nor its old versions.
-        every = self.site.client("--operator")["key"]
+        every = self.site.client("--operator")["secret"]
         for path, key, seen in [("/v1/me/export", token, False),
                                 (f"/v1/users/{user}/export", every, True)]:
             export = self.expect(self.site.get(path, token=key), 200).json

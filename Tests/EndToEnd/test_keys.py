@@ -71,7 +71,7 @@ class Rotation(Administration):
 
     def test_rotations_at_once_leave_one_current_key(self):
         self.site.dossier("app", "create", "busy")
-        key = self.site.client("--operator")["key"]
+        key = self.site.client("--operator")["secret"]
         answers = in_parallel(8, lambda _: self.site.request(
             "POST", "/v1/keys/rotate", headers={"Dossier-App": "busy"}, token=key))
         self.assertEqual({answer.status for answer in answers}, {200})
@@ -121,15 +121,16 @@ class PublicKeys(Administration):
         with self.assertRaises(jwt.PyJWKClientError):
             self.verified(grant["access_token"])
         self.expect(self.site.get("/v1/apps/nobody/jwks.json"), 404, "app_not_found")
-        # The path where clients of OpenID Connect look is not taken by keys that they cannot use.
-        self.expect(self.site.get("/.well-known/jwks.json"), 404)
+        # The path where clients of OpenID Connect look has no keys that they cannot use.
+        keys = self.expect(self.site.get("/.well-known/jwks.json"), 200).json["keys"]
+        self.assertEqual({key["alg"] for key in keys}, {"RS256"})
 
     def test_a_key_is_there_before_it_signs_and_operators_see_it(self):
         self.site.login()
         new = self.site.dossier("key", "rotate")[0]
         shown = [key["kid"] for key in self.keys_of("default").json["keys"]]
         self.assertEqual((shown[0], len(shown)), (new["id"], 2))
-        key = self.site.client("--operator")["key"]
+        key = self.site.client("--operator")["secret"]
         listed = self.expect(self.site.get("/v1/keys", token=key), 200).json
         self.assertEqual([k["public_key"] for k in listed],
                          self.keys_of("default").json["keys"])

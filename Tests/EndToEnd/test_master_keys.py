@@ -64,13 +64,13 @@ class MasterKeys(Administration):
         self.assertEqual(told["resealed"], 2)
         self.assertEqual(told["clients"], 1)
         self.assertEqual(self.site.sql("select count(*) from master_keys"), "1")
-        self.expect(self.site.get("/v1/apps", token=program["key"]), 200)
+        self.expect(self.site.get("/v1/apps", token=program["secret"]), 200)
         # Now the old one opens nothing; what was issued by it is refused without it.
         self.restart(DOSSIER_MASTER_KEY=new)
         self.key = new
         self.expect(self.me(grant), 200)
         self.expect(self.refresh(grant), 200)
-        self.expect(self.site.get("/v1/apps", token=program["key"]), 401, "client_unknown")
+        self.expect(self.site.get("/v1/apps", token=program["secret"]), 401, "client_unknown")
         self.expect(self.login("ada@example.com"), 200)
 
     def test_when_it_is_lost_all_log_in_anew_with_the_passwords_that_they_have(self):

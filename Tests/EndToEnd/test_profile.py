@@ -87,6 +87,7 @@ class Profile(Case):
     # Each table with rows of a user, and the member of the export that has them.
     EXPORTED = {
         "api_keys": "api_keys", "audit": "audit", "beginnings": "identities",
+        "consents": "consents",
         "device_users": "devices",
         "document_versions": "document_versions", "documents": "documents",
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
@@ -99,7 +100,7 @@ class Profile(Case):
 
     # Answers kept for a day for repeated requests, and sign-ins that wait ten minutes for a code.
     # Their content is stored elsewhere, or is a secret.
-    COPIES = {"authentication_flows", "kept_answers"}
+    COPIES = {"authentication_flows", "authorizations", "kept_answers"}
 
     def test_a_user_exports_all_that_is_stored_of_it_and_no_secrets(self):
         grant = self.expect(self.register("export@example.com"), 201).json

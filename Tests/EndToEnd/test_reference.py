@@ -80,7 +80,7 @@ class Described(Case):
             {operation["operationId"] for item in document["paths"].values()
              for operation in item.values()} for document in [self.site.reference.document, part]]
         self.assertEqual(names & page.ids, kept)
-        self.assertNotIn("$KEY", "".join(page.examples))
+        self.assertNotIn("$SECRET", "".join(page.examples))
         self.expect(self.site.get("/reference?for=all"), 422, "invalid")
 
     def test_the_page_has_every_route_and_its_links_lead_somewhere(self):
@@ -224,7 +224,7 @@ class Examples(Case):
         run = subprocess.run(
             ["bash", "-x", "-c", script], capture_output=True, text=True, timeout=60,
             env={"PATH": os.environ["PATH"], "B": f"http://127.0.0.1:{self.site.port}",
-                 "KEY": self.site.client("--operator")["key"]})
+                 "SECRET": self.site.client("--operator")["secret"]})
         self.assertEqual(run.returncode, 0, (run.stdout[-800:], run.stderr[-800:]))
         return run.stdout
 
@@ -259,7 +259,7 @@ class Fuzzing(Case):
 
     def fuzz(self, *chosen):
         grant, other = self.site.login(), self.site.login()
-        key = self.site.client("--operator")["key"]
+        key = self.site.client("--operator")["secret"]
         headers = {**JSON, "Dossier-App": "default"}
         for path, body in [("/v1/me/properties/theme", {"value": "dark"}),
                            ("/v1/me/custom-data", {"a": [1]})]:

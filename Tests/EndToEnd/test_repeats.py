@@ -58,14 +58,14 @@ class Repeats(Case):
         app = self.site.add_app("elsewhere")
         user = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
         self.expect(self.make("laptop", "k", token=user["access_token"], **{"Dossier_App": "elsewhere"}), 201)
-        program = self.site.client("--operator")["key"]
+        program = self.site.client("--operator")["secret"]
         made = [self.expect(self.send("/v1/users", {"email": f"{n}@example.com"}, "k",
                                       token=program, Dossier_App=name), 201).json["id"]
                 for n, name in enumerate(["default", "elsewhere"])]
         self.assertNotEqual(*made)
 
     def test_programs_make_what_they_make_once(self):
-        program = self.site.client("--operator")["key"]
+        program = self.site.client("--operator")["secret"]
         answers = [self.expect(self.send("/v1/users", {"email": "once@example.com"}, "import-7",
                                          token=program), 201) for _ in range(3)]
         self.assertEqual(len({answer.json["id"] for answer in answers}), 1)

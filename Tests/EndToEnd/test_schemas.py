@@ -24,7 +24,7 @@ class Schemas(Administration):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.operator = cls.site.client("--operator")["key"]
+        cls.operator = cls.site.client("--operator")["secret"]
         cls.apps = 0
 
     def setUp(self):
@@ -63,7 +63,7 @@ class Schemas(Administration):
 
     def program(self):
         scopes = (f"--scope={scope}" for scope in self.site.SCOPES)
-        return self.site.client("--app", self.app, *scopes)["key"]
+        return self.site.client("--app", self.app, *scopes)["secret"]
 
     def refuses(self, answer, *places):
         self.expect(answer, 422, "schema_mismatch")

@@ -172,7 +172,7 @@ class SecondFactors(FactorCase):
         email = "lost@example.com"
         grant = self.verified(email)
         user = grant["user_id"]
-        key = {"Authorization": f"Bearer {self.site.client('--operator')['key']}"}
+        key = {"Authorization": f"Bearer {self.site.client('--operator')['secret']}"}
         path = f"/v1/users/{user}/second-factors"
         # The user has no factor yet.
         self.expect(self.site.request("DELETE", path, headers=key), 404, "not_found")

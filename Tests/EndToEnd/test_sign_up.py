@@ -151,7 +151,7 @@ class VerifyFirst(SignUp):
         self.expect(self.me(grant), 200)
 
     def test_a_registration_meets_a_user_who_was_made_meanwhile(self):
-        key = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
         for verified in [False, True]:
             with self.subTest(verified=verified):
                 email = f"meanwhile-{verified}@example.com".lower()
@@ -199,7 +199,7 @@ class VerifyFirst(SignUp):
 
     def test_an_unverified_user_signs_in_after_verification_alone(self):
         # Users that a back end creates are unverified by default.
-        key = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
         body = {"email": "made@example.com", "password": MINE}
         self.expect(self.post("/v1/users", body, token=key), 201)
         self.expect(self.login("made@example.com", THEIRS), 401, "wrong_credentials")
@@ -227,7 +227,7 @@ class Closed(SignUp):
         path.write_bytes(SECRET)
         cls.site.dossier("issuer", "add", "web", "--issuer", "https://issuer.example.com",
                          "--audience", "app", "--secret-file", path)
-        cls.key = cls.site.client("--app", "default", "--scope", "create:users")["key"]
+        cls.key = cls.site.client("--app", "default", "--scope", "create:users")["secret"]
 
     def token(self, subject, **others):
         return {"token": secret_token(claims(subject, **others), SECRET)}

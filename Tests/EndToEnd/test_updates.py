@@ -178,7 +178,7 @@ class Programs(Case):
              "--app", "default", *(f"--scope={name}" for name in scope.split(",")),
              "--json"],
             check=True, capture_output=True, text=True, env=cls.site.environment).stdout
-        return json.loads(made)["key"]
+        return json.loads(made)["secret"]
 
     def call(self, who, method, path, body=None, headers=JSON):
         user = self.grant["user_id"]

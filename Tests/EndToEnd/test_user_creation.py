@@ -13,7 +13,7 @@ class Creation(Case):
         super().setUpClass()
         cls.key = cls.site.client("--app", "default", "--scope", "create:users", "--scope",
                                   "read:users", "--scope", "update:users_app_metadata", "--scope",
-                                  "read:users_app_metadata", "--scope", "read:logs_users")["key"]
+                                  "read:users_app_metadata", "--scope", "read:logs_users")["secret"]
 
     def create(self, **members):
         return self.post("/v1/users", members, token=self.key)
@@ -155,7 +155,7 @@ class Creation(Case):
         self.site.dossier("schema", "remove", "custom-data")
 
     def test_app_metadata_asks_for_its_scope(self):
-        poor = self.site.client("--app", "default", "--scope", "create:users")["key"]
+        poor = self.site.client("--app", "default", "--scope", "create:users")["secret"]
         self.expect(self.post("/v1/users", {"app_metadata": {}}, token=poor), 403,
                     "insufficient_scope")
         self.expect(self.post("/v1/users", {"metadata": {}}, token=poor), 201)

@@ -81,7 +81,7 @@ class WaysIn(IssuerCase):
             lambda grant: self.call(grant, "DELETE", "/v1/me"),
             lambda grant: self.site.request(
                 "DELETE", f"/v1/users/{grant['user_id']}",
-                token=self.site.client("--operator")["key"]),
+                token=self.site.client("--operator")["secret"]),
         ]):
             email = f"gone{index}@example.com"
             self.expect(delete(self.verified(email)), 204)
@@ -92,7 +92,7 @@ class WaysIn(IssuerCase):
         email = "program@example.com"
         grant = self.verified(email)
         made = self.make_key(grant)
-        key = self.site.client("--operator")["key"]
+        key = self.site.client("--operator")["secret"]
         path = f"/v1/users/{grant['user_id']}/identities/{made['id']}"
         self.expect(self.site.request("DELETE", path, token=key), 204)
         self.told(email, "An API key can no longer be used")
@@ -140,7 +140,7 @@ class WaysIn(IssuerCase):
         self.site.sql("delete from attempts")
         grant = self.verified("opened@example.com")
         program = self.site.client(
-            "--app", "default", "--scope", "update:users", "--scope", "read:users")["key"]
+            "--app", "default", "--scope", "update:users", "--scope", "read:users")["secret"]
 
         def live(session):
             return self.me(session).status == 200
@@ -221,7 +221,7 @@ class WaysIn(IssuerCase):
         email = "margaret@example.com"
         grant = self.verified(email)
         anonymous = self.site.login()
-        key = self.site.client("--operator")["key"]
+        key = self.site.client("--operator")["secret"]
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
         token = self.site.mailed(email, "ds_reset")
         for password, code in self.BAD:

@@ -245,11 +245,11 @@ class Guide(unittest.TestCase):
             self.there(script)
             wait_until(self.ready, what="readiness")
             self.assertEqual(status("/v1/me", grant["access_token"]), "200")
-            self.assertEqual(status("/v1/apps", client["key"]), "200")
+            self.assertEqual(status("/v1/apps", client["secret"]), "200")
         self.there(taken)
         self.settled()
         self.assertEqual(self.there("wc -w </etc/dossier/master-key").strip(), "1")
-        self.assertEqual(status("/v1/apps", client["key"]), "401")
+        self.assertEqual(status("/v1/apps", client["secret"]), "401")
         # The key and its file are lost. The script cannot answer questions.
         self.there("rm /etc/dossier/master-key\n" + lost.replace("-lost", "-lost --yes"))
         self.assertIn("-rw-r----- 1 root dossier", self.there("ls -l /etc/dossier/master-key"))

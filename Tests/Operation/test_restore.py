@@ -51,7 +51,7 @@ class Restore(Case):
         self.expect(self.refresh(later), 401, "refresh_token_invalid")
         self.expect(self.refresh(grant), 200)
         self.expect(self.login("ada@example.com"), 200)
-        self.expect(self.site.get("/v1/apps", token=program["key"]), 200)
+        self.expect(self.site.get("/v1/apps", token=program["secret"]), 200)
 
 
 if __name__ == "__main__":

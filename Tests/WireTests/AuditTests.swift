@@ -30,7 +30,7 @@ import WireKit
     let cast = try await world.cast()
     var question = try await scenario.question(cast)
     let before = try await world.entries(of: cast.app, by: cast.program.id)
-    question.authorize(cast.program.key)
+    question.authorize(cast.program.secret)
     try await cast.expect(scenario.status, question)
     #expect(try await world.entries(of: cast.app, by: cast.program.id) > before)
   }
@@ -42,7 +42,7 @@ import WireKit
     let world = try await TestService.shared.value.get()
     let cast = try await world.cast()
     var question = try await scenario.question(cast)
-    question.authorize(cast.program.key)
+    question.authorize(cast.program.secret)
     let before = try await everything(cast)
     try await world.refuseEntries(of: cast.app)
     try await cast.expect(500, question)

@@ -104,7 +104,7 @@ import Testing
       "/v1/users/\(cast.stranger.id)/custom-data/update",
       #"{"update":{"$inc":{"n":1}}}"#
     )
-    other.authorize(cast.program.key)
+    other.authorize(cast.program.secret)
     let served = EventLoop.task { [other] in await world.ask(other) }
     await wait(for: 7, world)
     for holder in holders { holder.gate.open() }

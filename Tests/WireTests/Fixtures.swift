@@ -15,7 +15,7 @@ import WireKit
   /// A user of the app without relation to the others.
   private(set) var stranger = Person()
   /// An API client of the app with all scopes.
-  private(set) var program = (id: "", key: "")
+  private(set) var program = (id: "", secret: "")
   private let address: String
 
   struct Person {
@@ -34,7 +34,9 @@ import WireKit
     address = "192.0.\(number / 250).\(number % 250)"
     _ = try await expect(201, asOperator(.post, "/v1/apps", #"{"name":"\#(app)"}"#))
     let scopes = Self.scopes.map { "\"\($0)\"" }.joined(separator: ",")
-    let made = try await makeClient(#"{"name":"all","app":"\#(app)","scopes":[\#(scopes)]}"#)
+    let made = try await makeClient(
+      #"{"name":"all","app":"\#(app)","kind":"machine","scopes":[\#(scopes)]}"#
+    )
     program = made
     try await set(#"{"allowed_origins":["https://app.example"],"document_history":5}"#)
     user = try await person()
@@ -80,7 +82,7 @@ import WireKit
 
   func asProgram(_ method: HTTP.Method, _ path: String, _ body: String? = nil) -> TestRequest {
     var question = question(method, path, body)
-    question.authorize(program.key)
+    question.authorize(program.secret)
     return question
   }
 
@@ -128,14 +130,26 @@ import WireKit
 
   /// Changes settings of the app.
   func set(_ settings: String) async throws {
-    var question = asOperator(.patch, "/v1/apps/\(app)", #"{"settings":\#(settings)}"#)
-    question.fields[.contentType] = MediaType.mergePatch.rawValue
-    try await expect(200, question)
+    try await expect(200, patch("/v1/apps/\(app)", #"{"settings":\#(settings)}"#))
   }
 
-  func makeClient(_ body: String) async throws -> (id: String, key: String) {
+  /// Returns a merge patch by the operator.
+  func patch(_ path: String, _ body: String) -> TestRequest {
+    var question = asOperator(.patch, path, body)
+    question.fields[.contentType] = MediaType.mergePatch.rawValue
+    return question
+  }
+
+  /// Creates an API of the app with the scope `read:orders`.
+  func makeAPI() async throws -> String {
+    let body =
+      #"{"app":"\#(app)","identifier":"https://api","name":"a","scopes":{"read:orders":""}}"#
+    return try await expect(201, asOperator(.post, "/v1/resource-servers", body)).string("id")
+  }
+
+  func makeClient(_ body: String) async throws -> (id: String, secret: String) {
     let reply = try await expect(201, asOperator(.post, "/v1/clients", body))
-    return (try reply.string("id"), try reply.string("key"))
+    return (try reply.string("id"), try reply.string("secret"))
   }
 
   /// Returns a token of the user's session without scopes.

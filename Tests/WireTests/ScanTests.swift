@@ -79,6 +79,11 @@ import WireKit
       "select 1 from pg_stat_activity where pid in (\(list))",
       []
     ).rows.count > 0 { await EventLoop.sleep(for: .milliseconds(2)) }
+    // The world replaces a connection only after it has noticed the end of the old one.
+    while try await watcher.query(
+      "select 1 from pg_stat_activity where \(others) and pid not in (\(list))",
+      []
+    ).rows.count < ended.count { await EventLoop.sleep(for: .milliseconds(2)) }
     while world.administration.state != .connected {
       await EventLoop.sleep(for: .milliseconds(2))
     }

@@ -81,7 +81,7 @@ extension TestRequest {
     case .open: break
     case .user: authorize(cast.user.access)
     case .device: fields[.device] = cast.user.secret
-    case .client: authorize(cast.program.key)
+    case .client: authorize(cast.program.secret)
     case .operator: authorize(cast.operatorKey)
     case .loopback: address = "127.0.0.1"
     case .anyOf(let all): if let first = all.first { enter(first, as: cast) }

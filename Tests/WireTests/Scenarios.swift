@@ -9,7 +9,7 @@ extension Scenario {
   /// A test reports missing ones.
   static let all =
     entrance + devices + own + access + factors + sides("/v1/me") + sides("/v1/users/{user}")
-    + programs + operation + server
+    + programs + operation + clients + server
 
   /// The scenarios of users and their devices.
   static let ofUsers = entrance + devices + own + access + factors + sides("/v1/me")
@@ -183,12 +183,6 @@ extension Scenario {
     Scenario("POST /v1/apps", 201, #"{"name":"$app-more"}"#),
     Scenario("GET /v1/apps/{app}", 200),
     Scenario("PATCH /v1/apps/{app}", 200, #"{"settings":{"session_days":30}}"#, as: .mergePatch),
-    Scenario("GET /v1/clients", 200),
-    Scenario("POST /v1/clients", 201, #"{"name":"x","app":"$app","scopes":["read:users"]}"#),
-    Scenario("PATCH /v1/clients/{client}", 204, #"{"disabled":true}"#) {
-      ["client": $0.program.id]
-    },
-    Scenario("DELETE /v1/clients/{client}", 204) { ["client": $0.program.id] },
     Scenario("GET /v1/keys", 200),
     Scenario("POST /v1/keys/rotate", 200),
     Scenario("DELETE /v1/keys/{key}", 204) {

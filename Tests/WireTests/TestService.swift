@@ -100,17 +100,15 @@ import WireKit
       services: [tokens, apps, mailer, passwords, external, pictures]
     )
     self.dependencies = dependencies
-    OutboxWorker(dependencies, relay, AccountMail.resolve).start()
+    OutboxWorker(dependencies, relay, [Outbox.requestKind: AccountMail.resolve]).start()
     operatorKey =
       try await Clients.create(
-        "test",
-        app: nil,
-        scopes: [],
+        ClientDescription(name: "test", app: nil, kind: .machine),
         RequestContext(
           dependencies,
           principal: Principal(.operator, in: .deployment, scopes: .everything)
         )
-      ).key
+      ).secret ?? ""
     administration = database
     conninfo = name
     let readiness = ReadinessCheck(database, keys.master, app: "default")

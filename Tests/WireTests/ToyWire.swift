@@ -45,7 +45,7 @@ struct ToyWire: Wire {
     return response
   }
 
-  func page(for failure: Failure) -> WebServerPage {
+  func page(for failure: Failure, at prefix: String) -> WebServerPage {
     WebServerPage(MediaType(rawValue: "text/plain"), "toy: \(failure.type.code)")
   }
 

@@ -79,16 +79,17 @@ import WireKit
     let cast = try await TestService.shared.value.get().cast()
     let path = "/toy/\(cast.app)/me"
     for (token, answer) in [
-      (cast.user.access, "user \(cast.user.id)"), (cast.program.key, "program"),
+      (cast.user.access, "user \(cast.user.id)"), (cast.program.secret, "program"),
       ("ticket-\(cast.user.access)", "user \(cast.user.id)"),
-      ("credentials-\(cast.program.key)", "program"),
+      ("credentials-\(cast.program.secret)", "program"),
     ] {
       #expect(try await ask(.get, path, cast) { $0.authorize(token) }.text == answer)
     }
     let foreigners = try await cast.world.foreigners()
     for token in [
-      nil, "x", "ticket-8", "ticket-lost", foreigners.user.access, foreigners.program.key,
-      "ticket-\(foreigners.user.access)", "credentials-\(foreigners.program.key)", "credentials-8",
+      nil, "x", "ticket-8", "ticket-lost", foreigners.user.access, foreigners.program.secret,
+      "ticket-\(foreigners.user.access)", "credentials-\(foreigners.program.secret)",
+      "credentials-8",
     ] {
       let reply = try await ask(.get, path, cast) {
         $0.fields[.authorization] = token.map { "Bearer \($0)" }

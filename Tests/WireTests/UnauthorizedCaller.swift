@@ -9,7 +9,7 @@ enum UnauthorizedCaller: String, CaseIterable, Sendable {
   case withCredentialsThatAreNone
   /// A caller with forged credentials of the right form.
   case withForgedCredentials
-  /// A caller with valid credentials of another kind, such as a client key instead of a token.
+  /// A caller with valid credentials of another kind, such as a client secret instead of a token.
   case withCredentialsOfAnotherKind
   case ofAnotherApp
   case withoutTheScope
@@ -128,7 +128,7 @@ enum UnauthorizedCaller: String, CaseIterable, Sendable {
     switch self {
     case .withCredentialsThatAreNone: question.fields[.authorization] = "Basic x"
     case .withForgedCredentials: question.authorize(Self.forged(cast.user.access))
-    case .withCredentialsOfAnotherKind: question.authorize(cast.program.key)
+    case .withCredentialsOfAnotherKind: question.authorize(cast.program.secret)
     case .ofAnotherApp: question.authorize(try await cast.world.foreigners().user.access)
     case .withoutTheScope: question.authorize(try await cast.poorToken())
     case .whoWasSentAway:
@@ -159,19 +159,20 @@ enum UnauthorizedCaller: String, CaseIterable, Sendable {
     let path = "/v1/clients/\(cast.program.id)"
     switch self {
     case .withCredentialsThatAreNone: question.authorize("x")
-    case .withForgedCredentials: question.authorize(Self.forged(cast.program.key))
+    case .withForgedCredentials: question.authorize(Self.forged(cast.program.secret))
     case .withCredentialsOfAnotherKind: question.authorize(cast.user.access)
-    case .ofAnotherApp: question.authorize(try await cast.world.foreigners().program.key)
+    case .ofAnotherApp: question.authorize(try await cast.world.foreigners().program.secret)
     case .withoutTheScope:
       let scopes = Fixtures.scopes.filter { $0 != scope }.map { "\"\($0)\"" }.joined(separator: ",")
-      let body = #"{"name":"poor","app":"\#(cast.app)","scopes":[\#(scopes)]}"#
-      question.authorize(try await cast.makeClient(body).key)
+      let body =
+        #"{"name":"poor","app":"\#(cast.app)","kind":"machine","scopes":[\#(scopes)]}"#
+      question.authorize(try await cast.makeClient(body).secret)
     case .whoWasSentAway:
-      try await cast.expect(204, cast.asOperator(.patch, path, #"{"disabled":true}"#))
-      question.authorize(cast.program.key)
+      try await cast.expect(200, cast.patch(path, #"{"disabled":true}"#))
+      question.authorize(cast.program.secret)
     case .whoIsNoMore:
       try await cast.expect(204, cast.asOperator(.delete, path))
-      question.authorize(cast.program.key)
+      question.authorize(cast.program.secret)
     default: break
     }
   }

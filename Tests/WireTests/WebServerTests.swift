@@ -1,5 +1,6 @@
 import AppServicesWire
 import FoundationEssentials
+import OpenIDWire
 import RESTWire
 import Testing
 import WireKit
@@ -14,6 +15,7 @@ import WireKit
     let wires: [any Wire] = [
       RESTWire(),
       AppServicesWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
+      OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
     ]
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),

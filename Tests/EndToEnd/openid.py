@@ -1,0 +1,150 @@
+"""A relying party of OpenID Connect: its requests as a library would send them, and hostile ones."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import secrets
+import urllib.parse
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from hosted import PASSWORD, HostedCase
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+CALLBACK = "https://app.example.com/callback"
+LOGOUT = "https://app.example.com/bye"
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def unbase64url(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def claims(token):
+    """The claims of a token, whose signature is not verified."""
+    return json.loads(unbase64url(token.split(".")[1]))
+
+
+def verified(token, keys):
+    """The claims of a token that one of the keys has signed."""
+    head, body, signature = token.split(".")
+    key_id = json.loads(unbase64url(head))["kid"]
+    key = next(key for key in keys if key["kid"] == key_id)
+    numbers = [int.from_bytes(unbase64url(key[name]), "big") for name in "en"]
+    rsa.RSAPublicNumbers(*numbers).public_key().verify(
+        unbase64url(signature), f"{head}.{body}".encode(), padding.PKCS1v15(), hashes.SHA256())
+    return claims(token)
+
+
+def target(page):
+    """The URL to which a redirect or a page gives the browser back."""
+    found = re.search(r'http-equiv="refresh" content="0;url=([^"]*)"', page.body.decode())
+    return page.location or html.unescape(found[1])
+
+
+class Party:
+    """A client with one pending request."""
+
+    def __init__(self, case, client, redirect=CALLBACK, host=None, **parameters):
+        self.case, self.client, self.host = case, client, host
+        self.verifier = secrets.token_urlsafe(32)
+        challenge = base64url(hashlib.sha256(self.verifier.encode()).digest())
+        self.parameters = {
+            "response_type": "code", "client_id": client["id"], "redirect_uri": redirect,
+            "scope": "openid profile email", "state": secrets.token_urlsafe(8) + "+/=",
+            "nonce": secrets.token_urlsafe(8), "code_challenge": challenge,
+            "code_challenge_method": "S256", **parameters}
+        self.parameters = {k: v for k, v in self.parameters.items() if v is not None}
+
+    @property
+    def path(self):
+        return "/authorize?" + urllib.parse.urlencode(self.parameters)
+
+    def answer(self, page):
+        """The parameters of the response that a page or a redirect gives the client."""
+        url = target(page)
+        self.case.assertTrue(url.startswith(self.parameters["redirect_uri"]), url)
+        query = url[len(self.parameters["redirect_uri"]) + 1:]
+        return dict(urllib.parse.parse_qsl(query, strict_parsing=True))
+
+    def code(self, page):
+        answer = self.answer(page)
+        self.case.assertEqual(answer.get("state"), self.parameters.get("state"), answer)
+        self.case.assertIn("code", answer)
+        return answer["code"]
+
+    def token(self, headers=None, **fields):
+        """Sends a request to the token endpoint; a field of None is left out."""
+        body = {"client_id": self.client["id"], "client_secret": self.client.get("secret"), **fields}
+        body = {name: value for name, value in body.items() if value is not None}
+        host = {"Host": self.host} if self.host else {}
+        return self.case.site.request(
+            "POST", "/oauth/token", urllib.parse.urlencode(body), {**FORM, **host, **(headers or {})})
+
+    def exchange(self, code, **fields):
+        return self.token(**{
+            "grant_type": "authorization_code", "code": code, "code_verifier": self.verifier,
+            "redirect_uri": self.parameters.get("redirect_uri"), **fields})
+
+
+class OpenIDCase(HostedCase):
+    """Tests with a client of each kind and one resource server."""
+
+    SETTINGS = {"DOSSIER_ISSUER": "http://127.0.0.1:{port}"}
+    API = "https://api.example.com/"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        lists = ["--callback", CALLBACK]
+        cls.spa = cls.new_client("single_page", *lists)
+        cls.web = cls.new_client("web", *lists)
+        cls.native = cls.new_client("native", "--callback", "com.Example.my-app://cb")
+        cls.machine = cls.new_client("machine", "--scope", "read:users")
+        cls.api = cls.site.dossier(
+            "resource-server", "create", "--app", "default", "--scope", "read:posts=Read your posts",
+            "--scope", "write:posts=Write posts", "--offline-access", "true", cls.API, "Posts")
+        for client in [cls.spa, cls.web]:
+            cls.site.dossier("client", "set", client["id"], f"logout_urls={LOGOUT}")
+        cls.keys = cls.site.get("/.well-known/jwks.json").json["keys"]
+        cls.issuer = cls.site.get("/.well-known/openid-configuration").json["issuer"]
+
+    @classmethod
+    def new_client(cls, kind, *arguments, app="default"):
+        return cls.site.dossier("client", "create", "--app", app, "--kind", kind, *arguments, kind)
+
+    def user(self, email=None, password=PASSWORD):
+        email = email or self.own_email()
+        return email, self.expect(self.register(email, password), 201).json["user_id"]
+
+    def signed_in(self, party, email, password=PASSWORD, visitor=None):
+        """The page that follows a sign-in at the pages."""
+        visitor = visitor or self.visitor
+        visitor.open(party.path)
+        visitor.submit(email=email)
+        return visitor.submit("/password", password=password)
+
+    def tokens(self, email=None, client=None, visitor=None, **parameters):
+        """Signs a user in; the tokens of the client, and its request."""
+        if email is None:
+            email, _ = self.user()
+        party = Party(self, client or self.spa, **parameters)
+        page = self.signed_in(party, email, visitor=visitor)
+        answer = self.expect(party.exchange(party.code(page)), 200)
+        return answer.json, party
+
+    def error(self, answer, status, code, description=None):
+        self.assertEqual((answer.status, answer.json["error"]), (status, code), answer.body)
+        self.assertEqual(answer.headers["Content-Type"], "application/json")
+        self.assertEqual(answer.headers["Cache-Control"], "no-store")
+        if description:
+            self.assertEqual(answer.json["error_description"], description)
+
+    def userinfo(self, token, **options):
+        return self.site.get("/userinfo", token=token, **options)

@@ -1,0 +1,251 @@
+"""The hosted pages in Chromium: with and without scripts, narrow and wide, light and dark."""
+
+import itertools
+import unittest
+
+from selenium.webdriver.common.keys import Keys
+
+from authenticator import Authenticator
+from browser import Browser
+from hosted import PASSWORD, HostedCase
+from test_accessibility import AXE
+
+VIEWS = list(itertools.product(["light", "dark"], [1280, 320]))
+
+
+class BrowserCase(HostedCase):
+    # Takes long for its number of tests.
+    LONG = True
+
+    def setUp(self):
+        super().setUp()
+        self.server = f"http://127.0.0.1:{self.site.port}"
+        self.browser = Browser()
+        self.addCleanup(self.browser.stop)
+
+    def open(self, path):
+        self.browser.open(self.server + path)
+
+    def heading(self):
+        return self.browser.find("h1").text
+
+    def send(self, **fields):
+        """Types into the fields of a form, and presses Enter in the last one."""
+        for name, value in fields.items():
+            field = self.browser.find(f"#{name}")
+            if field.get_attribute("readonly") is None:
+                field.send_keys(Keys.CONTROL, "a")
+                field.send_keys(value)
+        before = self.browser.find("html")
+        field.send_keys(Keys.ENTER)
+        self.left(before)
+
+    def press(self, label):
+        """Presses a button, or follows a link."""
+        found = [item for item in self.browser.all("button, a") if item.text.strip() == label]
+        self.assertTrue(found, (label, self.browser.find("main").text))
+        before = self.browser.find("html")
+        found[0].click()
+        self.left(before)
+
+    def left(self, page):
+        def is_gone():
+            try:
+                page.is_enabled()
+                return False
+            except Exception:
+                return bool(self.browser.all("h1"))
+        self.browser.wait(is_gone, "the next page")
+
+
+class LookingCase(BrowserCase):
+    """Looks at each page in all views."""
+
+    def look(self, heading, *errors):
+        """Looks at the page in all views."""
+        self.assertEqual(self.heading(), heading)
+        self.assertEqual([item.text for item in self.browser.all(".summary li")], list(errors))
+        self.browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+        self.browser.script(AXE.read_text())
+        for scheme, width in VIEWS:
+            self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                "features": [{"name": "prefers-color-scheme", "value": scheme},
+                             # Colors in transition have no contrast yet.
+                             {"name": "prefers-reduced-motion", "value": "reduce"}]})
+            self.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+            with self.subTest(heading, errors=errors, scheme=scheme, width=width):
+                found = self.browser.evaluate("""
+                    const { violations } = await axe.run();
+                    return violations.map(({ id, nodes }) =>
+                      `${id}: ${nodes.length}, ${nodes[0].html} ${nodes[0].failureSummary}`);
+                    """)
+                self.assertEqual(found, [])
+                self.assertLessEqual(
+                    self.browser.script("return document.documentElement.scrollWidth"), width)
+                # The stylesheet of this server applies.
+                self.assertNotEqual(self.browser.script(
+                    "return getComputedStyle(document.querySelector('main')).maxWidth"), "none")
+        self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        if errors:
+            self.assertTrue(self.browser.script(
+                "return document.activeElement.classList.contains('summary')"))
+
+    def quiet(self):
+        """Checks that the console is silent, but for the statuses of error pages."""
+        self.assertEqual([line for line in self.browser.complaints()
+                          if "the server responded with a status of 4" not in line], [])
+
+class WithScripts(LookingCase):
+    def test_sign_up_and_sign_in(self):
+        email = self.own_email()
+        self.settings(email_code=True, support_url="help@example.com",
+                      terms_url="https://example.com/terms")
+        self.open("/account")
+        self.look("Sign in")
+        self.send(email="")
+        self.look("Sign in", "Enter your email address.")
+        self.press("Create account")
+        self.look("Create account")
+        self.send(email=email, new_password="short")
+        self.look("Create account", "The password needs at least 8 characters.")
+        # A script shows the password, and hides it before the form is sent.
+        self.browser.type("#new_password", PASSWORD)
+        self.browser.find(".reveal").click()
+        self.assertEqual(self.browser.find("#new_password").get_attribute("type"), "text")
+        self.send(email=email)
+        self.look("Your account")
+        self.press("Sign out")
+        self.look("You are signed out")
+        self.press("Sign in again")
+        self.send(email=email)
+        self.look("Enter your password")
+        self.send(password="wrong horse")
+        self.look("Enter your password",
+                  "Email address or password is wrong. Try again or reset the password.")
+        # Back shows the form again, and a reload sends none.
+        self.browser.driver.back()
+        self.browser.wait(lambda: self.heading() in ["Enter your password", "Sign in"], "a form")
+        self.browser.driver.forward()
+        self.browser.wait(lambda: self.heading() == "Enter your password", "the form")
+        self.press("Email me a code")
+        self.look("Enter the code")
+        self.send(code="1")
+        self.look("Enter the code", "The code has 8 digits.")
+        self.send(code=self.mailed_code(email))
+        self.assertEqual(self.heading(), "Your account")
+        self.quiet()
+
+    def test_forgotten_password_and_mailed_links(self):
+        email = self.own_email()
+        self.expect(self.register(email, PASSWORD), 201)
+        self.open("/account")
+        self.send(email=email)
+        self.press("Forgot your password?")
+        self.look("Reset your password")
+        self.send(email=email)
+        self.look("Check your mail")
+        self.open(self.link(email, "ds_reset"))
+        self.look("Choose a new password")
+        self.send(new_password="password123")
+        self.look("Choose a new password", "This password is common or leaked. Choose another.")
+        self.send(new_password="another horse")
+        self.look("Password saved")
+        self.browser.driver.back()
+        self.open("/u/reset?token=used")
+        self.look("Link expired")
+        email = "second-" + email
+        self.expect(self.register(email, PASSWORD), 201)
+        self.open(self.link(email, "ds_verify"))
+        self.look("Confirm your email address")
+        self.send(password="wrong horse")
+        self.look("Confirm your email address", "The password is wrong.")
+        self.send(password=PASSWORD)
+        self.look("Address confirmed")
+        self.open("/u/nothing/here")
+        self.look("Page not found")
+        self.quiet()
+
+    def test_second_factor(self):
+        email = self.own_email()
+        self.settings(mfa="required")
+        self.open("/account")
+        self.press("Create account")
+        self.send(email=email, new_password=PASSWORD)
+        self.look("Set up an authenticator app")
+        secret = self.browser.find(".key code").text.replace(" ", "")
+        factor = Authenticator({"id": "", "uri": "", "secret": secret})
+        self.send(code=factor.wrong())
+        self.look("Set up an authenticator app", "The code is wrong. Wait for the next one.")
+        self.send(code=factor.code())
+        self.look("Save your recovery codes")
+        self.press("I have saved the codes")
+        self.assertEqual(self.heading(), "Your account")
+        self.open("/account/switch")
+        self.look("Choose an account")
+        self.press("Use another account")
+        self.send(email=email)
+        self.send(password=PASSWORD)
+        self.look("Confirm your sign-in")
+        self.press("Use a recovery code")
+        self.look("Recovery code")
+        self.send(recovery_code="x")
+        self.look("Recovery code", "This code is wrong or used. Try another.")
+        self.press("Cancel")
+        self.assertEqual(self.heading(), "Sign in")
+        self.quiet()
+
+    def test_the_account(self):
+        email = self.own_email()
+        self.settings(mfa="optional")
+        self.open("/account")
+        self.press("Create account")
+        self.send(email=email, new_password=PASSWORD)
+        for path, heading in [
+                ("profile", "Name and language"), ("picture", "Picture"),
+                ("address", "Change your email address"), ("password", "Change your password"),
+                ("authenticator", "Set up an authenticator app"),
+                ("recovery-codes", "Replace your recovery codes"),
+                ("sessions", "Devices and sessions"), ("identities", "Linked identities"),
+                ("applications", "Applications with access"), ("data", "Your data"),
+                ("delete", "Delete account"), ("confirm", "Confirm that it is you")]:
+            self.open(f"/account/{path}")
+            self.look(heading)
+        self.open("/account/delete")
+        self.send(confirmation="x")
+        self.look("Delete account", "Type the address exactly as shown.")
+        self.send(confirmation=email)
+        self.look("Account deleted")
+        self.quiet()
+
+
+class WithoutScripts(BrowserCase):
+    def setUp(self):
+        super().setUp()
+        self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+
+    def test_each_step_works(self):
+        email = self.own_email()
+        self.settings(email_code=True)
+        self.open("/account")
+        self.assertEqual(self.browser.all(".reveal"), [])
+        self.press("Create account")
+        self.send(email=email, new_password=PASSWORD)
+        self.assertEqual(self.heading(), "Your account")
+        self.assertEqual({cookie["name"].split("-")[2] for cookie in self.browser.driver.get_cookies()},
+                         {"browser", "signin"})
+        for cookie in self.browser.driver.get_cookies():
+            self.assertTrue(cookie["secure"] and cookie["httpOnly"])
+            self.assertEqual(cookie["sameSite"], "Lax")
+        self.press("Sign out")
+        self.press("Sign in again")
+        self.send(email=email)
+        self.press("Email me a code")
+        self.send(code=self.mailed_code(email))
+        self.assertEqual(self.heading(), "Your account")
+        self.press("Deutsch")
+        self.assertEqual(self.browser.find("html").get_attribute("lang"), "de")
+
+
+if __name__ == "__main__":
+    unittest.main()

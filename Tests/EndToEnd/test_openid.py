@@ -1,0 +1,353 @@
+"""OpenID Connect: sign-in for applications with code and PKCE, and their tokens."""
+
+import base64
+import http.server
+import json
+import queue
+import threading
+import time
+import urllib.parse
+
+from machine import wait_until
+from openid import CALLBACK, FORM, Party, OpenIDCase, claims, verified
+
+
+class Discovery(OpenIDCase):
+    def test_the_description_names_what_the_server_has(self):
+        answer = self.expect(self.site.get("/.well-known/openid-configuration"), 200)
+        found = answer.json
+        origin = found["issuer"].rstrip("/")
+        self.assertEqual(found["issuer"], f"http://127.0.0.1:{self.site.port}/")
+        self.assertEqual(found["authorization_endpoint"], f"{origin}/authorize")
+        self.assertEqual(found["code_challenge_methods_supported"], ["S256"])
+        self.assertEqual(found["response_types_supported"], ["code"])
+        for name in ["token", "userinfo", "revocation", "introspection", "end_session"]:
+            path = urllib.parse.urlsplit(found[f"{name}_endpoint"]).path
+            self.assertNotEqual(self.site.request("POST", path, "", FORM).status, 404, path)
+
+    def test_the_key_set_has_rsa_keys_only(self):
+        for key in self.keys:
+            self.assertEqual((key["kty"], key["alg"], key["use"]), ("RSA", "RS256", "sig"))
+            self.assertTrue(key["kid"])
+
+    def test_tokens_of_earlier_keys_stay_valid(self):
+        tokens, _ = self.tokens()
+        self.site.dossier("key", "rotate", "--app", "default")
+        keys = self.site.get("/.well-known/jwks.json").json["keys"]
+        self.assertEqual(len(keys), len(self.keys) + 1)
+        self.assertEqual(verified(tokens["id_token"], keys)["sub"],
+                         self.userinfo(tokens["access_token"]).json["sub"])
+
+
+class CodeFlow(OpenIDCase):
+    def test_a_page_signs_a_user_in_with_code_and_pkce(self):
+        email, user = self.user()
+        party = Party(self, self.spa)
+        page = self.signed_in(party, email)
+        answer = party.answer(page)
+        self.assertEqual(answer["iss"], self.issuer)
+        self.assertEqual(answer["state"], party.parameters["state"])
+        tokens = self.expect(party.exchange(answer["code"]), 200).json
+        self.assertEqual(tokens["token_type"], "Bearer")
+        self.assertEqual(tokens["expires_in"], 86_400)
+        self.assertEqual(tokens["scope"], "openid profile email")
+        self.assertNotIn("refresh_token", tokens)
+        identity = verified(tokens["id_token"], self.keys)
+        self.assertEqual(
+            {name: identity[name] for name in ["iss", "sub", "aud", "nonce", "name", "email",
+                                               "email_verified", "nickname"]},
+            {"iss": self.issuer, "sub": user, "aud": self.spa["id"],
+             "nonce": party.parameters["nonce"], "name": email, "email": email,
+             "email_verified": False, "nickname": email.split("@")[0]})
+        self.assertLess(abs(identity["auth_time"] - time.time()), 100)
+        self.assertIsInstance(identity["updated_at"], int)
+        access = verified(tokens["access_token"], self.keys)
+        self.assertEqual(access["aud"], [self.issuer + "userinfo"])
+        self.assertEqual(access["azp"], self.spa["id"])
+        info = self.expect(self.userinfo(tokens["access_token"]), 200).json
+        self.assertEqual(info, {name: identity[name] for name in info})
+        path = urllib.parse.urlsplit(info["picture"]).path
+        picture = self.expect(self.site.get(path), 200)
+        self.assertTrue(picture.body.startswith(b"\x89PNG"))
+
+    def test_the_next_sign_in_needs_no_page(self):
+        email, _ = self.user()
+        self.tokens(email)
+        party = Party(self, self.spa, prompt="none")
+        page = self.visitor.open(party.path)
+        self.assertEqual(page.status, 303)
+        self.expect(party.exchange(party.code(page)), 200)
+
+    def test_a_confidential_client_authenticates_in_either_way(self):
+        email, _ = self.user()
+        party = Party(self, self.web)
+        code = party.code(self.signed_in(party, email))
+        self.error(party.exchange(code, client_secret=None), 401, "access_denied", "Unauthorized")
+        self.error(party.exchange(code, client_secret="wrong"), 401, "access_denied")
+        self.expect(party.exchange(code), 200)
+        party = Party(self, self.web)
+        code = party.code(self.visitor.open(party.path))
+        basic = base64.b64encode(f"{self.web['id']}:{self.web['secret']}".encode()).decode()
+        answer = party.exchange(code, client_secret=None, client_id=None,
+                                headers={"Authorization": f"Basic {basic}"})
+        self.expect(answer, 200)
+
+    def test_the_token_endpoint_takes_json(self):
+        email, _ = self.user()
+        party = Party(self, self.spa)
+        code = party.code(self.signed_in(party, email))
+        answer = self.post("/oauth/token", {
+            "grant_type": "authorization_code", "client_id": self.spa["id"], "code": code,
+            "code_verifier": party.verifier, "redirect_uri": CALLBACK, "audience": None,
+            "organization": None, "scope": ""})
+        self.expect(answer, 200)
+
+    def test_a_resource_server_gets_its_scopes_and_audience(self):
+        tokens, _ = self.tokens(
+            audience=self.API, scope="openid read:posts delete:posts read:posts")
+        self.assertEqual(tokens["scope"], "openid read:posts")
+        access = claims(tokens["access_token"])
+        self.assertEqual(access["aud"], [self.API, self.issuer + "userinfo"])
+        self.assertEqual(access["scope"], "openid read:posts")
+
+    def test_claims_come_from_the_profile_and_the_documents(self):
+        email, user = self.user()
+        self.site.dossier("client", "set", self.web["id"],
+                          'claims={"https://x/plan":"app_metadata./plan","theme":"metadata./ui/theme",'
+                          '"who":"profile.email","kind":{"value":7},"none":"metadata./none"}')
+        self.addCleanup(self.site.dossier, "client", "set", self.web["id"], "claims=null")
+        grant = self.expect(self.login(email, "correct horse battery"), 200).json
+        self.expect(self.site.request("PUT", "/v1/me/metadata", {"ui": {"theme": "dark"}},
+                                      {"Content-Type": "application/json"},
+                                      token=grant["access_token"]), 200)
+        program = self.new_client("machine", "--scope", "update:users_app_metadata")
+        self.expect(self.site.request("PUT", f"/v1/users/{user}/app-metadata", {"plan": ["gold"]},
+                                      {"Content-Type": "application/json"},
+                                      token=program["secret"]), 200)
+        tokens, _ = self.tokens(email, self.web)
+        identity = claims(tokens["id_token"])
+        self.assertEqual(
+            {name: identity.get(name) for name in ["https://x/plan", "theme", "who", "kind", "none"]},
+            {"https://x/plan": ["gold"], "theme": "dark", "who": email, "kind": 7, "none": None})
+
+
+class RefreshTokens(OpenIDCase):
+    SCOPE = "openid profile offline_access"
+
+    def test_a_refresh_token_rotates_with_a_grace_period(self):
+        tokens, party = self.tokens(scope=self.SCOPE)
+        first = tokens["refresh_token"]
+        second = self.expect(party.token(grant_type="refresh_token", refresh_token=first), 200).json
+        self.assertNotEqual(second["refresh_token"], first)
+        self.assertNotIn("nonce", claims(second["id_token"]))
+        again = self.expect(party.token(grant_type="refresh_token", refresh_token=first), 200).json
+        self.assertEqual(again["refresh_token"], second["refresh_token"])
+        third = self.expect(
+            party.token(grant_type="refresh_token", refresh_token=second["refresh_token"]), 200).json
+        # The first token is now too old: it was stolen, and the session ends.
+        stolen = party.token(grant_type="refresh_token", refresh_token=first)
+        self.error(stolen, 403, "invalid_grant", "Unknown or invalid refresh token.")
+        last = party.token(grant_type="refresh_token", refresh_token=third["refresh_token"])
+        self.error(last, 403, "invalid_grant")
+        self.assertEqual(self.userinfo(third["access_token"]).status, 401)
+
+    def test_scopes_may_shrink_and_not_grow(self):
+        tokens, party = self.tokens(scope=self.SCOPE)
+        ask = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+        self.error(party.token(**ask, scope="openid email"), 400, "invalid_scope")
+        # The refusal has not used the token up.
+        self.site.sql("update sessions set refreshed_at = refreshed_at - interval '1 hour'")
+        less = self.expect(party.token(**ask, scope="openid"), 200).json
+        self.assertEqual(less["scope"], "openid")
+        self.assertNotIn("name", claims(less["id_token"]))
+        ask["refresh_token"] = less["refresh_token"]
+        self.assertEqual(self.expect(party.token(**ask), 200).json["scope"], self.SCOPE)
+
+    def test_a_token_belongs_to_its_client(self):
+        tokens, _ = self.tokens(scope=self.SCOPE)
+        for other in [self.web, self.native]:
+            answer = Party(self, other).token(
+                grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+            self.error(answer, 403, "invalid_grant")
+        native = self.post("/v1/token/refresh", {"refresh_token": tokens["refresh_token"]})
+        self.assertEqual(native.status, 401)
+
+    def test_revocation_ends_the_session(self):
+        tokens, party = self.tokens(scope=self.SCOPE)
+        foreign = self.web
+        for client, expected in [(foreign, 200), (self.spa, 401)]:
+            body = {"client_id": client["id"], "token": tokens["refresh_token"]}
+            if "secret" in client:
+                body["client_secret"] = client["secret"]
+            answer = self.site.request(
+                "POST", "/oauth/revoke", urllib.parse.urlencode(body), FORM)
+            self.assertEqual((answer.status, answer.body), (200, b""))
+            self.assertEqual(self.userinfo(tokens["access_token"]).status, expected)
+        self.error(party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"]),
+                   403, "invalid_grant")
+
+    def test_introspection_tells_a_back_end_what_is_valid(self):
+        tokens, _ = self.tokens(scope=self.SCOPE)
+
+        def introspect(token, client=None):
+            client = client or self.web
+            body = {"client_id": client["id"], "client_secret": client.get("secret", ""),
+                    "token": token}
+            return self.site.request(
+                "POST", "/oauth/introspect", urllib.parse.urlencode(body), FORM)
+
+        found = self.expect(introspect(tokens["access_token"]), 200).json
+        self.assertEqual((found["active"], found["client_id"], found["scope"]),
+                         (True, self.spa["id"], self.SCOPE))
+        self.assertEqual(introspect("x").json, {"active": False})
+        # A refresh token is its client's alone, and a public client may ask nothing.
+        self.assertEqual(introspect(tokens["refresh_token"]).json, {"active": False})
+        self.error(introspect(tokens["access_token"], self.spa), 401, "access_denied")
+        self.site.sql("update sessions set ended_at = now() where style = 'openid'")
+        self.assertEqual(introspect(tokens["access_token"]).json, {"active": False})
+
+
+class Machines(OpenIDCase):
+    def test_a_machine_gets_the_scopes_of_its_grant(self):
+        party = Party(self, self.machine)
+        ask = {"grant_type": "client_credentials", "audience": self.API}
+        self.error(party.token(**ask), 403, "access_denied")
+        self.site.dossier("client", "grant", self.machine["id"], self.api["id"],
+                          "--scope", "read:posts")
+        tokens = self.expect(party.token(**ask), 200).json
+        self.assertEqual((tokens["scope"], "id_token" in tokens), ("read:posts", False))
+        access = verified(tokens["access_token"], self.keys)
+        self.assertEqual((access["sub"], access["aud"], access["gty"]),
+                         (f"{self.machine['id']}@clients", self.API, "client-credentials"))
+        self.error(party.token(**ask, scope="read:posts write:posts"), 400, "invalid_scope")
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+        self.assertEqual(self.site.get("/v1/me", token=tokens["access_token"]).status, 401)
+
+    def test_kinds_of_clients_have_their_grants(self):
+        self.error(Party(self, self.spa).token(grant_type="client_credentials", audience=self.API),
+                   403, "unauthorized_client")
+        self.error(Party(self, self.machine).token(grant_type="authorization_code", code="x"),
+                   403, "unauthorized_client")
+        self.error(Party(self, self.spa).token(grant_type="password", username="a", password="b"),
+                   403, "unsupported_grant_type")
+        self.error(Party(self, self.spa).token(), 400, "invalid_request")
+        self.error(Party(self, {"id": "x"}).token(grant_type="refresh_token"), 401,
+                   "invalid_client")
+
+
+class SigningOut(OpenIDCase):
+    def test_a_client_signs_its_user_out(self):
+        tokens, party = self.tokens(scope="openid")
+        stays, _ = self.offline()
+        query = urllib.parse.urlencode({
+            "id_token_hint": tokens["id_token"], "state": "a b",
+            "post_logout_redirect_uri": "https://app.example.com/bye"})
+        page = self.visitor.open(f"/oidc/logout?{query}")
+        self.assertEqual(page.location, "https://app.example.com/bye?state=a%20b")
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+        self.assertEqual(self.userinfo(stays["access_token"]).status, 200)
+        party = Party(self, self.spa, prompt="none")
+        answer = party.answer(self.visitor.open(party.path))
+        self.assertEqual(answer["error"], "login_required")
+
+    def offline(self):
+        party = Party(self, self.spa, scope="openid offline_access")
+        return party.exchange(party.code(self.visitor.open(party.path))).json, party
+
+    def test_without_a_hint_the_user_is_asked(self):
+        tokens, _ = self.tokens(scope="openid")
+        page = self.visitor.open("/oidc/logout")
+        self.shows(page, "Sign out of default?")
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
+        page = self.visitor.submit("/oidc/logout/confirm")
+        self.shows(page, "You are signed out")
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+
+    def test_an_unregistered_target_gets_a_page(self):
+        tokens, _ = self.tokens(scope="openid")
+        for target in ["https://app.example.com/bye/", "https://evil.example/", CALLBACK,
+                       "https://app.example.com/bye?x=1", "//evil.example"]:
+            query = urllib.parse.urlencode(
+                {"id_token_hint": tokens["id_token"], "post_logout_redirect_uri": target})
+            page = self.visitor.open(f"/oidc/logout?{query}")
+            self.assertEqual((page.status, page.location), (400, None), target)
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
+
+
+class BackChannel(OpenIDCase):
+    # The client of the test listens on this machine.
+    SETTINGS = {**OpenIDCase.SETTINGS, "DOSSIER_ISSUER_NETWORK": "any"}
+
+    def setUp(self):
+        super().setUp()
+        self.received = queue.Queue()
+        self.status = 200
+        case = self
+
+        class Client(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                case.received.put((self.headers["Content-Type"], body.decode()))
+                self.send_response(case.status)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Client)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.site.dossier("client", "set", self.spa["id"], "backchannel_logout_url="
+                          f"http://127.0.0.1:{server.server_port}/bye")
+
+    def message(self):
+        kind, body = self.received.get(timeout=120)
+        self.assertEqual(kind, "application/x-www-form-urlencoded")
+        return verified(urllib.parse.parse_qs(body)["logout_token"][0], self.keys)
+
+    def test_a_client_is_told_of_the_end_of_its_session(self):
+        tokens, _ = self.tokens(scope="openid")
+        identity = claims(tokens["id_token"])
+        self.status = 500
+        self.visitor.open("/oidc/logout")
+        self.visitor.submit("/oidc/logout/confirm")
+        first = self.message()
+        self.assertEqual(
+            {name: first[name] for name in ["iss", "aud", "sub", "sid", "events"]},
+            {"iss": self.issuer, "aud": self.spa["id"], "sub": identity["sub"],
+             "sid": identity["sid"],
+             "events": {"http://schemas.openid.net/event/backchannel-logout": {}}})
+        self.assertNotIn("nonce", first)
+        # The client had an error, so it gets the message again.
+        self.status = 200
+        self.site.sql("update mails set next_attempt_at = now() where kind = 'logout'")
+        second = self.message()
+        self.assertEqual(second["sid"], first["sid"])
+        self.assertNotEqual(second["jti"], first["jti"])
+        wait_until(lambda: self.site.sql("select count(*) from mails") == "0", what="its end")
+
+    def test_the_account_page_tells_clients_too(self):
+        tokens, _ = self.tokens(scope="openid")
+        self.visitor.open("/account")
+        self.visitor.submit("/account/sign-out")
+        self.assertEqual(self.message()["sid"], claims(tokens["id_token"])["sid"])
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+
+
+class Answers(OpenIDCase):
+    def test_every_answer_of_the_endpoints_is_json(self):
+        for method, path, body, headers, status in [
+                ("POST", "/oauth/token", "a=b&a=c", FORM, 400),
+                ("POST", "/oauth/token", "{", {"Content-Type": "application/json"}, 400),
+                ("POST", "/oauth/token", "", {}, 415),
+                ("POST", "/oauth/token", "x" * 70_000, FORM, 413),
+                ("POST", "/oauth/token", "x" * 3_000_000, FORM, 413),
+                ("GET", "/oauth/token", None, {}, 405),
+                ("GET", "/oauth/nothing", None, {}, 404),
+                ("GET", "/userinfo", None, {}, 401),
+                ("GET", "/userinfo", None, {"Authorization": "Bearer a.b.c"}, 401),
+                ("GET", "/.well-known/nothing", None, {}, 404)]:
+            answer = self.site.request(method, path, body, headers)
+            self.assertEqual(answer.status, status, (method, path[:40], answer.body[:200]))
+            self.assertIn("error_description", json.loads(answer.body), path[:40])
