@@ -92,7 +92,7 @@ import WebTokens
     app: AppID,
     audience: String? = nil
   ) throws(Failure) -> Principal? {
-    guard let known = verified[token], keys.isFresh(known.keys),
+    guard let known = verified[token], known.keys.isFresh(),
       known.removals == known.keys.removals
     else { return nil }
     guard known.expires > clock() else { throw .tokenExpired }

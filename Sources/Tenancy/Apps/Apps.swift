@@ -12,18 +12,15 @@ package import Postgres
   private var byHost: [ByteString: App] = [:]
   /// The app of requests that select none.
   private var usual: App?
-  private var loadedAt: UInt64?
-  private var begunAt: UInt64 = 0
-  /// The start of the last completed load, which contains all earlier changes.
-  private var readAt: UInt64 = 0
-  private let load = SharedTask<Void, Failure>()
-  /// The cache lifetime of the apps, in nanoseconds.
-  private let age: UInt64
-  /// The shortest time between two loads for unknown apps, in nanoseconds.
-  ///
-  /// It limits the database load of requests with made-up names.
-  private static let patience: UInt64 = 100_000_000
   private let complain: (String) -> Void
+  private lazy var loader = CacheLoader(age: age) { [unowned self] () async throws(Failure) in
+    do throws(DatabaseError) {
+      try await read()
+    } catch {
+      throw Failure(error)
+    }
+  }
+  private let age: Duration
   /// The invalid stored settings of each app that were already reported.
   private var misfits: [AppID: [String]] = [:]
 
@@ -44,19 +41,14 @@ package import Postgres
     self.catalog = catalog
     self.complain = complain
     self.fallback = fallback
-    self.age = age.nanoseconds
+    self.age = age
   }
 
   /// Returns the app that `app` would find, if the cache can answer.
   ///
   /// - Returns: nil if `app` must be called: the apps are not loaded, too old, or lack that name.
   package func known(named name: String?, host: @autoclosure () -> String?) -> App? {
-    guard let loadedAt else { return nil }
-    let passed = EventLoop.now() - loadedAt
-    if passed > age {
-      guard passed <= 2 * age else { return nil }
-      _ = reload()
-    }
+    guard loader.isFresh() else { return nil }
     if let name { return byName[ByteString(name)] }
     if !byHost.isEmpty, let host = host(), let app = byHost[ByteString(host)] { return app }
     return usual
@@ -66,19 +58,12 @@ package import Postgres
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package func app(named name: String?, host: String?) async throws(Failure) -> App {
-    let askedAt = EventLoop.now()
-    try await freshen(askedAt)
     if let name = name.map(ByteString.init) {
-      // The app may be new: a load that began before this request may lack it.
-      while byName[name] == nil, readAt < askedAt {
-        let (now, next) = (EventLoop.now(), begunAt + Self.patience)
-        if now < next { await EventLoop.sleep(for: .nanoseconds(Int64(next - now))) }
-        // Another waiting request may have reloaded meanwhile.
-        if readAt < askedAt { try await reload().value.get() }
-      }
-      guard let app = byName[name] else { throw .unknownApp }
+      // The app may be new.
+      guard let app = try await loader.find({ byName[name] }) else { throw .unknownApp }
       return app
     }
+    try await loader.freshen()
     if let host, let app = byHost[ByteString(host)] { return app }
     guard let app = usual else { throw .unknownApp }
     return app
@@ -88,8 +73,7 @@ package import Postgres
   ///
   /// - Throws: `.unknownApp`, `.databaseUnavailable`.
   package func app(_ id: AppID) async throws(Failure) -> App {
-    try await freshen(EventLoop.now())
-    guard let app = known(id) else { throw .unknownApp }
+    guard let app = try await loader.find({ known(id) }) else { throw .unknownApp }
     return app
   }
 
@@ -98,33 +82,8 @@ package import Postgres
 
   /// Returns all apps; none if they cannot be read.
   package func all() async -> [App] {
-    try? await freshen(EventLoop.now())
+    try? await loader.freshen()
     return Array(byName.values)
-  }
-
-  /// Reloads the apps if the cache is too old for a request of that time.
-  private func freshen(_ askedAt: UInt64) async throws(Failure) {
-    guard let loadedAt else { return try await reload().value.get() }
-    if age == 0 {
-      // If the reload fails, continue with the cached apps.
-      while readAt < askedAt, case .success = await reload().value {}
-    } else if askedAt > loadedAt + age {
-      // Serve the cached apps during the reload, unless they are older than twice the lifetime.
-      let load = reload()
-      if askedAt > loadedAt + 2 * age { _ = await load.value }
-    }
-  }
-
-  /// Reloads all apps; concurrent requests share one load.
-  private func reload() -> SharedTask<Void, Failure>.Outcome {
-    if !load.isUnderWay { begunAt = EventLoop.now() }
-    return load.begin { [self] () async throws(Failure) in
-      do throws(DatabaseError) {
-        try await read()
-      } catch {
-        throw Failure(error)
-      }
-    }
   }
 
   private func read() async throws(DatabaseError) {
@@ -137,8 +96,6 @@ package import Postgres
     byHost = [:]
     for app in apps { for host in app.hosts { byHost[ByteString(host)] = app } }
     usual = byName[ByteString(fallback)]
-    loadedAt = EventLoop.now()
-    readAt = begunAt
   }
 
   /// Reads the parts of one feature.

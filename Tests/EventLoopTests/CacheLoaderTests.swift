@@ -1,0 +1,98 @@
+import EventLoop
+import TestSupport
+import Testing
+
+/// Tests when a cache loads, with a clock that the tests set.
+@Suite struct CacheLoaderTests {
+  init() { LoopThread.start() }
+
+  private struct Refused: Error {}
+
+  /// A cache of what exists elsewhere.
+  @EventLoop private final class Cache {
+    var existing: Set<String> = []
+    private(set) var known: Set<String> = []
+    private(set) var loads = 0
+    var seconds: UInt64 = 100
+    var fails = false
+    private(set) lazy var loader = makeLoader()
+
+    private func makeLoader() -> CacheLoader<Refused> {
+      CacheLoader(
+        age: .seconds(10),
+        clock: { [unowned self] in seconds * 1_000_000_000 },
+        { [unowned self] () async throws(Refused) in try await load() }
+      )
+    }
+
+    private func load() async throws(Refused) {
+      loads += 1
+      let found = existing
+      await Task.yield()
+      if fails { throw Refused() }
+      known = found
+    }
+
+    func find(_ name: String) async throws -> String? {
+      try await loader.find { known.contains(name) ? name : nil }
+    }
+  }
+
+  @Test @EventLoop func `an entry is found that was made just before the call`() async throws {
+    let cache = Cache()
+    #expect(try await cache.find("a") == nil)
+    #expect(cache.loads == 1)
+    // The load that begins now misses what is made during it.
+    let load = EventLoop.task { try? await cache.loader.reload() }
+    while cache.loads < 2 { await Task.yield() }
+    cache.existing.insert("a")
+    #expect(try await cache.find("a") == "a")
+    await load.value
+    #expect(cache.loads == 3)
+    #expect(try await cache.find("a") == "a")
+    #expect(cache.loads == 3)
+  }
+
+  @Test @EventLoop func `callers at the same time share a load`() async throws {
+    let cache = Cache()
+    cache.existing = ["a"]
+    let found = (0..<5).map { _ in EventLoop.task { try? await cache.find("a") } }
+    for task in found { #expect(await task.value == "a") }
+    #expect(cache.loads == 1)
+  }
+
+  @Test @EventLoop func `an old cache loads beside requests, and a very old one before them`()
+    async throws
+  {
+    let cache = Cache()
+    #expect(!cache.loader.isFresh())
+    try await cache.loader.freshen()
+    #expect(cache.loader.isFresh() && cache.loads == 1)
+    cache.seconds += 10
+    #expect(cache.loader.isFresh() && cache.loads == 1)
+    cache.seconds += 1
+    #expect(cache.loader.isFresh())
+    while cache.loads < 2 { await Task.yield() }
+    try await cache.loader.reload()
+    let loads = cache.loads
+    cache.seconds += 21
+    #expect(!cache.loader.isFresh() && cache.loads == loads)
+    try await cache.loader.freshen()
+    #expect(cache.loader.isFresh() && cache.loads == loads + 1)
+  }
+
+  @Test @EventLoop func `after a failure, the cache keeps what it has`() async throws {
+    let cache = Cache()
+    cache.fails = true
+    await #expect(throws: Refused.self) { try await cache.loader.freshen() }
+    cache.fails = false
+    cache.existing = ["a"]
+    try await cache.loader.freshen()
+    cache.fails = true
+    cache.seconds += 21
+    try await cache.loader.freshen()
+    #expect(try await cache.find("a") == "a")
+    // It may exist.
+    await #expect(throws: Refused.self) { try await cache.find("b") }
+  }
+}
