@@ -372,8 +372,9 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "CFastCGI", "Accounts", "Documents", "Runtime", "Tenancy", "Transfer", "FastCGI", "HTTP", "JSON",
-  "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns", "WebTokens",
+  "CFastCGI", "Accounts", "Documents", "OpenID", "OpenIDWire", "Runtime", "Tenancy", "Transfer",
+  "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns",
+  "WebTokens",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 

@@ -13,6 +13,14 @@ package enum AuthorizationStep: Sendable {
   /// The user has to confirm that this sign-in is to an app on the device.
   case confirm(BrowserUser)
   case finish(BrowserUser)
+
+  /// The signed-in user whom the step is about; nil if somebody has to sign in or to choose.
+  package var user: BrowserUser? {
+    switch self {
+    case .signIn, .chooseAccount: nil
+    case .consent(let user, _), .confirm(let user), .finish(let user): user
+    }
+  }
 }
 
 extension Authorizations {
@@ -39,7 +47,7 @@ extension Authorizations {
       return request.prompts.contains(.selectAccount) && canChoose ? .chooseAccount : .signIn
     }
     if request.prompts.contains(.selectAccount), state.user == nil { return .chooseAccount }
-    guard isFresh(user, for: authorization) else { return .signIn }
+    guard isFresh(user, for: authorization), client.accepts(user) else { return .signIn }
     if request.prompts.contains(.consent), !state.hasConsented {
       return .consent(user, request.scopes)
     }
@@ -84,6 +92,13 @@ extension Authorizations {
 }
 
 extension Client {
+  /// Returns whether a user has signed in in a way that the client accepts.
+  package func accepts(_ user: BrowserUser) -> Bool {
+    let allowed = settings.connections
+    guard !allowed.isEmpty else { return true }
+    return ClientSettings.Connection(provider: user.provider).map(allowed.contains) ?? false
+  }
+
   /// Returns whether users are asked before the client gets tokens for a resource server.
   func needsConsent(at server: ResourceServer?) -> Bool {
     !settings.isFirstParty || server?.skipsConsent == false

@@ -2,6 +2,7 @@ package import EventLoop
 import JSON
 package import Postgres
 package import Runtime
+import Sessions
 
 /// The authorizations whose users are at the pages.
 @EventLoop package enum Authorizations {
@@ -10,14 +11,20 @@ package import Runtime
   /// - Parameters:
   ///   - request: the request.
   ///   - browser: the browser that sent it, which alone may continue it.
+  ///   - user: the user who is signed in there; nil for nobody. A limit of the network applies then,
+  ///     since anybody may send requests.
   ///   - context: the context of the request.
   /// - Returns: the authorization.
-  /// - Throws: `.databaseUnavailable`.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   package static func begin(
     _ request: AuthorizationRequest,
     in browser: BrowserKey,
+    by user: BrowserUser? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> Authorization {
+    if user == nil {
+      try await Allowances(Allowance.ofNetwork(.authorization, context), context).spend()
+    }
     let id = AuthorizationID()
     let rows = try await context.write(
       AuthorizationQueries.begin,

@@ -16,6 +16,8 @@ package struct BrowserUser: RowDecodable {
   /// When the user authenticated, in seconds since 1970.
   package let authenticatedAt: Int
   package let isActive: Bool
+  /// The provider of the credential that the user has shown.
+  let provider: String
   package let email: String?
   package let name: String?
   /// The name of the picture, for `Pictures.show`.
@@ -30,6 +32,7 @@ package struct BrowserUser: RowDecodable {
     email = row.text(ifAny: 5)
     name = row.text(ifAny: 6)
     picture = row.text(ifAny: 7)
+    provider = try row.text(8)
   }
 
   /// The principal of a request that this user makes at the pages.
@@ -101,7 +104,7 @@ package enum BrowserUserQueries {
     "browser_users.list",
     """
     select u.user_id, s.session_id, d.device_id, extract(epoch from s.authenticated_at)::bigint,
-      p.is_active, u.email, u.name, u.picture
+      p.is_active, u.email, u.name, u.picture, s.provider
     from proved_device($1, $2, $3) d
     cross join lateral device_places(d.device_id, $4::boolean) p
     join sessions s on s.user_id = p.user_id and s.session_id = p.session_id and s.style = 'pages'

@@ -154,7 +154,8 @@ class Template(Cluster):
                  "--migrations", self.migrations, "--database", self.conninfo("owner")],
                 check=True, stdout=subprocess.DEVNULL)
             # Requests of tests have one address unless they name another.
-            self.set_app(failures_per_ip=1_000_000, anonymous_users_per_ip=1_000_000)
+            self.set_app(failures_per_ip=1_000_000, anonymous_users_per_ip=1_000_000,
+                         sign_in_pages_per_ip=1_000_000)
         finally:
             self.stop_postgres()
         (cluster / "server.log").unlink()

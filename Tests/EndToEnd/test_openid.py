@@ -203,6 +203,18 @@ class RefreshTokens(OpenIDCase):
         # A refresh token is its client's alone, and a public client may ask nothing.
         self.assertEqual(introspect(tokens["refresh_token"]).json, {"active": False})
         self.error(introspect(tokens["access_token"], self.spa), 401, "access_denied")
+        # A third party learns of its own tokens only.
+        partner = self.new_client("web", "--callback", CALLBACK)
+        self.site.dossier("client", "set", partner["id"], "first_party=false")
+        self.assertEqual(introspect(tokens["access_token"], partner).json, {"active": False})
+        email, _ = self.user(f"partner-{self.own_email()}")
+        party = Party(self, partner)
+        visitor = self.new_visitor()
+        self.signed_in(party, email, visitor=visitor)
+        page = visitor.submit("/consent", button="allow")
+        own = self.expect(party.exchange(party.code(page)), 200).json["access_token"]
+        for client in [partner, self.web]:
+            self.assertTrue(introspect(own, client).json["active"])
         self.site.sql("update sessions set ended_at = now() where style = 'openid'")
         self.assertEqual(introspect(tokens["access_token"]).json, {"active": False})
 

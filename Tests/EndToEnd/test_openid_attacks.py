@@ -7,6 +7,7 @@ import json
 import threading
 import urllib.parse
 
+from asking import ADDRESS
 from hosted import Visitor
 from openid import CALLBACK, Party, OpenIDCase, base64url, claims
 
@@ -259,6 +260,45 @@ class Browsers(OpenIDCase):
             self.assertIn("frame-ancestors 'none'", page.headers["Content-Security-Policy"])
             self.assertEqual(page.headers["Cache-Control"], "no-store")
             self.assertNotIn("Cross-Origin-Opener-Policy", page.headers)
+
+    def test_strangers_cannot_fill_the_database(self):
+        self.settings(sign_in_pages_per_ip=3)
+        client = self.new_client("single_page", "--callback", CALLBACK)
+        path, silent = Party(self, client).path, Party(self, client, prompt="none")
+
+        def stranger():
+            return self.new_visitor(**{ADDRESS: "192.0.2.77"})
+
+        for _ in range(3):
+            self.assertEqual(stranger().open(path).status, 200)
+        for refused in [path, "/account", path + "&prompt=login"]:
+            self.shows(stranger().open(refused), "Too many attempts", status=429)
+        # A refused silent request stores nothing.
+        self.assertEqual(silent.answer(stranger().open(silent.path))["error"], "login_required")
+        stored = self.site.sql(
+            f"select count(*) from authorizations where client_id = '{client['id']}'")
+        self.assertEqual(stored, "3")
+        # A signed-in user is not counted with strangers of the same network.
+        guest = self.new_visitor(**{ADDRESS: "192.0.2.78"})
+        self.signed_in(Party(self, client), self.email, visitor=guest)
+        for _ in range(5):
+            guest.headers[ADDRESS] = "192.0.2.77"
+            self.assertTrue(silent.code(guest.open(silent.path)))
+
+    def test_a_client_chooses_the_ways_to_sign_in(self):
+        """A session of another way does not count, with and without pages."""
+        self.settings(email_code=True)
+        strict = self.new_client("single_page", "--callback", CALLBACK)
+        self.site.dossier("client", "set", strict["id"], 'connections=["email_code"]')
+        self.signed_in(Party(self, self.spa), self.email)
+        silent = Party(self, strict, prompt="none")
+        self.assertEqual(silent.answer(self.visitor.open(silent.path))["error"], "login_required")
+        party = Party(self, strict)
+        self.visitor.open(party.path)
+        self.shows(self.visitor.submit(email=self.email), "Enter the code")
+        page = self.visitor.submit("/code", code=self.mailed_code(self.email))
+        self.expect(party.exchange(party.code(page)), 200)
+        self.assertTrue(silent.code(self.visitor.open(silent.path)))
 
     def test_two_clicks_send_one_code(self):
         party = Party(self, self.spa)

@@ -55,26 +55,8 @@ struct AuthorizationParameters {
       client.kind != .machine
     else { throw .unknownApplication }
     self.client = client
-    var request = try Self.request(values, client)
-    do throws(AuthorizationError) {
-      try Self.readResponse(values, client, into: &request)
-      try Self.readProof(values, client, into: &request)
-      try Self.readPrompts(values, into: &request)
-    } catch {
-      self.error = error
-    }
-    request.state = values["state"]
-    request.nonce = values["nonce"]
-    request.loginHint = values["login_hint"]?.excerpt(320)
-    request.startsSignUp = values["screen_hint"] == "signup" || values["prompt"] == "create"
-    request.locales = Array(
-      (values["ui_locales"] ?? "").excerpt(200).split(separator: " ").prefix(10)
-    )
-    .map(String.init)
-    for name in ["state", "nonce"] where (values[name]?.utf8.count ?? 0) > Self.longest {
-      error = AuthorizationError("invalid_request", "\(name) has more than \(Self.longest) bytes.")
-      if name == "state" { request.state = nil } else { request.nonce = nil }
-    }
+    var request: AuthorizationRequest
+    (request, error) = try Self.request(values, of: client)
     let audience = values["audience"] ?? values["resource"]
     if let audience, !audience.isEmpty {
       server = try await ResourceServers.find(audience, of: context.app.id, context)
@@ -102,9 +84,41 @@ struct AuthorizationParameters {
     self.request = request
   }
 
+  /// Reads the parameters that the client alone decides about.
+  ///
+  /// - Returns: the request, and why the client gets an error instead of a code.
+  /// - Throws: `.unregisteredRedirect`.
+  static func request(
+    _ values: FormValues,
+    of client: Client
+  ) throws(Failure) -> (AuthorizationRequest, AuthorizationError?) {
+    var request = try redirecting(values, client)
+    var fault: AuthorizationError?
+    do throws(AuthorizationError) {
+      try readResponse(values, client, into: &request)
+      try readProof(values, client, into: &request)
+      try readPrompts(values, into: &request)
+    } catch {
+      fault = error
+    }
+    request.state = values["state"]
+    request.nonce = values["nonce"]
+    request.loginHint = values["login_hint"]?.excerpt(320)
+    request.startsSignUp = values["screen_hint"] == "signup" || values["prompt"] == "create"
+    request.locales = Array(
+      (values["ui_locales"] ?? "").excerpt(200).split(separator: " ").prefix(10)
+    )
+    .map(String.init)
+    for name in ["state", "nonce"] where (values[name]?.utf8.count ?? 0) > longest {
+      fault = AuthorizationError("invalid_request", "\(name) has more than \(longest) bytes.")
+      if name == "state" { request.state = nil } else { request.nonce = nil }
+    }
+    return (request, fault)
+  }
+
   // MARK: Where the response goes
 
-  private static func request(
+  private static func redirecting(
     _ values: FormValues,
     _ client: Client
   ) throws(Failure) -> AuthorizationRequest {

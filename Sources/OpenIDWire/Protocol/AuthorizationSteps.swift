@@ -12,27 +12,37 @@ import WireKit
   ///
   /// - Parameters:
   ///   - authorization: the authorization.
-  ///   - call: a request of its browser, whose device was found.
-  ///   - isFirst: whether the call is the authorization request itself, so that a redirect may follow.
+  ///   - call: a form of its browser, whose device was found.
   /// - Returns: a redirect to the next page, or the response for the client.
   /// - Throws: `.unknownApplication` if the client was removed meanwhile; `.authorizationExpired`,
   ///   `.databaseUnavailable`.
-  static func next(
-    _ authorization: Authorization,
+  static func next(_ authorization: Authorization, _ call: Call) async throws(Failure) -> Response {
+    let context = call.context
+    let (client, handOver) = try await handOver(authorization, call)
+    if let code = authorization.code {
+      return handOver.response(code: code, to: call, afterForm: true)
+    }
+    let server = try await authorization.request.server(context)
+    let step = try await Authorizations.step(of: authorization, for: client, at: server, context)
+    return try await response(to: step, of: authorization, handOver, call)
+  }
+
+  /// Returns the response to a step: a redirect to its page, or the response for the client.
+  ///
+  /// - Parameter isFirst: whether the call is the authorization request itself, so that a redirect to
+  ///   the client may follow.
+  static func response(
+    to step: AuthorizationStep,
+    of authorization: Authorization,
+    _ handOver: HandOver,
     _ call: Call,
     isFirst: Bool = false
   ) async throws(Failure) -> Response {
     let context = call.context
-    let request = authorization.request
-    let (client, handOver) = try await handOver(authorization, call)
-    if let code = authorization.code {
-      return handOver.response(code: code, to: call, afterForm: !isFirst)
-    }
-    let server = try await request.server(context)
-    let step = try await Authorizations.step(of: authorization, for: client, at: server, context)
     switch step {
     case .signIn:
-      return redirect(authorization, to: request.startsSignUp ? "sign-up" : "sign-in", call)
+      let startsSignUp = authorization.request.startsSignUp
+      return redirect(authorization, to: startsSignUp ? "sign-up" : "sign-in", call)
     case .chooseAccount: return redirect(authorization, to: "choose", call)
     case .consent: return redirect(authorization, to: "consent", call)
     case .confirm: return redirect(authorization, to: "confirm", call)

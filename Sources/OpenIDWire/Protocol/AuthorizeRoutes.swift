@@ -35,21 +35,30 @@ import WireKit
     let handOver = HandOver(parameters.request, client: parameters.client, issuer: call.issuer)
     if let error = parameters.error { return handOver.response(error, to: call) }
     call.findSignInDevice()
+    let step = try await Authorizations.step(
+      of: Authorization(unstored: parameters.request),
+      for: parameters.client,
+      at: parameters.server,
+      call.context
+    )
     // A page may ask silently as often as it likes. A refusal stores nothing.
-    if parameters.request.prompts.contains(.none) {
-      let step = try await Authorizations.step(
-        of: Authorization(unstored: parameters.request),
-        for: parameters.client,
-        at: parameters.server,
-        call.context
-      )
-      if let error = AuthorizationError(silent: step) { return handOver.response(error, to: call) }
+    if parameters.request.prompts.contains(.none),
+      let error = AuthorizationError(silent: step)
+    {
+      return handOver.response(error, to: call)
     }
     let authorization = try await Authorizations.begin(
       parameters.request,
       in: call.browser.key,
+      by: step.user,
       call.context
     )
-    return try await AuthorizationSteps.next(authorization, call, isFirst: true)
+    return try await AuthorizationSteps.response(
+      to: step,
+      of: authorization,
+      handOver,
+      call,
+      isFirst: true
+    )
   }
 }

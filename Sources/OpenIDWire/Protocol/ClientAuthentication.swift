@@ -18,12 +18,16 @@ struct BasicCredentials {
   private static let scheme = "basic "
 
   static func areSent(by request: Request) -> Bool {
-    request.field(.authorization)?.prefix(scheme.count).lowercased() == scheme
+    request.field(.authorization).map(areIn) ?? false
   }
 
-  /// Returns nil if the field is absent, has another scheme or is malformed.
-  init?(_ request: Request) {
-    guard Self.areSent(by: request), let field = request.field(.authorization),
+  private static func areIn(_ field: String) -> Bool {
+    field.prefix(scheme.count).lowercased() == scheme
+  }
+
+  /// Reads the value of the field; nil if it has another scheme or is malformed.
+  init?(_ field: String) {
+    guard Self.areIn(field),
       let bytes = [UInt8](paddedBase64: String(field.dropFirst(Self.scheme.count))),
       let text = String(validating: bytes, as: UTF8.self)
     else { return nil }
@@ -50,7 +54,7 @@ struct BasicCredentials {
     _ parameters: TokenParameters,
     _ call: Call
   ) async throws(Failure) -> Result<Client, TokenError> {
-    let basic = BasicCredentials(call.request)
+    let basic = call.request.field(.authorization).flatMap(BasicCredentials.init)
     if BasicCredentials.areSent(by: call.request), basic == nil {
       return .failure(.badRequest("The Basic credentials are malformed."))
     }

@@ -79,6 +79,9 @@ import WireKit
   ) async throws(Failure) -> JSON? {
     let app = context.app.id
     if let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app) {
+      // A back end of the owner receives tokens of other clients. A third party has only its own.
+      let isOwn = claims["client_id"]?.string?.hasSameBytes(as: client.id.text) == true
+      guard isOwn || client.settings.isFirstParty else { return nil }
       if let session = claims["sid"] {
         guard let user = claims["sub"]?.string.flatMap({ UserID($0) }),
           let session = session.string.flatMap({ SessionID($0) }),

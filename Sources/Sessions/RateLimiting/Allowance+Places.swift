@@ -84,11 +84,17 @@ extension Allowance {
     _ context: RequestContext
   ) -> [Allowance] {
     let settings = context.app.limitSettings
+    let (burst, window) =
+      switch purpose {
+      case .anonymous: (settings.anonymousPerAddress, Duration.seconds(3_600))
+      case .authorization: (settings.authorizationsPerAddress, .seconds(3_600))
+      default: (settings.failuresPerAddress, settings.failureWindow)
+      }
     return ofPlaces(
       (purpose.ofNetwork, purpose.ofSite),
       of: [],
-      burst: purpose == .anonymous ? settings.anonymousPerAddress : settings.failuresPerAddress,
-      in: purpose == .anonymous ? .seconds(3_600) : settings.failureWindow,
+      burst: burst,
+      in: window,
       context
     )
   }

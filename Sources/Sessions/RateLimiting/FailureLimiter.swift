@@ -20,6 +20,8 @@ package enum AttemptPurpose: String, CaseIterable {
   case refused
   /// New users without credentials, counted by network alone.
   case anonymous
+  /// Requests that show the sign-in page, counted by network alone.
+  case authorization
 
   /// The name of the allowance from all networks; the plain value is that of one network.
   package var anywhere: String { "\(rawValue)-anywhere" }

@@ -9,6 +9,8 @@ package struct LimitSettings: SettingsSection {
   package let failureWindow: Duration
   /// In an hour.
   package let anonymousPerAddress: Int
+  /// In an hour.
+  let authorizationsPerAddress: Int
   /// To one address, in a day.
   package let mailsPerAddressDaily: Int
 
@@ -46,6 +48,13 @@ package struct LimitSettings: SettingsSection {
       1...1_000_000,
       300,
       "anonymous users from one network address in an hour"
+    )
+    // Each is a stored row for an hour. People in an office begin a few sign-ins a day.
+    authorizationsPerAddress = read.number(
+      "sign_in_pages_per_ip",
+      1...1_000_000,
+      1_000,
+      "sign-ins at the hosted pages that begin from one network address in an hour"
     )
     mailsPerAddressDaily = read.number(
       "mails_per_email_daily",

@@ -2,7 +2,7 @@ package import Runtime
 package import Postgres
 
 /// An OAuth client: a program that signs users in, or the back end of an app.
-package struct Client: RowDecodable {
+package struct Client: Sendable {
   package let id: ClientID
   /// Nil for an operator client, which may do everything in every app.
   package let app: AppID?
@@ -12,6 +12,16 @@ package struct Client: RowDecodable {
   package let scopes: Scopes
   package let settings: ClientSettings
 
+  package var isOperator: Bool { app == nil }
+
+  /// Whether it must use PKCE.
+  package var requiresPKCE: Bool { kind.isPublic || settings.pkce == .required }
+
+  /// Returns whether the client may work on the app at all.
+  package func belongs(to app: AppID) -> Bool { isOperator || self.app == app }
+}
+
+extension Client: RowDecodable {
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
     app = row.id(ifAny: 1)
@@ -23,14 +33,6 @@ package struct Client: RowDecodable {
     settings =
       stored.elementsEqual("{}".utf8) ? .defaults : ClientSettings(stored: stored)
   }
-
-  package var isOperator: Bool { app == nil }
-
-  /// Whether it must use PKCE.
-  package var requiresPKCE: Bool { kind.isPublic || settings.pkce == .required }
-
-  /// Returns whether the client may work on the app at all.
-  package func belongs(to app: AppID) -> Bool { isOperator || self.app == app }
 }
 
 extension Row {

@@ -41,6 +41,15 @@ package struct ClientSettings: SettingsSection {
   package enum Connection: String, CaseIterable, Sendable {
     case password
     case emailCode = "email_code"
+
+    /// The way of signing in that has a provider of sessions; nil for other ways.
+    package init?(provider: String) {
+      switch provider {
+      case "password": self = .password
+      case "email": self = .emailCode
+      default: return nil
+      }
+    }
   }
 
   package init(_ read: inout SettingsReader) {

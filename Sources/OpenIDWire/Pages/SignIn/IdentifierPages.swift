@@ -42,18 +42,21 @@ import WireKit
     let email = form.trimmed(.email)
     visit.state.email = email
     if let error = FormError.error(ofEmail: email) { return .errors([error], on: .signIn) }
-    // A user may have signed in in another tab.
-    let prompts = visit.authorization.request.prompts
-    if !visit.state.isAnother, !prompts.contains(.login), visit.state.user == nil,
-      visit.authorization.request.maxAge == nil,
-      try await !BrowserUsers.list(visit.context).isEmpty
-    {
-      return .page(.choose)
-    }
-    let methods = try await visit.methods()
+    let client = try await visit.client()
+    if try await canChoose(visit, client) { return .page(.choose) }
+    let methods = SignInMethods(visit.app, client)
     if methods.takesPassword { return .page(.password) }
     guard methods.takesCode else { return .errors([FormError(.methodClosed)], on: .signIn) }
     return try await CodePages.send(visit, from: .signIn)
+  }
+
+  /// Returns whether a user has signed in meanwhile, as in another tab, who may go on.
+  private static func canChoose(_ visit: Visit, _ client: Client?) async throws(Failure) -> Bool {
+    let request = visit.authorization.request
+    guard !visit.state.isAnother, visit.state.user == nil, !request.prompts.contains(.login),
+      request.maxAge == nil
+    else { return false }
+    return try await BrowserUsers.list(visit.context).contains { client?.accepts($0) ?? true }
   }
 
   // MARK: The password

@@ -1,0 +1,74 @@
+import HTTP
+import JSON
+@testable import OpenID
+@testable import OpenIDWire
+import Runtime
+@testable import Tenancy
+
+extension FuzzTarget {
+  /// Lines: the query of `/authorize`, a field `Authorization`, and URLs of a client.
+  static let authorizations = FuzzTarget(
+    "authorizations",
+    words: [
+      "client_id=", "&redirect_uri=", "&response_type=code", "&response_mode=", "web_message",
+      "form_post", "query", "&scope=openid profile offline_access", "&state=", "&nonce=",
+      "&code_challenge=", String(repeating: "A", count: 43), "&code_challenge_method=S256",
+      "&prompt=none", "login consent", "&max_age=", "9223372036854775808", "&login_hint=",
+      "&ui_locales=", "&screen_hint=signup", "&request_uri=", "%20", "%C3%A9", "%00", "+",
+      "Basic ", "Og==", "https://app.example/cb", "myapp:/cb", "https://", "http://localhost:",
+      "[::1]", "@", ":65536", "javascript:", "\n",
+    ],
+    bound: MemoryBound(factor: 80, base: 262_144)
+  ) { input in
+    let lines = lines(input)
+    checkRequest(text(lines[0]))
+    if lines.count > 1, let credentials = BasicCredentials(text(lines[1])) {
+      expect(!credentials.id.utf8.contains(0) && !credentials.secret.utf8.contains(0), "a NUL")
+    }
+    for line in lines.dropFirst(2) { checkURL(text(line)) }
+  }
+
+  private static let registered = ["https://app.example/cb", "https://app.example/cb?a=1", "myapp:/cb"]
+
+  /// A client without settings but for its URLs; it has no secret.
+  private static let client = Client(
+    id: ClientID(),
+    app: AppID(),
+    kind: .native,
+    name: "fuzz",
+    scopes: Scopes(""),
+    settings: ClientSettings(
+      stored: ([
+        "callback_urls": .array(registered.map(JSON.string)),
+        "web_origins": ["https://app.example"],
+      ] as JSON).serialized()
+    )
+  )
+
+  private static func checkRequest(_ query: String) {
+    guard let values = FormValues(query[...]),
+      let (request, fault) = try? AuthorizationParameters.request(values, of: client)
+    else { return }
+    expect(
+      (registered + ["https://app.example"]).contains { $0.utf8.elementsEqual(request.redirect.utf8) },
+      "the browser is sent to \(request.redirect)"
+    )
+    expect((request.state?.utf8.count ?? 0) <= 2_048, "a long state is kept")
+    expect(request.locales.count <= 10, "many languages are kept")
+    if fault == nil {
+      expect(request.challenge?.utf8.count == 43, "a public client needs no proof")
+      expect(values["response_type"] == "code", "a response other than a code")
+      expect(!request.prompts.contains(Prompt.none) || request.prompts.count == 1, "none among others")
+    }
+    let stored = request.json
+    expect(AuthorizationRequest(stored)?.json == stored, "a request that is stored reads as another")
+  }
+
+  private static func checkURL(_ url: String) {
+    guard ClientURL.reason(against: url) == nil else { return }
+    let target = RedirectTarget(url)
+    expect(target.scheme != "javascript" && target.scheme != "data", "a page would run \(url)")
+    expect(!target.isOfWeb || target.origin != nil, "a web page without an origin: \(url)")
+    expect(!target.name.isEmpty, "people are shown nothing for \(url)")
+  }
+}
