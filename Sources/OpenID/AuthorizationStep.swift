@@ -14,7 +14,7 @@ package enum AuthorizationStep: Sendable {
   case confirm(BrowserUser)
   case finish(BrowserUser)
 
-  /// The signed-in user whom the step is about; nil if somebody has to sign in or to choose.
+  /// The signed-in user whom the step is about; nil before a sign-in or a choice.
   package var user: BrowserUser? {
     switch self {
     case .signIn, .chooseAccount: nil

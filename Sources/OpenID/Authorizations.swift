@@ -11,8 +11,8 @@ import Sessions
   /// - Parameters:
   ///   - request: the request.
   ///   - browser: the browser that sent it, which alone may continue it.
-  ///   - user: the user who is signed in there; nil for nobody. A limit of the network applies then,
-  ///     since anybody may send requests.
+  ///   - user: the user who is signed in there; nil for none. A limit of the network applies then,
+  ///     since requests of strangers fill the table.
   ///   - context: the context of the request.
   /// - Returns: the authorization.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.

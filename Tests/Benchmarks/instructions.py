@@ -24,7 +24,10 @@ from machine import BUILD, wait_until
 
 COUNTER = run.YARDSTICKS / "allocations.so"
 KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1/token/refresh",
-         "App Services login", "App Services findOne", "404", "GET /v1/me, C loop"]
+         "App Services login", "App Services findOne", "GET /authorize", "POST /oauth/token", "404",
+         "GET /v1/me, C loop"]
+# A line of callgrind_annotate with the cost of a signature, ES256 or RS256.
+SIGNATURE = re.compile(r"^ *([\d,]+) .*CCryptoBoringSSL_(?:ECDSA_sign|RSA_sign)(?:_ex)?(?: |$)", re.M)
 
 
 class Watched(Deployment):
@@ -50,8 +53,9 @@ class Watched(Deployment):
 class Requests:
     """Sends requests of each kind, one after the other, between two calls of `counted`."""
 
-    def __init__(self, site, count):
-        self.site, self.count = site, count
+    def __init__(self, bench, count):
+        site = bench.site
+        self.bench, self.site, self.count = bench, site, count
         run.offer_services(site)
         self.grants = [site.login() for _ in range(20)]
         self.connection = site.connection(120)
@@ -79,6 +83,11 @@ class Requests:
         token = grant["access_token"]
         if kind == "404":
             self.send("GET", "/v1/nothing", 404, token=token)
+        elif kind.endswith("/authorize"):
+            self.send("GET", self.bench.authorization(), 303)
+        elif kind.endswith("/oauth/token"):
+            self.send("POST", "/oauth/token", 200, self.bench.client_grant(),
+                      {"Content-Type": "application/json"})
         elif kind.endswith("findOne"):
             self.call(grant, "findOne", query={"userId": grant["user_id"]})
         elif kind.endswith("login"):
@@ -104,8 +113,9 @@ class Requests:
 
 
 class YardstickRequests(Requests):
-    def __init__(self, site, count, port):
-        super().__init__(site, count)
+    def __init__(self, bench, count, port):
+        super().__init__(bench, count)
+        site = bench.site
         self.connection.close()
         site.port, port = port, site.port
         self.connection = site.connection(120)
@@ -116,7 +126,7 @@ class YardstickRequests(Requests):
 
 
 class Instructions:
-    """Returns Callgrind's count of a process."""
+    """Returns Callgrind's count of a process, and the part of signatures."""
 
     def __init__(self, pid, folder):
         self.pid, self.folder, self.dumps = str(pid), folder, 0
@@ -135,7 +145,11 @@ class Instructions:
         pattern = re.compile(r"^(?:totals|summary): (\d+)", re.M)
         wait_until(lambda: file.exists() and pattern.search(file.read_text()), 60, "the dump")
         self.control("-i=off")
-        return [int(pattern.search(file.read_text()).group(1))]
+        costs = subprocess.run(
+            ["callgrind_annotate", "--inclusive=yes", "--threshold=100", file],
+            check=True, capture_output=True, text=True).stdout
+        signing = [int(cost.replace(",", "")) for cost in SIGNATURE.findall(costs)]
+        return [int(pattern.search(file.read_text()).group(1)), max(signing, default=0)]
 
 
 class Allocations:
@@ -159,13 +173,13 @@ def measured(folder, program, requests, wrapper, environment, counter, settings)
     bench = run.Bench.__new__(run.Bench)
     bench.site, bench.processes, bench.served = site, [], {}
     try:
-        sender = Requests(site, requests)
+        sender = Requests(bench, requests)
         watched = counter(site.workers()[0], folder)
         for kind in KINDS[:-1]:
             results[kind] = sender.measure(kind, watched)
         port = bench.yardstick("yardstick_loop", 1, keep=True, wrapper=wrapper,
                                environment=environment)
-        sender = YardstickRequests(site, requests, port)
+        sender = YardstickRequests(bench, requests, port)
         watched = counter(bench.processes[0].pid, folder)
         results[KINDS[-1]] = sender.measure("GET /v1/me", watched)
     finally:
@@ -200,12 +214,14 @@ def main():
             shutil.copytree(folder, options.keep, dirs_exist_ok=True)
     finally:
         shutil.rmtree(folder)
-    table = {kind: {"instructions": instructions[kind][0], "allocations": allocations[kind][0],
+    table = {kind: {"instructions": instructions[kind][0], "signing": instructions[kind][1],
+                    "allocations": allocations[kind][0],
                     "bytes": allocations[kind][1]} for kind in KINDS}
-    print(f"| {'a request':24} | instructions | allocations | bytes |")
-    print(f"|{'-' * 26}|-------------:|------------:|------:|")
+    print(f"| {'a request':24} | instructions | to sign | allocations | bytes |")
+    print(f"|{'-' * 26}|-------------:|--------:|------------:|------:|")
     for kind, row in table.items():
-        print(f"| {kind:24} | {row['instructions']:12.0f} | {row['allocations']:11.1f} "
+        share = row["signing"] / row["instructions"]
+        print(f"| {kind:24} | {row['instructions']:12.0f} | {share:7.0%} | {row['allocations']:11.1f} "
               f"| {row['bytes']:5.0f} |")
     if options.json:
         options.json.write_text(json.dumps(table, indent=2))

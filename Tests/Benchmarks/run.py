@@ -177,22 +177,27 @@ class Bench:
             self.made = made
         return self.made
 
-    def client_tokens(self):
-        """Each request signs one token with RS256."""
-        bodies = self.site.folder / "clients"
-        bodies.write_text(2 * (json.dumps({
+    def client_grant(self):
+        """The body of a request for a token, which is signed with RS256."""
+        return json.dumps({
             "grant_type": "client_credentials", "client_id": self.client()["id"],
-            "client_secret": self.client()["secret"],
-            "audience": "https://api.example.com/"}) + "\n"))
+            "client_secret": self.client()["secret"], "audience": "https://api.example.com/"})
+
+    def client_tokens(self):
+        bodies = self.site.folder / "clients"
+        bodies.write_text(2 * (self.client_grant() + "\n"))
         return self.logins("/oauth/token", bodies)
 
-    def authorizations(self):
-        """Each request stores an authorization, and leads to the first page."""
+    def authorization(self):
+        """The path of a request that stores an authorization, and leads to the first page."""
         query = urllib.parse.urlencode({
             "response_type": "code", "client_id": self.client()["id"], "scope": "openid",
             "redirect_uri": "https://app.example.com/cb", "code_challenge": "A" * 43,
             "code_challenge_method": "S256"})
-        return self.wrk(self.site.port, self.tokens, path=f"/authorize?{query}")
+        return f"/authorize?{query}"
+
+    def authorizations(self):
+        return self.wrk(self.site.port, self.tokens, path=self.authorization())
 
     def password_logins(self):
         bodies = self.site.folder / "passwords"

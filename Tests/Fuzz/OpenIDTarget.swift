@@ -28,7 +28,9 @@ extension FuzzTarget {
     for line in lines.dropFirst(2) { checkURL(text(line)) }
   }
 
-  private static let registered = ["https://app.example/cb", "https://app.example/cb?a=1", "myapp:/cb"]
+  private static let registered = [
+    "https://app.example/cb", "https://app.example/cb?a=1", "myapp:/cb",
+  ]
 
   /// A client without settings but for its URLs; it has no secret.
   private static let client = Client(
@@ -50,7 +52,9 @@ extension FuzzTarget {
       let (request, fault) = try? AuthorizationParameters.request(values, of: client)
     else { return }
     expect(
-      (registered + ["https://app.example"]).contains { $0.utf8.elementsEqual(request.redirect.utf8) },
+      (registered + ["https://app.example"]).contains {
+        $0.utf8.elementsEqual(request.redirect.utf8)
+      },
       "the browser is sent to \(request.redirect)"
     )
     expect((request.state?.utf8.count ?? 0) <= 2_048, "a long state is kept")
@@ -58,10 +62,16 @@ extension FuzzTarget {
     if fault == nil {
       expect(request.challenge?.utf8.count == 43, "a public client needs no proof")
       expect(values["response_type"] == "code", "a response other than a code")
-      expect(!request.prompts.contains(Prompt.none) || request.prompts.count == 1, "none among others")
+      expect(
+        !request.prompts.contains(Prompt.none) || request.prompts.count == 1,
+        "none among others"
+      )
     }
     let stored = request.json
-    expect(AuthorizationRequest(stored)?.json == stored, "a request that is stored reads as another")
+    expect(
+      AuthorizationRequest(stored)?.json == stored,
+      "a request that is stored reads as another"
+    )
   }
 
   private static func checkURL(_ url: String) {

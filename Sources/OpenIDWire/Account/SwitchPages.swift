@@ -12,7 +12,9 @@ import WireKit
   private nonisolated static let removalPath = LocalPath(checked: "/account/switch/remove")
   private nonisolated static let anotherPath = LocalPath(checked: "/account/switch/another")
   private nonisolated static let allPath = LocalPath(checked: "/account/switch/sign-out")
-  /// The flow of the forms. It names no user, since no user may be active.
+  /// The flow of the forms.
+  ///
+  /// It names no user, since no user may be active.
   private nonisolated static let flow = "switch"
 
   nonisolated static let routes = [

@@ -29,8 +29,15 @@ import WireKit
 
   /// Returns the response to a step: a redirect to its page, or the response for the client.
   ///
-  /// - Parameter isFirst: whether the call is the authorization request itself, so that a redirect to
-  ///   the client may follow.
+  /// - Parameters:
+  ///   - step: the step.
+  ///   - authorization: the authorization.
+  ///   - handOver: the way to its client.
+  ///   - call: a request of its browser, whose device was found.
+  ///   - isFirst: whether the call is the authorization request itself, so that a redirect to the
+  ///     client may follow.
+  /// - Returns: the response.
+  /// - Throws: `.authorizationExpired`, `.databaseUnavailable`.
   static func response(
     to step: AuthorizationStep,
     of authorization: Authorization,
