@@ -4,7 +4,7 @@ package import Sessions
 import EventLoop
 import Postgres
 
-/// The result of a registration.
+/// The result of a registration, or of the link of an address to a user.
 package enum Registration {
   case signedIn(Sessions.TokenSet)
   /// A code is mailed; the flow is sent with it.
@@ -26,7 +26,8 @@ extension Users {
   ) async throws(Failure) -> Registration {
     let address = try await admitRegistration(credentials, context)
     guard context.app.accountSettings.signUp == .immediate else {
-      return .codeMailed(flow: try await mailCode(credentials, address, context))
+      let flow = try await mailCode(for: .register, of: nil, credentials, address, context)
+      return .codeMailed(flow: flow)
     }
     let account = try await newAccount(credentials, address, context)
     let grant = try await SignIn.complete(account.credential, as: style, context) {
@@ -90,10 +91,12 @@ extension Users {
     return EmailToken(.verify, to: address.stored(email), of: user, in: nil, context)
   }
 
-  /// Mails a code that completes a registration, or informs the user of the address.
+  /// Mails a code that completes a registration or a link, or informs the user of the address.
   ///
   /// Only the text of the mail differs between a known and an unknown address.
-  @EventLoop private static func mailCode(
+  @EventLoop static func mailCode(
+    for purpose: AuthenticationFlow.Purpose,
+    of user: UserID?,
     _ credentials: Credentials,
     _ address: EmailAddress,
     _ context: RequestContext
@@ -102,7 +105,7 @@ extension Users {
     try await RequestLimiter.mail(to: address.key, for: nil, context)
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let account = try await Accounts.find(address, context)
-    let flow = AuthenticationFlow.New(.register, credentials.email, address, hash: hash)
+    let flow = AuthenticationFlow.New(purpose, credentials.email, address, hash: hash, user: user)
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       if let account {

@@ -1,6 +1,7 @@
 import Representations
 import Tenancy
 import Accounts
+import Delivery
 import Runtime
 import Sessions
 import EventLoop
@@ -17,15 +18,24 @@ import WireKit
         "/v1/me/identities",
         access: .user(scope: Scopes.updateIdentities),
         body: .json(limit: 20_000),
-        reads: Variants("NewIdentity", "An identity to link.", newPassword, newToken, newKey),
+        reads: Variants(
+          "NewIdentity",
+          "An identity to link.",
+          newPassword,
+          newCode,
+          newToken,
+          newKey
+        ),
         gives: [
           .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
           .created(.linked.shown(as: Example.newAPIKey), "The API key."),
+          .accepted(.flow, "A mailed code completes the link."),
         ],
         refuses: [
           .loginMethodDisabled, .emailTaken, .identityTaken, .identityExists, .emailRestorePending,
-          .tooManyAPIKeys,
-          .invalidExternalToken, .issuerUnavailable, .tooManyAttempts,
+          .tooManyAPIKeys, .invalidExternalToken, .issuerUnavailable, .tooManyAttempts,
+          .invalidCode,
+          .mailNotConfigured,
         ],
         summary: "Link an identity: a password, an issuer's token or a new API key",
         link
@@ -107,6 +117,7 @@ import WireKit
   /// An identity to link.
   private enum NewIdentity {
     case password(Credentials)
+    case code(String, flow: String)
     case token(String)
     case apiKey(name: String)
   }
@@ -120,6 +131,10 @@ import WireKit
       .text("password", .password)
     ).telling(LoginResource.faults)
   ) { NewIdentity.password(Credentials(email: $0, password: $1)) }
+
+  private nonisolated static let newCode = Variant(LoginResource.codeOfMail) {
+    NewIdentity.code($1, flow: $0)
+  }
 
   private nonisolated static let newToken = Variant(tokenOfIssuer, NewIdentity.token)
 
@@ -140,16 +155,26 @@ import WireKit
   ) async throws(Failure) -> Response {
     switch identity {
     case .password(let credentials):
-      let grant = try await Identities.linkPassword(
+      let linked = try await Identities.linkPassword(
         credentials,
         to: call.user,
         as: .native,
         call.context
       )
-      return try linked(grant, call)
+      return try LoginResource.response(.ok, linked, call)
+    case .code(let code, let flow):
+      let grant = try await Identities.linkPassword(
+        by: code,
+        flow,
+        to: call.user,
+        as: .native,
+        call.context
+      )
+      return try LoginResource.response(.ok, grant, call)
     case .token(let token):
       let grant = try await Identities.linkToken(token, to: call.user, as: .native, call.context)
-      return try linked(grant, call)
+      guard let grant else { throw .internalError("a link has made no session") }
+      return try LoginResource.response(.ok, grant, call)
     case .apiKey(let name): return try await makeKey(name, call)
     }
   }
@@ -159,12 +184,6 @@ import WireKit
     "Whether the API key is disabled.",
     .flag("disabled")
   ).like(["disabled": true])
-
-  private static func linked(_ grant: Sessions.TokenSet?, _ call: Call) throws(Failure) -> Response
-  {
-    guard let grant else { throw .internalError("a link has made no session") }
-    return try LoginResource.response(.ok, grant, call)
-  }
 
   private static func list(_ call: Call) async throws(Failure) -> Response {
     Response(.ok, list: try await Identities.list(of: call.user, call.context), \.json)

@@ -37,10 +37,7 @@ import WireKit
     ) {
       (call, email, password) async throws(Failure) in
       let credentials = Credentials(email: email, password: password)
-      switch try await Users.register(credentials, call.context) {
-      case .signedIn(let grant): return try response(.created, grant, call)
-      case .codeMailed(let flow): return EmailResource.response(flow)
-      }
+      return try response(.created, await Users.register(credentials, call.context), call)
     },
     open(
       "/v1/login/password",
@@ -177,15 +174,16 @@ import WireKit
     ),
     ReauthenticationCredential.password
   )
-  private nonisolated static let byCode = Variant(
-    Fields(
-      "CodeEvidence",
-      "A code from a mail to the user's address.",
-      provider: "email",
-      .flow,
-      .code
-    )
-  ) { ReauthenticationCredential.code($1, flow: $0) }
+  nonisolated static let codeOfMail = Fields(
+    "CodeEvidence",
+    "A code from a mail to the user's address.",
+    provider: "email",
+    .flow,
+    .code
+  )
+  private nonisolated static let byCode = Variant(codeOfMail) {
+    ReauthenticationCredential.code($1, flow: $0)
+  }
   private nonisolated static let byToken = Variant(
     IdentityResource.tokenOfIssuer,
     ReauthenticationCredential.token
@@ -216,6 +214,18 @@ import WireKit
       summary: summary,
       handler
     )
+  }
+
+  /// Returns the tokens, or else the flow of the mailed code.
+  static func response(
+    _ status: Status,
+    _ registration: Registration,
+    _ call: Call
+  ) throws(Failure) -> Response {
+    switch registration {
+    case .signedIn(let tokens): try response(status, tokens, call)
+    case .codeMailed(let flow): EmailResource.response(flow)
+    }
   }
 
   /// Returns the tokens.

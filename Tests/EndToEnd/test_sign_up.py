@@ -211,6 +211,51 @@ class VerifyFirst(SignUp):
         self.assertTrue(self.me(grant).json["email_verified"])
         self.expect(self.login("made@example.com", MINE), 200)
 
+    def guest(self):
+        return self.expect(self.post("/v1/login/anonymous", {}), 200).json
+
+    def ask_link(self, grant, email):
+        body = {"provider": "password", "email": email, "password": MINE}
+        return self.expect(self.link(grant, **body), 202).json["flow"]
+
+    def test_a_guest_links_an_address_by_its_code(self):
+        guest = self.guest()
+        copied = dict(guest)
+        flow = self.ask_link(guest, "guest@example.com")
+        self.assertTrue(self.me(guest).json["anonymous"])
+        self.expect(self.login("guest@example.com", MINE), 401, "wrong_credentials")
+        code = self.mailed_code("guest@example.com")
+        entered = {"provider": "email", "flow": flow, "code": code}
+        self.expect(self.link(self.guest(), **entered), 401, "code_invalid")
+        self.expect(self.link(guest, **entered), 200)
+        me = self.me(guest).json
+        self.assertEqual((me["id"], me["email"], me["email_verified"], me["anonymous"]),
+                         (copied["user_id"], "guest@example.com", True, False))
+        self.expect(self.me(copied), 401)
+        self.expect(self.login("guest@example.com", MINE), 200)
+        self.expect(self.link(guest, **entered), 401, "code_invalid")
+        self.expect(self.link(guest, provider="password", email="more@example.com", password=MINE),
+                    409, "identity_exists")
+
+    def test_a_guest_does_not_learn_who_has_an_address(self):
+        self.sign_up("owner@example.com", MINE)
+        flows = {}
+        for email in ["owner@example.com", "free@example.com"]:
+            self.site.sql("delete from attempts")
+            flows[email] = len(self.ask_link(self.guest(), email))
+        self.assertEqual(len(set(flows.values())), 1)
+        wait_until(lambda: self.taken_mails("owner@example.com"), what="the mail to the owner")
+        self.assertEqual(len(self.codes("owner@example.com")), 1)
+
+    def test_an_address_that_was_taken_meanwhile_is_not_linked(self):
+        guest = self.guest()
+        flow = self.ask_link(guest, "overtaken@example.com")
+        code = self.mailed_code("overtaken@example.com")
+        self.sign_up("overtaken@example.com", MINE)
+        answer = self.link(guest, provider="email", flow=flow, code=code)
+        self.expect(answer, 409, "email_taken")
+        self.assertTrue(self.me(guest).json["anonymous"])
+
     def test_a_registration_is_completed_where_codes_sign_nobody_in(self):
         grant = self.sign_up("codeless@example.com")
         self.expect(self.post("/v1/login/code/request", {"email": "codeless@example.com"}),

@@ -5,7 +5,7 @@ package import EventLoop
 import JSON
 package import Postgres
 
-/// A sign-in, a registration or a change of address that waits for a mailed code.
+/// A sign-in, a registration, a link or a change of address that waits for a mailed code.
 ///
 /// A code works only for the client that has the flow. So an attacker cannot use up the tries of
 /// another client. A user who reads a code aloud to a stranger does not let the stranger in. Each
@@ -14,6 +14,7 @@ package import Postgres
   enum Purpose: String, Sendable {
     case signIn = "sign_in"
     case register
+    case link
     case changeEmail = "change_email"
     case secondFactor = "second_factor"
     case enroll
@@ -30,9 +31,9 @@ package import Postgres
   package let address: EmailAddress
   /// The address as the caller wrote it.
   package let email: String
-  /// The hash of the password of a registration.
+  /// The hash of the password of a registration or a link.
   package let hash: String?
-  /// The user who changes the address.
+  /// The user who links or changes the address.
   package let user: UserID?
 
   // MARK: Beginning

@@ -20,93 +20,19 @@ import Postgres
     return found
   }
 
-  /// Links an email address and a password to the user, and mails a link that verifies the address.
+  /// Links credentials to the user of the session, and replaces the session by a new one.
   ///
-  /// - Parameters:
-  ///   - credentials: the address and the password.
-  ///   - user: the user.
-  ///   - style: the protocol of the new session; nil if the client cannot accept one, which keeps
-  ///     its session.
-  ///   - context: the context of the request.
+  /// An attacker may have copied the tokens of the old one.
   /// - Returns: the tokens of the new session.
-  /// - Throws: `.invalid`, `.emailTaken`, `.identityExists` if the user has an address,
-  ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
-  ///   `.overloaded`, `.databaseUnavailable`.
-  @discardableResult
-  package static func linkPassword(
-    _ credentials: Credentials,
-    to user: UserID,
-    as style: SessionStyle?,
-    _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet? {
-    try context.requireOpen(.password)
-    try credentials.checkForRegistration(context.app)
-    try await context.requireSession(of: user)
-    let address = try await EmailAddress(credentials.email, context)
-    try await RequestLimiter.registration(of: address.key, context)
-    let account = try await Accounts.find(address, context)
-    if let account {
-      guard account.user == user else { throw .emailTaken }
-      // Without a credential, the address comes from an issuer or an import.
-      guard !account.isCredential else { throw .identityExists }
-    }
-    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
-    let mail =
-      account?.isVerified == true
-      ? nil : try await Users.verification(of: user, credentials.email, address, context)
-    return try await link("password", to: user, as: style, context) {
-      transaction async throws(Failure) in
-      try await link(address, credentials.email, hash, to: user, in: transaction, context)
-      try await mail?.queue(in: transaction)
-      return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
-    }
-  }
-
-  /// Writes an address and a password of the user, who must be locked.
-  package static func link(
-    _ address: EmailAddress,
-    _ email: String,
-    _ hash: String,
-    to user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    let linked = try await transaction.send(
-      IdentitiesQueries.linkPassword,
-      user,
-      context.principal,
-      IdentityID(),
-      address.stored(email),
-      address.key,
-      hash
-    ).rows(undone: .emailTaken, duplicate: .identityExists)
-    guard !linked.isEmpty else { throw .identityExists }
-  }
-
-  /// Links credentials to the user of the session: the part that all links share.
-  ///
-  /// The first link of a guest revokes the guest's credentials. If the client accepts new tokens,
-  /// the session of the request ends too: an attacker may have copied its tokens before. `write`
-  /// writes the credential, and returns whether it is new.
-  private static func link(
+  static func link(
     _ provider: String,
     to user: UserID,
-    as style: SessionStyle?,
+    as style: SessionStyle,
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
-  ) async throws(Failure) -> Sessions.TokenSet? {
-    let live = try await context.transaction {
-      transaction async throws(Failure) -> LiveSession? in
-      try await Sessions.lockUser(user, in: transaction, context)
-      if let end = try await wayBack(to: user, in: transaction) {
-        throw .emailRestorePending(until: end)
-      }
-      try await revokeGuestCredentials(of: user, in: transaction, context)
-      let (credential, isNew) = try await write(transaction)
-      if isNew {
-        try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
-      }
-      guard let style else { return nil }
+  ) async throws(Failure) -> Sessions.TokenSet {
+    let live = try await context.transaction { transaction async throws(Failure) in
+      let credential = try await link(provider, to: user, in: transaction, context, write)
       return try await Sessions.renew(
         user,
         by: credential,
@@ -116,8 +42,30 @@ import Postgres
         context
       )
     }
-    guard let style, let live else { return nil }
     return try await Sessions.grant(live, of: user, as: style, context)
+  }
+
+  /// Links credentials to the user of the session: the part that all links share.
+  ///
+  /// The first link of a guest revokes the guest's credentials. `write` writes the credential, and
+  /// returns whether it is new.
+  private static func link(
+    _ provider: String,
+    to user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext,
+    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
+  ) async throws(Failure) -> VerifiedCredential {
+    try await Sessions.lockUser(user, in: transaction, context)
+    if let end = try await wayBack(to: user, in: transaction) {
+      throw .emailRestorePending(until: end)
+    }
+    try await revokeGuestCredentials(of: user, in: transaction, context)
+    let (credential, isNew) = try await write(transaction)
+    if isNew {
+      try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
+    }
+    return credential
   }
 
   /// Returns until when a removed address of the user can be restored.
@@ -140,7 +88,8 @@ import Postgres
   ///   - token: the token.
   ///   - isAccepted: whether the route accepts identities of a provider.
   ///   - user: the user.
-  ///   - style: as for `linkPassword`.
+  ///   - style: the protocol of the new session; nil if the client cannot accept one, which keeps
+  ///     its session.
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
   /// - Throws: `.identityTaken` if another user has the identity, `.emailRestorePending`,
@@ -161,8 +110,9 @@ import Postgres
       shownBy: user,
       context
     )
-    return try await link(external.provider, to: user, as: style, context) {
-      transaction async throws(Failure) in
+    @EventLoop func write(
+      _ transaction: Transaction
+    ) async throws(Failure) -> (VerifiedCredential, isNew: Bool) {
       let holder = try await transaction.run(
         IdentitiesQueries.holder,
         context.app.id,
@@ -187,6 +137,13 @@ import Postgres
       guard !linked.isEmpty else { throw context.gone }
       return (credential, isNew: true)
     }
+    guard let style else {
+      try await context.transaction { transaction async throws(Failure) in
+        _ = try await link(external.provider, to: user, in: transaction, context, write)
+      }
+      return nil
+    }
+    return try await link(external.provider, to: user, as: style, context, write)
   }
 
   /// Revokes what a guest had before the first link: API keys, other sessions, and other devices.

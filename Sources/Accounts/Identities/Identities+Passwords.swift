@@ -1,0 +1,106 @@
+import Delivery
+package import Runtime
+package import Sessions
+import EventLoop
+
+/// Links an address and a password to a user.
+extension Identities {
+  /// Links an email address and a password to the user, by the app's setting `sign_up`.
+  ///
+  /// A link is mailed that verifies the address. In `verify_first`, a code is mailed instead, which
+  /// completes the link.
+  /// - Parameters:
+  ///   - credentials: the address and the password.
+  ///   - user: the user.
+  ///   - style: the protocol of the new session.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens of the new session; in `verify_first` a flow, for the address of another
+  ///   user too. That user is mailed to sign in or to reset the password.
+  /// - Throws: `.invalid`, `.emailTaken` unless in `verify_first`, `.identityExists` if the user has
+  ///   an address, `.emailRestorePending`, `.mailNotConfigured` in `verify_first`,
+  ///   `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`, `.overloaded`,
+  ///   `.databaseUnavailable`.
+  package static func linkPassword(
+    _ credentials: Credentials,
+    to user: UserID,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Registration {
+    try context.requireOpen(.password)
+    try credentials.checkForRegistration(context.app)
+    try await context.requireSession(of: user)
+    let address = try await EmailAddress(credentials.email, context)
+    try await RequestLimiter.registration(of: address.key, context)
+    let account = try await Accounts.find(address, context)
+    if account?.user != user, context.app.accountSettings.signUp == .verifyFirst {
+      let own = try await context.read(EmailChangeQueries.own, user, context.principal).first
+      guard let own else { throw context.gone }
+      guard own.key == nil else { throw .identityExists }
+      let flow = try await Users.mailCode(for: .link, of: user, credentials, address, context)
+      return .codeMailed(flow: flow)
+    }
+    if let account {
+      guard account.user == user else { throw .emailTaken }
+      // Without a credential, the address comes from an issuer or an import.
+      guard !account.isCredential else { throw .identityExists }
+    }
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
+    let mail =
+      account?.isVerified == true
+      ? nil : try await Users.verification(of: user, credentials.email, address, context)
+    let tokens = try await link("password", to: user, as: style, context) {
+      transaction async throws(Failure) in
+      try await link(address, credentials.email, hash, to: user, in: transaction, context)
+      try await mail?.queue(in: transaction)
+      return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
+    }
+    return .signedIn(tokens)
+  }
+
+  /// Completes the link of an address and a password by the mailed code, which verifies the address.
+  ///
+  /// - Returns: the tokens of the new session.
+  /// - Throws: `.invalidCode`, `.emailTaken` if another user has got the address meanwhile,
+  ///   `.identityExists`, `.emailRestorePending`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  package static func linkPassword(
+    by code: String,
+    _ flow: String,
+    to user: UserID,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    try context.requireOpen(.password)
+    try await context.requireSession(of: user)
+    let flow = try await AuthenticationFlow(code, flow, for: [.link], context)
+    guard flow.user == user, let hash = flow.hash else { throw .invalidCode }
+    return try await link("password", to: user, as: style, context) {
+      transaction async throws(Failure) in
+      try await flow.use(in: transaction, context)
+      try await link(flow.address, flow.email, hash, to: user, in: transaction, context)
+      try await Accounts.markVerified(flow.address, of: user, in: transaction, context)
+      return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
+    }
+  }
+
+  /// Writes an address and a password of the user, who must be locked.
+  static func link(
+    _ address: EmailAddress,
+    _ email: String,
+    _ hash: String,
+    to user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let linked = try await transaction.send(
+      IdentitiesQueries.linkPassword,
+      user,
+      context.principal,
+      IdentityID(),
+      address.stored(email),
+      address.key,
+      hash
+    ).rows(undone: .emailTaken, duplicate: .identityExists)
+    guard !linked.isEmpty else { throw .identityExists }
+  }
+}
