@@ -8,6 +8,7 @@ from selenium.webdriver.common.keys import Keys
 from authenticator import Authenticator
 from browser import Browser
 from hosted import PASSWORD, HostedCase
+from page_checks import LARGE_TEXT, PAGE_CHECKS
 from test_accessibility import AXE
 
 VIEWS = list(itertools.product(["light", "dark"], [1280, 320]))
@@ -65,6 +66,10 @@ class LookingCase(BrowserCase):
         """Looks at the page in all views."""
         self.assertEqual(self.heading(), heading)
         self.assertEqual([item.text for item in self.browser.all(".summary li")], list(errors))
+        if errors:
+            self.assertTrue(self.browser.driver.title.startswith("Error: "))
+            self.assertTrue(self.browser.script(
+                "return document.activeElement.classList.contains('summary')"))
         self.browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
         self.browser.script(AXE.read_text())
         for scheme, width in VIEWS:
@@ -80,21 +85,20 @@ class LookingCase(BrowserCase):
                     return violations.map(({ id, nodes }) =>
                       `${id}: ${nodes.length}, ${nodes[0].html} ${nodes[0].failureSummary}`);
                     """)
-                self.assertEqual(found, [])
+                self.assertEqual(found + self.browser.script(PAGE_CHECKS), [])
                 self.assertLessEqual(
                     self.browser.script("return document.documentElement.scrollWidth"), width)
+                self.assertLessEqual(self.browser.script(LARGE_TEXT), width)
                 # The stylesheet of this server applies.
                 self.assertNotEqual(self.browser.script(
                     "return getComputedStyle(document.querySelector('main')).maxWidth"), "none")
         self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        if errors:
-            self.assertTrue(self.browser.script(
-                "return document.activeElement.classList.contains('summary')"))
 
     def quiet(self):
         """Checks that the console is silent, but for the statuses of error pages."""
         self.assertEqual([line for line in self.browser.complaints()
                           if "the server responded with a status of 4" not in line], [])
+
 
 class WithScripts(LookingCase):
     def test_sign_up_and_sign_in(self):
