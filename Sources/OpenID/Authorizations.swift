@@ -53,6 +53,23 @@ import Sessions
     try await found(id, browser, context).authorization
   }
 
+  /// Returns an authorization of this browser that has expired without a code; nil for none.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func expired(
+    _ id: AuthorizationID,
+    in browser: BrowserKey,
+    _ context: RequestContext
+  ) async throws(Failure) -> Authorization? {
+    let master = context.keys.master
+    return try await context.readLatest(
+      AuthorizationQueries.expired,
+      context.app.id,
+      id,
+      browser.hash(master)
+    ).first?.authorization(id, master)
+  }
+
   private static func found(
     _ id: AuthorizationID,
     _ browser: BrowserKey?,
@@ -161,6 +178,16 @@ package enum AuthorizationQueries {
     """
   )
 
+  static let expired = Statement<AuthorizationRow, AppID, AuthorizationID, BinaryBytes>(
+    "authorizations.expired",
+    """
+    select request, state, step, is_settled, false
+    from authorizations
+    where app_id = $1 and authorization_id = $2 and browser_hash = $3 and code_hash is null
+      and expires_at <= now()
+    """
+  )
+
   /// Returns one row if the form has this step and no other request has it.
   ///
   /// A request that has had it for 30 seconds has died with its worker.
@@ -184,5 +211,5 @@ package enum AuthorizationQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [begin, find, claim, settle]
+  package static let all: [any PreparedStatement] = [begin, find, expired, claim, settle]
 }

@@ -30,9 +30,9 @@ import Testing
     select app_id, lpad(g::text, 24, '0'), 'sign_in', 5, now() + interval '1 hour' * (g - 1.5)
     from apps, generate_series(0, 2) g;
     insert into authorizations (
-      app_id, authorization_id, client_id, request, browser_hash, expires_at)
-    select app_id, lpad(g::text, 24, '0'), '', '{}', '', now() + interval '1 hour' * (g - 0.5)
-    from apps, generate_series(0, 1) g;
+      app_id, authorization_id, client_id, request, browser_hash, code_hash, expires_at)
+    select app_id, lpad(abs(hours)::text, 24, '0'), '', '{}', '', code, now() + interval '1 hour' * hours
+    from apps, (values (1, null), (-2, null), (-25, null), (-3, ''::bytea)) as s (hours, code);
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id, reserved_until)
     select app_id, 'email', s.subject, repeat('1', 24), repeat('2', 24), s.until
     from apps, (values ('present', null), ('reserved', now() + interval '1 hour'),
@@ -86,7 +86,7 @@ import Testing
     let name = try await TestCluster.shared.createMigratedDatabase()
     let (left, again) = try await keepHouse(name)
     // The deleted sessions expired 40 days ago and ended 31 days ago.
-    #expect(left == "1 8 1 1 1 1 present+reserved down")
+    #expect(left == "1 8 1 1 1 2 present+reserved down")
     #expect(again == 0)
   }
 

@@ -235,11 +235,26 @@ class Flow(HostedCase):
         # Without the field of the origin, the token suffices.
         self.shows(self.visitor.submit(email="ada@example.com", origin=None), "Enter your password")
 
-    def test_an_expired_flow(self):
+    def test_an_expired_sign_in_begins_again(self):
+        email = self.own_email()
+        self.expect(self.register(email, PASSWORD), 201)
         self.visitor.open("/account")
-        self.site.sql("update authorizations set expires_at = now()")
-        page = self.visitor.submit(email="ada@example.com")
-        self.shows(page, "Sign-in expired", status=404)
+
+        # The address of the form is kept, and then that of the state.
+        for send in [lambda: self.visitor.submit(email=email),
+                     lambda: self.visitor.submit("/password", password=PASSWORD),
+                     lambda: self.visitor.open(self.visitor.page.path)]:
+            old = self.visitor.page.path
+            self.site.sql("update authorizations set expires_at = now()")
+            page = self.shows(send(), "Sign in", "This sign-in has expired. Start again.")
+            self.assertNotEqual(page.path.split("/")[2], old.split("/")[2])
+            self.assertEqual(page.forms[0].fields["email"], email)
+            self.shows(self.visitor.submit(email=email), "Enter your password")
+        # Another browser begins nothing.
+        other = self.new_visitor()
+        other.open("/u/reset")
+        self.shows(other.open(old), "Sign-in expired", status=404)
+        self.shows(self.visitor.submit("/password", password=PASSWORD), "Your account")
 
     def test_a_sign_in_in_another_tab_is_offered(self):
         email = self.own_email()

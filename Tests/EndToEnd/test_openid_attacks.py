@@ -8,7 +8,7 @@ import threading
 import urllib.parse
 
 from asking import ADDRESS
-from hosted import Visitor
+from hosted import PASSWORD, Visitor
 from openid import CALLBACK, Party, OpenIDCase, base64url, claims
 
 EVIL = "https://evil.example/"
@@ -126,6 +126,23 @@ class Redirects(OpenIDCase):
         custom = self.native
         for near in ["com.example.my-app://cb", "com.Example.my-app://cb/", "com.Example.my-app:cb"]:
             self.assertEqual(self.visitor.open(Party(self, custom, redirect=near).path).status, 400)
+
+    def test_a_sign_in_that_begins_again_is_checked_again(self):
+        client = self.new_client("single_page", "--callback", CALLBACK)
+        email, _ = self.user()
+        party = Party(self, client)
+        self.visitor.open(party.path)
+        self.site.sql("update authorizations set expires_at = now()")
+        path = self.visitor.page.path
+        self.shows(self.visitor.open(path), "Sign in", "This sign-in has expired. Start again.")
+        self.visitor.submit(email=email)
+        page = self.visitor.submit("/password", password=PASSWORD)
+        self.expect(party.exchange(party.code(page)), 200)
+        self.site.dossier("client", "set", client["id"], 'callback_urls=["https://new.example/cb"]')
+        page = self.visitor.open(path)
+        self.assertEqual((page.status, page.location), (400, None), page.text)
+        self.site.dossier("client", "delete", client["id"])
+        self.shows(self.visitor.open(path), "Unknown application", status=404)
 
     def test_an_unknown_client_gets_a_page(self):
         other = self.site.dossier("app", "create", "elsewhere")

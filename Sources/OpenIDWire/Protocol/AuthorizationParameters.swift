@@ -131,11 +131,8 @@ struct AuthorizationParameters {
       request.namesRedirect = false
       return request
     }
-    // A page that gets its response by a message may name its origin alone.
-    let isOrigin =
-      values["response_mode"] == ResponseMode.webMessage.rawValue
-      && client.settings.webOrigins.contains { $0.hasSameBytes(as: redirect) }
-    guard isOrigin || registered.contains(where: { $0.hasSameBytes(as: redirect) }) else {
+    let mode = values["response_mode"].flatMap(ResponseMode.init)
+    guard client.mayReceive(at: redirect, by: mode) else {
       throw .unregisteredRedirect(redirect, client: client.name)
     }
     return AuthorizationRequest(client: client.id, redirect: redirect)
@@ -231,5 +228,14 @@ struct AuthorizationParameters {
       case nil: server?.scopes.contains { $0.name.hasSameBytes(as: word) } ?? false
       }
     }
+  }
+}
+
+extension Client {
+  /// Returns whether a URL is registered for responses.
+  func mayReceive(at url: String, by mode: ResponseMode?) -> Bool {
+    if settings.callbackURLs.contains(where: { $0.hasSameBytes(as: url) }) { return true }
+    // A page that gets its response by a message may name its origin alone.
+    return mode == .webMessage && settings.webOrigins.contains { $0.hasSameBytes(as: url) }
   }
 }

@@ -136,13 +136,15 @@ package enum MaintenanceQueries {
     """
   )
 
+  /// For a day, the pages can begin one without a code again.
   private static let authorizations = Statement<Int>(
     "housekeeping.authorizations",
     """
     with removed as (
       delete from authorizations a using (
         select app_id, authorization_id from authorizations
-        where expires_at < now() limit 1000) old
+        where expires_at < now()
+          and (code_hash is not null or expires_at < now() - interval '1 day') limit 1000) old
       where a.app_id = old.app_id and a.authorization_id = old.authorization_id returning 1
     )
     select count(*) from removed

@@ -25,11 +25,12 @@ import WireKit
   ) -> Route {
     Route(.get, path(page.rawValue), access: .open, summary: summary) {
       (call) async throws(Failure) in
-      let visit = try await Visit(call)
-      visit.shown = page
-      if let page = try await show(visit) { return visit.response(with: page) }
-      let current = visit.state.page
-      return call.redirect(to: visit.path(current == page ? .signIn : current))
+      try await Visit.respond(to: call) { visit async throws(Failure) in
+        visit.shown = page
+        if let page = try await show(visit) { return visit.response(with: page) }
+        let current = visit.state.page
+        return call.redirect(to: visit.path(current == page ? .signIn : current))
+      }
     }
   }
 

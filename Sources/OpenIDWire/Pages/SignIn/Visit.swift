@@ -14,7 +14,7 @@ import WireKit
   /// The state of the pages, as this request changes it.
   var state: AuthorizationState
 
-  fileprivate init(_ call: Call, _ authorization: Authorization) {
+  init(_ call: Call, _ authorization: Authorization) {
     (self.call, self.authorization) = (call, authorization)
     state = authorization.state
   }
@@ -96,29 +96,32 @@ import WireKit
     _ call: Call,
     _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
   ) async throws(Failure) -> Response {
-    let visit = try await Visit(call)
-    let form = try call.form(of: visit.authorization.id.text)
-    let step = form[stepField].flatMap { Int($0) } ?? -1
-    let isFirst = try await Authorizations.claim(
-      visit.authorization,
-      step: step,
-      in: call.browser.key,
-      visit.context
-    )
-    guard isFirst else { return try await visit.reloaded().current(after: step) }
-    visit.state.errors = []
-    let next: Next
-    do throws(Failure) {
-      next = try await work(visit, form)
-    } catch {
-      // The user may send the form again.
-      try? await Authorizations.settle(visit.authorization, visit.state, visit.context)
-      throw error
+    try await respond(to: call) { visit async throws(Failure) in
+      try await visit.handle(try call.form(of: visit.authorization.id.text), work)
     }
-    return try await visit.finish(next)
   }
 
-  private func finish(_ next: Next) async throws(Failure) -> Response {
+  private func handle(
+    _ form: FormValues,
+    _ work: @EventLoop (Visit, FormValues) async throws(Failure) -> Next
+  ) async throws(Failure) -> Response {
+    let step = form[Self.stepField].flatMap { Int($0) } ?? -1
+    let key = call.browser.key
+    let isFirst = try await Authorizations.claim(authorization, step: step, in: key, context)
+    guard isFirst else { return try await reloaded().current(after: step) }
+    state.errors = []
+    let next: Next
+    do throws(Failure) {
+      next = try await work(self, form)
+    } catch {
+      // The user may send the form again.
+      try? await Authorizations.settle(authorization, state, context)
+      throw error
+    }
+    return try await finish(next)
+  }
+
+  func finish(_ next: Next) async throws(Failure) -> Response {
     switch next {
     case .page(let page): state.page = page
     case .errors(let errors, let page):
