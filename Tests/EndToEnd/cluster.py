@@ -112,8 +112,8 @@ class Cluster:
             psql.stdin.close()
 
     def set_app(self, name="default", **settings):
-        self.sql(f"update apps set settings = settings || '{json.dumps(settings)}' "
-                 f"where name = '{name}'")
+        self.sql(f"update apps set settings = settings || '{json.dumps(settings)}', "
+                 f"version = version + 1 where name = '{name}'")
 
     def add_app(self, name, **settings):
         """Makes an app; what it takes to ask it. Counts at once: workers look for a name they miss."""

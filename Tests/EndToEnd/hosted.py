@@ -178,7 +178,8 @@ class HostedCase(Case):
         self.site.set_app(**settings)
         for name in settings:
             self.addCleanup(
-                self.site.sql, f"update apps set settings = settings - '{name}'")
+                self.site.sql,
+                f"update apps set settings = settings - '{name}', version = version + 1")
 
     def shows(self, page, heading, *errors, status=None):
         """Checks the heading and the errors of a page."""

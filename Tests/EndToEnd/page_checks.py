@@ -56,6 +56,19 @@ rule(order.every((box, index) => index === 0 || box.bottom > order[index - 1].to
 return broken;
 """
 
+# Makes each text of a page longer, as other languages do; returns the controls whose text is cut.
+LONG_WORDS = """
+const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {
+  const length = texts.currentNode.data.trim().length;
+  if (length > 0) texts.currentNode.data += " " + "wö".repeat(Math.ceil(length / 5));
+}
+return [...document.querySelectorAll("button, a, label, h1, p")]
+  .filter((item) => item.getClientRects().length > 0 && getComputedStyle(item).display !== "inline")
+  .filter((item) => item.scrollWidth > item.clientWidth || item.scrollHeight > item.clientHeight + 2)
+  .map((item) => item.outerHTML.slice(0, 120));
+"""
+
 # Doubles the size of the text, as a browser's setting does; returns how far the page can be scrolled
 # sideways.
 LARGE_TEXT = """

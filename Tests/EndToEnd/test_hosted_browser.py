@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 from authenticator import Authenticator
 from browser import Browser
 from hosted import PASSWORD, HostedCase
-from page_checks import LARGE_TEXT, PAGE_CHECKS
+from page_checks import LARGE_TEXT, LONG_WORDS, PAGE_CHECKS
 from test_accessibility import AXE
 
 VIEWS = list(itertools.product(["light", "dark"], [1280, 320]))
@@ -221,6 +221,47 @@ class WithScripts(LookingCase):
         self.send(confirmation=email)
         self.look("Account deleted")
         self.quiet()
+
+
+class Looks(LookingCase):
+    def test_each_color_of_an_app_is_readable(self):
+        self.settings(brand_color="#ffdd00", corner_radius=0, display_name="Nordwind")
+        for color in ["#ffdd00", "#000000", "#ffffff"]:
+            self.site.set_app(brand_color=color)
+            self.open("/account")
+            self.look("Sign in")
+            self.send(email="")
+            self.look("Sign in", "Enter your email address.")
+        self.quiet()
+
+    def test_other_languages_fit(self):
+        self.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": 320, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        self.open("/account")
+        self.press("Deutsch")
+        for heading in ["Anmelden", "Konto erstellen"]:
+            self.open("/account")
+            if heading != self.heading():
+                self.press(heading)
+            self.assertEqual(self.heading(), heading)
+            self.assertEqual(self.browser.script(LONG_WORDS), [])
+            self.assertLessEqual(
+                self.browser.script("return document.documentElement.scrollWidth"), 320)
+
+    def test_recovery_codes_are_printed_without_buttons(self):
+        self.settings(mfa="required")
+        self.open("/account")
+        self.press("Create account")
+        self.send(email=self.own_email(), new_password=PASSWORD)
+        secret = self.browser.find(".key code").text.replace(" ", "")
+        self.send(code=Authenticator({"id": "", "uri": "", "secret": secret}).code())
+        self.assertEqual(self.heading(), "Save your recovery codes")
+        self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        text = self.browser.find("body").text
+        for code in self.browser.all(".codes code"):
+            self.assertIn(code.text, text)
+        self.assertIn("default", text)
+        self.assertFalse([item for item in self.browser.all("button") if item.is_displayed()])
 
 
 class WithoutScripts(BrowserCase):
