@@ -87,12 +87,10 @@ extension SessionStyle {
     SessionStyle(
       "app-services",
       scopes: .user,
-      tokens: .native(
-        claims: ServiceTokens.accessClaims,
-        refresh: .signed(lifetime: lifetime, claims: ServiceTokens.refreshClaims)
-      ),
+      refreshTokens: .signed(lifetime: lifetime, claims: ServiceTokens.refreshClaims),
       // Browser tabs share the device id, and each tab has its own tokens in memory.
-      keepsSessions: true
+      keepsSessions: true,
+      claims: ServiceTokens.accessClaims
     )
   }
 }

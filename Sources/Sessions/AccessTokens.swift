@@ -4,7 +4,7 @@ import Glibc
 package import JSON
 import WebTokens
 
-/// Access tokens of all wires, and ID tokens: JWTs signed with the keys of an app.
+/// Access tokens: JWTs signed with the keys of an app.
 @EventLoop package final class AccessTokens: DomainService {
   private let keys: Keyring
   private let issuer: String
@@ -28,52 +28,34 @@ import WebTokens
   /// The longest token that is read; ours have about 500 bytes and the claims of wires.
   nonisolated static let tokenLimit = 8_192
 
-  /// A use of tokens, which determines the key and the claims.
-  package enum Use {
-    /// An access token for this server.
-    case native
-    /// An access token of OpenID Connect.
-    case openID
-    /// An ID token.
-    case identity
-  }
-
-  /// Makes a token of the principal's session.
+  /// Makes an access token of the principal's session, for this server.
   ///
   /// - Parameters:
-  ///   - use: the use of the token.
   ///   - principal: the principal.
-  ///   - issuer: the `iss`; nil for the deployment's URL.
-  ///   - audience: the `aud`; nil for the deployment's URL.
   ///   - lifetime: the lifetime of the token.
   ///   - claims: other claims. They replace none that this server reads.
   /// - Returns: a JWT.
-  /// - Throws: `.overloaded`, `.databaseUnavailable`.
+  /// - Throws: `.databaseUnavailable`.
   package func token(
-    _ use: Use,
     of principal: Principal,
-    by issuer: String? = nil,
-    for audience: JSON? = nil,
     lifetime: Duration,
     _ claims: [(String, JSON)] = []
   ) async throws(Failure) -> String {
-    let signer = try await keys.signer(for: principal.app, use == .native ? .native : .openID)
+    let signer = try await keys.signer(for: principal.app, .native)
     let now = clock()
     var token = JSONObject()
     for (name, value) in claims { token[name] = value }
     token["sid"] = .string(principal.session?.text ?? "")
-    if use != .identity {
-      token["did"] = .string(principal.device?.text ?? "")
-      token["app"] = .string(principal.app.text)
-      token["scope"] = .string(principal.scopes.text)
-    }
-    token["iss"] = .string(issuer ?? self.issuer)
-    token["aud"] = audience ?? .string(self.issuer)
+    token["did"] = .string(principal.device?.text ?? "")
+    token["app"] = .string(principal.app.text)
+    token["scope"] = .string(principal.scopes.text)
+    token["iss"] = .string(issuer)
+    token["aud"] = .string(issuer)
     token["sub"] = .string(principal.user?.text ?? "")
     token["iat"] = .number(JSONNumber(now))
     token["exp"] = .number(JSONNumber(now + lifetime.wholeSeconds))
     do {
-      return try signer.token(token, isTyped: use == .openID)
+      return try signer.token(token, isTyped: false)
     } catch {
       throw .internalError("a token cannot be signed")
     }

@@ -82,14 +82,14 @@ package enum SessionsQueries {
   ///   user with many more can still sign in.
   /// - Parameter 13: the API key that signs in; null for none.
   /// - Parameter 14: when the user authenticated, in seconds since 1970; null for now.
-  /// - Parameters 15 and 16: the style of its tokens, and the client; null for none.
-  /// - Parameter 17: the id of the audit entry.
-  /// - Parameter 18: the authentication methods.
-  /// - Parameter 19: whether the sessions on the device stay.
+  /// - Parameter 15: the style of its tokens.
+  /// - Parameter 16: the id of the audit entry.
+  /// - Parameter 17: the authentication methods.
+  /// - Parameter 18: whether the sessions on the device stay.
   package static let open = Statement<
     NoRow, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
     String?,
-    Int, Int, APIKeyID?, Int?, String, String?, EventID, String, Bool
+    Int, Int, APIKeyID?, Int?, String, EventID, String, Bool
   >(
     "sessions.open",
     """
@@ -99,12 +99,12 @@ package enum SessionsQueries {
     ), replaced as (
       update sessions s set ended_at = now(), end_reason = 'login'
       from room
-      where s.user_id = $1 and s.device_id = $3 and s.ended_at is null and not $19::boolean
+      where s.user_id = $1 and s.device_id = $3 and s.ended_at is null and not $18::boolean
     ), surplus as (
       update sessions s set ended_at = now(), end_reason = 'session_limit'
       where s.user_id = $1 and s.session_id = any (array(
         select o.session_id::text from sessions o cross join room
-        where o.user_id = $1 and (o.device_id <> $3 or $19::boolean) and o.ended_at is null
+        where o.user_id = $1 and (o.device_id <> $3 or $18::boolean) and o.ended_at is null
           and o.expires_at > now()
         order by o.refreshed_at desc, o.session_id desc offset $12::bigint - 1 limit 100))
       returning s.session_id, s.device_id
@@ -114,21 +114,21 @@ package enum SessionsQueries {
       from surplus
       union all
       select record_event($1, $4, 'login', 'user', $2, $3, $9::inet, $10,
-        jsonb_build_object('provider', $5::text), $17)
+        jsonb_build_object('provider', $5::text), $16)
       from room
     ), place as (
       insert into device_users as p (user_id, device_id, chosen_at, assurance)
       select $1, $3, clock_timestamp(),
-        case when has_second_factor($18) then 2 when $13::text is null then 1 else 0 end
+        case when has_second_factor($17) then 2 when $13::text is null then 1 else 0 end
       from room
       on conflict (user_id, device_id) do update set chosen_at = excluded.chosen_at,
         assurance = greatest(p.assurance, excluded.assurance)
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at, style, client_id, amr)
+      agent, key_id, authenticated_at, style, amr)
     select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
-      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $16, $18
+      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $17
     from room where (select count(*) from facts) > 0
     """
   )
@@ -138,51 +138,40 @@ package enum SessionsQueries {
   /// Returns no row if the session has ended. Tokens of the old session are of no use for the new one.
   /// - Parameter 3: the new one.
   /// - Parameter 4: why the old one ends.
-  /// - Parameters 5, 10, 11, 12, 13: as 5, 13, 14, 15 and 16 of `open`. A null 5 keeps the credential
-  ///   of the old session.
-  /// - Parameter 16: the authentication methods of a second factor; empty for none.
+  /// - Parameters 5, 10, 11, 12: as 5, 13, 14 and 15 of `open`. A null 5 keeps the credential of the
+  ///   old session.
+  /// - Parameter 15: the authentication methods of a second factor; empty for none.
   static let renew = Statement<
     LiveSession, UserID, SessionID, SessionID, String, String?, BinaryBytes, Duration, String?,
     String?,
-    APIKeyID?, Int?, String, String?, Bool, BinaryBytes?, String
+    APIKeyID?, Int?, String, Bool, BinaryBytes?, String
   >(
     "sessions.renew",
     """
     with old as (
       update sessions set ended_at = now(), end_reason = $4
       where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
-        and meets_mfa($14::boolean, amr, provider, provider = 'anonymous')
+        and meets_mfa($13::boolean, amr, provider, provider = 'anonymous')
       returning device_id, app_id, scope, amr, provider, key_id, authenticated_at
     ), device as (
-      update devices d set secret_hash = $15::bytea, previous_hash = null, replaced_at = now()
-      from old where d.device_id = old.device_id and $15::bytea is not null
+      update devices d set secret_hash = $14::bytea, previous_hash = null, replaced_at = now()
+      from old where d.device_id = old.device_id and $14::bytea is not null
     ), place as (
       update device_users p set assurance = 2
-      from old where p.user_id = $1 and p.device_id = old.device_id and has_second_factor($16)
+      from old where p.user_id = $1 and p.device_id = old.device_id and has_second_factor($15)
     )
     insert into sessions (
-      user_id, session_id, device_id, app_id, client_id, provider, scope, refresh_salt, expires_at,
+      user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at,
       address, agent, key_id, authenticated_at, style, amr)
-    select $1, $3, device_id, app_id, $13,
+    select $1, $3, device_id, app_id,
       case provider when 'api-key' then provider else coalesce($5, provider) end, scope, $6,
       now() + $7::interval, $8::inet, $9,
       case provider when 'api-key' then key_id else $10 end,
       case when $5 is null then authenticated_at
         else least(coalesce(to_timestamp($11::bigint), now()), now()) end, $12,
-      case when has_second_factor(amr) then amr else btrim(amr || ' ' || $16) end
+      case when has_second_factor(amr) then amr else btrim(amr || ' ' || $15) end
     from old
     returning session_id, device_id, scope, refresh_generation, refresh_salt
-    """
-  )
-
-  /// Returns when the user authenticated, in seconds since 1970.
-  ///
-  /// Read for ID tokens only, so that other sessions do not pay for it.
-  static let authenticated = Statement<Int, UserID, SessionID>(
-    "sessions.authenticated",
-    """
-    select extract(epoch from authenticated_at)::bigint from sessions
-    where user_id = $1 and session_id = $2
     """
   )
 
@@ -270,6 +259,6 @@ package enum SessionsQueries {
 
   package static let all: [any PreparedStatement] = [
     lockUser,
-    enter, open, renew, authenticated, provider, rotate, superseded, end, page,
+    enter, open, renew, provider, rotate, superseded, end, page,
   ]
 }

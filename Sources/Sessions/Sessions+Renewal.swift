@@ -46,7 +46,6 @@ extension Sessions {
       credential?.apiKey,
       credential?.authenticatedAt,
       style.name,
-      style.client,
       context.app.sessionSettings.mfa == .required && methods.isEmpty,
       secret?.hash(context.keys.master),
       methods

@@ -8,9 +8,7 @@ import Postgres
   package struct TokenSet: Sendable {
     package let accessToken: String
     package let refreshToken: String
-    /// The ID token of a client of OpenID Connect; nil for other clients.
-    package let identityToken: String?
-    /// The lifetime of the access token and of the ID token.
+    /// The lifetime of the access token.
     package let lifetime: Duration
     package let user: UserID
     package let device: DeviceID
@@ -34,7 +32,7 @@ import Postgres
     let (user, live) = try await rotate(
       text,
       of: style.name,
-      client: style.client,
+      client: nil,
       for: context.app.sessionSettings.sessionLifetime,
       context
     )
@@ -116,9 +114,8 @@ import Postgres
       in: context.app.id,
       scopes: Scopes(live.scope)
     )
-    let tokens = try await style.tokens.issue(context)
     return TokenSet(
-      accessToken: tokens.access,
+      accessToken: try await style.accessToken(context),
       refreshToken: signedRefreshToken(as: style, context)
         ?? Credential(
           .refreshToken,
@@ -127,7 +124,6 @@ import Postgres
           number: live.generation,
           salt: live.salt
         ).text(context.keys.master),
-      identityToken: tokens.identity,
       lifetime: context.app.sessionSettings.accessTokenLifetime,
       user: user,
       device: live.device,

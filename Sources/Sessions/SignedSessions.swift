@@ -19,7 +19,7 @@ extension Sessions {
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> String {
-    try await style.tokens.issue(context).access
+    try await style.accessToken(context)
   }
 
   /// Returns the refresh token of a session; nil if those of its style rotate.
@@ -27,7 +27,7 @@ extension Sessions {
     as style: SessionStyle,
     _ context: RequestContext
   ) -> String? {
-    guard case .signed(let lifetime, let claims) = style.tokens.refresh else { return nil }
+    guard case .signed(let lifetime, let claims) = style.refreshTokens else { return nil }
     return context.tokens.signedRefreshToken(
       of: context.principal,
       with: claims(context.principal),

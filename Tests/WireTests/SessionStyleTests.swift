@@ -14,16 +14,13 @@ import WireKit
 @Suite(.fewAtOnce) struct SessionStyleTests {
   init() { LoopThread.start() }
 
-  private static let style = SessionStyle(
-    "toy",
-    scopes: Scopes(Scopes.readUser),
-    tokens: .native { (context) async throws(Failure) in
-      [
-        ("user_data", ["id": .string(context.principal.user?.text ?? "")]),
-        ("sub", "somebody else"),
-      ]
-    }
-  )
+  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser)) {
+    (context) async throws(Failure) in
+    [
+      ("user_data", ["id": .string(context.principal.user?.text ?? "")]),
+      ("sub", "somebody else"),
+    ]
+  }
 
   @Test @EventLoop func `sessions have the scopes of their wire, and tokens its claims`()
     async throws

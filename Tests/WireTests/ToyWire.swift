@@ -74,8 +74,7 @@ struct ToyWire: Wire {
     }
     let context = call.context
     let token = String(token.dropFirst("ticket-".count))
-    let app = context.app.id
-    return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
+    return .user(try await context.tokens.principal(of: token, app: context.app.id))
   }
 
   /// The token of an API client, as with OAuth's client credentials.
@@ -87,23 +86,11 @@ struct ToyWire: Wire {
     return .client(try await Clients.client(by: key, call.context))
   }
 
-  /// The audience of its access tokens.
-  private static let audience = "https://toy.example/api"
-
-  /// The tokens of an OpenID Connect client.
-  private static func style(_ form: FormValues) -> SessionStyle {
-    let tokens = OpenIDTokens(
-      issuer: "https://toy.example/",
-      client: form["client_id"] ?? "",
-      audience: [audience],
-      nonce: form["nonce"]
-    ) { (context) async throws(Failure) in
-      [
-        ("name", "Toy"), ("sub", "another"), ("app", .string(context.app.id.text)), ("did", "1"),
-        ("scope", "all"),
-      ]
-    }
-    return SessionStyle("toy", scopes: Scopes(Scopes.readUser), tokens: .openID(tokens))
+  private static let style = SessionStyle("toy", scopes: Scopes(Scopes.readUser)) { context in
+    [
+      ("name", "Toy"), ("sub", "another"), ("app", .string(context.app.id.text)), ("did", "1"),
+      ("scope", "all"),
+    ]
   }
 
   var routes: [Route] {
@@ -156,7 +143,7 @@ struct ToyWire: Wire {
       ) { (call) async throws(Failure) in
         guard case .form(let form) = call.body else { throw .notFound }
         let context = call.context
-        let style = Self.style(form)
+        let style = Self.style
         let grant =
           if let token = form["refresh_token"] {
             try await Sessions.refresh(token, as: style, context)
@@ -166,18 +153,8 @@ struct ToyWire: Wire {
         return text(
           """
           access_token=\(grant.accessToken)&refresh_token=\(grant.refreshToken)\
-          &id_token=\(grant.identityToken ?? "")&device=\(grant.deviceSecret ?? "")
+          &device=\(grant.deviceSecret ?? "")
           """
-        )
-      },
-      Route(
-        .get,
-        "/toy/{app}/jwks.json",
-        access: .open,
-        summary: "The keys that verify its tokens"
-      ) { (call) async throws(Failure) in
-        Response(
-          keySet: try await PublicKey.all(for: .openID, of: call.text("app"), call.context)
         )
       },
       Route(.get, "/toy/{app}/device", access: .device, summary: "Say that it is known") { _ in

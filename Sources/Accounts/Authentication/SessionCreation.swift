@@ -68,7 +68,6 @@ import Postgres
       credential.apiKey,
       credential.authenticatedAt,
       style.name,
-      style.client,
       EventID(),
       secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)",
       style.keepsSessions

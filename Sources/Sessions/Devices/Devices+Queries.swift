@@ -114,10 +114,10 @@ package enum DevicesQueries {
   /// Returns one row if the device credential is valid.
   ///
   /// Its columns are null if the device does not know the user. They are also null if the user has
-  /// no live session there for that protocol and client.
-  /// - Parameter 9: whether the session must have passed a second factor, or need none.
+  /// no live session there for that protocol.
+  /// - Parameter 8: whether the session must have passed a second factor, or need none.
   static let activate = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String, String?, Bool
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String, Bool
   >(
     "devices.activate",
     """
@@ -133,8 +133,7 @@ package enum DevicesQueries {
       from device d cross join lateral device_places(d.device_id, true) p
       left join sessions s
         on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $7
-        and s.client_id is not distinct from $8
-        and meets_mfa($9::boolean, s.amr, s.provider,
+        and meets_mfa($8::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))
       where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
@@ -159,10 +158,10 @@ package enum DevicesQueries {
   /// unused.
   /// - Parameter 6: the user; null for the active user.
   /// - Parameter 7: the longest lifetime of a session; null for no limit.
-  /// - Parameter 10: whether the session must have passed a second factor, or need none.
+  /// - Parameter 9: whether the session must have passed a second factor, or need none.
   static let refresh = Statement<
     DevicePlaceRow, DeviceID, AppID, BinaryBytes, Duration, Bool, String?, Duration?, String,
-    String?, Bool
+    Bool
   >(
     "devices.refresh",
     """
@@ -177,9 +176,8 @@ package enum DevicesQueries {
       where coalesce(p.user_id = $6::text, true) and (p.is_active or $5 and $6::text is not null)
         and p.chosen_at < d.until and s.user_id = p.user_id
         and s.session_id = p.session_id and s.ended_at is null and s.style = $8
-        and s.client_id is not distinct from $9
         and ($7::interval is null or s.created_at + $7::interval > now())
-        and meets_mfa($10::boolean, s.amr, s.provider,
+        and meets_mfa($9::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )

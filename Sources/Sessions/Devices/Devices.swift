@@ -87,7 +87,6 @@ package enum Devices {
       context.address.text,
       context.agent,
       style.name,
-      style.client,
       context.app.sessionSettings.mfa == .required
     )
     guard let row = rows.first else { throw .deviceUnknown }
@@ -122,7 +121,6 @@ package enum Devices {
       user?.text,
       context.app.sessionSettings.longestSession,
       style.name,
-      style.client,
       context.app.sessionSettings.mfa == .required
     )
     guard let row = rows.first else { throw .deviceUnknown }
