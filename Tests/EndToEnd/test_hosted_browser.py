@@ -224,6 +224,47 @@ class WithScripts(LookingCase):
 
 
 class Looks(LookingCase):
+    def test_a_sign_in_that_cannot_go_on(self):
+        email = self.own_email()
+        user = self.expect(self.register(email, PASSWORD), 201).json["user_id"]
+        self.settings(email_code=True, failures_per_identifier=3)
+        self.open("/account")
+        self.site.sql("update authorizations set expires_at = now()")
+        self.send(email=email)
+        self.look("Sign in", "This sign-in has expired. Start again.")
+        self.send(email=email)
+        self.press("Email me a code")
+        self.send(code="0000 0001" if self.mailed_code(email) == "0000 0000" else "0000 0000")
+        self.look("Enter the code", "The code is wrong. Use the newest mail.")
+        self.site.sql("update authentication_flows set expires_at = now()")
+        self.send(code="0000 0000")
+        self.look("Enter the code", "The code is wrong. Use the newest mail.")
+        self.site.sql(f"update users set blocked_at = now() where user_id = '{user}'")
+        self.open("/account")
+        self.send(email=email)
+        self.send(password=PASSWORD)
+        self.look("Account blocked")
+        self.open("/account")
+        self.send(email="stranger@example.com")
+        for _ in range(4):
+            self.send(password="wrong horse")
+        error = self.browser.find(".summary li").text
+        self.assertRegex(error, r"^Too many attempts\. Try again in \d+ \w+\.$")
+        self.look("Enter your password", error)
+        self.browser.driver.delete_all_cookies()
+        self.browser.driver.refresh()
+        self.look("Cookies are needed")
+        self.site.set_app(sign_up="verify_first")
+        self.addCleanup(self.site.set_app, sign_up="immediate")
+        email = "unverified-" + email
+        key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
+        self.expect(self.post("/v1/users", {"email": email, "password": PASSWORD}, token=key), 201)
+        self.open("/account")
+        self.send(email=email)
+        self.send(password=PASSWORD)
+        self.look("Check your mail")
+        self.quiet()
+
     def test_each_color_of_an_app_is_readable(self):
         self.settings(brand_color="#ffdd00", corner_radius=0, display_name="Nordwind")
         for color in ["#ffdd00", "#000000", "#ffffff"]:
