@@ -71,7 +71,7 @@ package enum AuthorizationCodeQueries {
     "authorization_codes.lock",
     """
     select client_id, user_id, session_id, device_id, scope, request, expires_at > now(),
-      redeemed_as, coalesce(extract(epoch from now() - redeemed_at), 0)::bigint
+      redeemed_as, coalesce(ceil(extract(epoch from now() - redeemed_at)), 0)::bigint
     from authorizations
     where app_id = $1 and authorization_id = $2 and code_hash = $3
     for no key update

@@ -56,7 +56,11 @@ extension Authorizations {
     {
       return .consent(user, missing)
     }
-    if !state.hasActed, RedirectTarget(request.redirect).isUnverifiable { return .confirm(user) }
+    if client.settings.confirmsSignIn, !state.hasActed,
+      RedirectTarget(request.redirect).isUnverifiable
+    {
+      return .confirm(user)
+    }
     return .finish(user)
   }
 

@@ -103,7 +103,7 @@ package enum BrowserUserQueries {
   static let list = Statement<BrowserUser, DeviceID, AppID, BinaryBytes, Bool, Bool>(
     "browser_users.list",
     """
-    select u.user_id, s.session_id, d.device_id, extract(epoch from s.authenticated_at)::bigint,
+    select u.user_id, s.session_id, d.device_id, floor(extract(epoch from s.authenticated_at))::bigint,
       p.is_active, u.email, u.name, u.picture, s.provider
     from proved_device($1, $2, $3) d
     cross join lateral device_places(d.device_id, $4::boolean) p

@@ -190,7 +190,7 @@ package enum ClientSessionQueries {
     from caller($1, $2::text) c
     join sessions p on p.user_id = c.user_id and p.session_id = $2::text and p.style = 'pages'
     returning user_id, session_id, device_id, client_id, scope, audience,
-      extract(epoch from authenticated_at)::bigint, amr, refresh_generation, refresh_salt
+      floor(extract(epoch from authenticated_at))::bigint, amr, refresh_generation, refresh_salt
     """
   )
 
@@ -199,7 +199,7 @@ package enum ClientSessionQueries {
     "client_sessions.find",
     """
     select user_id, session_id, device_id, client_id, scope, audience,
-      extract(epoch from authenticated_at)::bigint, amr, refresh_generation, refresh_salt
+      floor(extract(epoch from authenticated_at))::bigint, amr, refresh_generation, refresh_salt
     from sessions
     where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
       and style = 'openid'

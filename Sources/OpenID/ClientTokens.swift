@@ -1,5 +1,6 @@
 import JSON
 package import EventLoop
+package import Postgres
 package import Runtime
 import Sessions
 package import Tenancy
@@ -11,14 +12,17 @@ package import Tenancy
   /// - Parameters:
   ///   - text: the token.
   ///   - scopes: the scopes of the new access token, of those of the session; nil for all.
+  ///   - audience: the audience that the client expects; nil for that of the session.
   ///   - client: the client, which is authenticated.
   ///   - provider: this server as the client knows it.
   ///   - context: the context of the request.
   /// - Returns: the tokens, with a new refresh token.
-  /// - Throws: `.invalidRefreshToken`, `.scopeNotGranted`, `.overloaded`, `.databaseUnavailable`.
+  /// - Throws: `.invalidRefreshToken`, `.refreshOfBlockedUser`, `.refreshOfDeletedUser`,
+  ///   `.scopeNotGranted`, `.audienceNotGranted`, `.overloaded`, `.databaseUnavailable`.
   package static func refresh(
     _ text: String,
     _ scopes: [String]?,
+    for audience: String?,
     by client: Client,
     at provider: Provider,
     _ context: RequestContext
@@ -27,20 +31,43 @@ package import Tenancy
     if let before = try await ClientSessions.session(of: text, context), before.client == client.id
     {
       _ = try before.granting(scopes)
+      if let audience, before.audience?.hasSameBytes(as: audience) != true {
+        throw .audienceNotGranted(audience)
+      }
       _ = try await TokenIssue.audience(of: before, context)
     }
-    let (user, live) = try await Sessions.rotate(
-      text,
-      of: ClientSession.style,
-      client: client.id.text,
-      for: client.settings.refreshTokenLifetime,
-      context
-    )
+    let (user, live): (UserID, LiveSession)
+    do throws(Failure) {
+      (user, live) = try await Sessions.rotate(
+        text,
+        of: ClientSession.style,
+        client: client.id.text,
+        for: client.settings.refreshTokenLifetime,
+        context
+      )
+    } catch .invalidRefreshToken {
+      throw try await refusal(of: text, context)
+    }
     guard let session = try await ClientSessions.find(live.session, of: user, context) else {
       throw .invalidRefreshToken
     }
     let granted = try session.granting(scopes)
     return try await TokenIssue.tokens(of: session, granted, for: client, at: provider, context)
+  }
+
+  /// Returns why a refresh token is refused; only a client that had a real one learns about its user.
+  private static func refusal(
+    of text: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> Failure {
+    guard let token = Credential(.refreshToken, text, context.keys.master) else {
+      return .invalidRefreshToken
+    }
+    let user = token.owner(as: UserID.self)
+    guard let isBlocked = try await context.first(ClientTokenQueries.isBlocked, user) else {
+      return .refreshOfDeletedUser
+    }
+    return isBlocked ? .refreshOfBlockedUser : .invalidRefreshToken
   }
 
   /// Makes an access token of a client that acts for no user.
@@ -52,7 +79,7 @@ package import Tenancy
   ///   - provider: this server as the client knows it.
   ///   - context: the context of the request.
   /// - Returns: the token.
-  /// - Throws: `.audienceNotGranted`, `.scopeNotGranted`, `.overloaded`, `.databaseUnavailable`.
+  /// - Throws: `.audienceNotGranted` also for scopes, `.overloaded`, `.databaseUnavailable`.
   package static func token(
     for audience: String,
     _ scopes: [String]?,
@@ -63,12 +90,21 @@ package import Tenancy
     let app = context.app.id
     guard let server = try await ResourceServers.find(audience, of: app, context),
       let grant = try await ClientGrants.scopes(of: client.id, at: server.id, app: app, context)
-    else { throw .audienceNotGranted }
+    else { throw .audienceNotGranted(audience) }
     let all = grant.text.split(separator: " ").map(String.init)
     let granted = scopes ?? all
-    for scope in granted where !all.has(scope: scope) {
-      throw .scopeNotGranted(scope)
-    }
+    let missing = granted.filter { !all.has(scope: $0) }
+    guard missing.isEmpty else { throw .scopesNotGranted(missing) }
     return try await TokenIssue.token(of: client, at: server, granted, by: provider, context)
   }
+}
+
+package enum ClientTokenQueries {
+  /// Returns no row if the user was deleted.
+  static let isBlocked = Statement<Bool, UserID>(
+    "client_tokens.is_blocked",
+    "select blocked_at is not null from users where user_id = $1"
+  )
+
+  package static let all: [any PreparedStatement] = [isBlocked]
 }

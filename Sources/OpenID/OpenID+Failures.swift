@@ -11,6 +11,12 @@ extension ErrorType {
   package static let invalidVerifier = ErrorType("invalid_verifier", .invalid)
     .titled("The code verifier does not belong to the authorization code.")
     .remedied("Send the code_verifier whose S256 challenge /authorize got.")
+  package static let refreshOfBlockedUser = ErrorType("refresh_of_blocked_user", .forbidden)
+    .titled("The user of the refresh token is blocked.")
+    .remedied("Sign the user out. An operator can unblock the user.")
+  package static let refreshOfDeletedUser = ErrorType("refresh_of_deleted_user", .forbidden)
+    .titled("The user of the refresh token does not exist any more.")
+    .remedied("Sign the user out.")
   package static let scopeNotGranted = ErrorType("scope_not_granted", .invalid)
     .titled("The client has not been granted a scope.")
     .remedied("Request only scopes that the user or the operator has granted.")
@@ -24,7 +30,8 @@ extension ErrorType {
 
   /// The types of error of OpenID Connect.
   package static let openID: [ErrorType] = [
-    authorizationExpired, invalidCodeOfClient, invalidVerifier, scopeNotGranted,
+    authorizationExpired, invalidCodeOfClient, invalidVerifier, refreshOfBlockedUser,
+    refreshOfDeletedUser, scopeNotGranted,
     audienceNotGranted, clientUnreachable,
   ]
 }
@@ -33,7 +40,20 @@ extension Failure {
   package static var authorizationExpired: Failure { Failure(.authorizationExpired) }
   package static var invalidCodeOfClient: Failure { Failure(.invalidCodeOfClient) }
   package static var invalidVerifier: Failure { Failure(.invalidVerifier) }
-  package static var audienceNotGranted: Failure { Failure(.audienceNotGranted) }
+  static var refreshOfBlockedUser: Failure { Failure(.refreshOfBlockedUser) }
+  static var refreshOfDeletedUser: Failure { Failure(.refreshOfDeletedUser) }
+
+  static func audienceNotGranted(_ audience: String) -> Failure {
+    Failure(
+      .audienceNotGranted,
+      "The client has no grant for the audience \(audience.excerpt(200))."
+    )
+  }
+
+  static func scopesNotGranted(_ scopes: [String]) -> Failure {
+    let names = scopes.joined(separator: ", ").excerpt(400)
+    return Failure(.audienceNotGranted, "Client has not been granted scopes: \(names)")
+  }
 
   static func clientUnreachable(_ reason: String) -> Failure {
     Failure(.clientUnreachable, reason: reason)

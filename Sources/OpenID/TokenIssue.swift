@@ -54,7 +54,8 @@ package struct IssuedTokens: Sendable {
     )
     var audiences = session.audience.map { [$0] } ?? []
     if session.audience == nil || scopes.contains(.openID) { audiences.append(provider.userInfo) }
-    access["aud"] = .array(audiences.map(JSON.string))
+    access["aud"] =
+      audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
     access["did"] = .string(session.device.text)
     begin(&access, for: client, scopes, context)
     complete(&access, for: session, by: provider, lifetime)

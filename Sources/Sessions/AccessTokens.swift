@@ -112,7 +112,7 @@ import WebTokens
     else { throw .tokenInvalid }
     guard expires > now else { throw .tokenExpired }
     let principal = Principal(user, session, device, in: app, scopes: Scopes(scope))
-    let meant = claims["aud"]?.array?.compactMap(\.string)
+    let meant = claims["client_id"] == nil ? nil : claims["aud"]?.audiences
     verified.insert(
       TokenCache.Entry(
         token: Array(token.utf8),
@@ -134,7 +134,7 @@ import WebTokens
       let key = try await keys.verifier(keyID: keyID, app: app),
       // The wire of OpenID Connect chooses its own issuer. The key belongs to the app.
       key.purpose == .openID
-        ? read.head["typ"]?.string == SigningKey.accessType && read.claims["aud"]?.array != nil
+        ? read.head["typ"]?.string == SigningKey.accessType && read.claims["client_id"] != nil
         : read.claims["iss"]?.string == issuer
           && read.claims["aud"]?.string?.hasSameBytes(as: issuer) == true,
       key.hasSigned(read)
@@ -199,4 +199,11 @@ import WebTokens
 
 extension RequestContext {
   package var tokens: AccessTokens { dependencies[AccessTokens.self] }
+}
+
+extension JSON {
+  /// The audiences of a claim `aud`: one text, or a list of texts.
+  fileprivate var audiences: [String] {
+    string.map { [$0] } ?? array?.compactMap(\.string) ?? []
+  }
 }

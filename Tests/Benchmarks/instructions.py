@@ -27,7 +27,7 @@ KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1
          "App Services login", "App Services findOne", "GET /authorize", "POST /oauth/token", "404",
          "GET /v1/me, C loop"]
 # A line of callgrind_annotate with the cost of a signature, ES256 or RS256.
-SIGNATURE = re.compile(r"^ *([\d,]+) .*CCryptoBoringSSL_(?:ECDSA_sign|RSA_sign)(?:_ex)?(?: |$)", re.M)
+SIGNATURE = re.compile(r"^ *([\d,]+) .*CCryptoBoringSSL_(?:ECDSA|ecdsa|RSA)_\w*sign\w*", re.M)
 
 
 class Watched(Deployment):

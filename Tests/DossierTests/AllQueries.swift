@@ -35,6 +35,7 @@ enum AllQueries {
     UserExportQueries.all,
     SearchIndexQueries.all, SchemaQueries.statements,
     AuthorizationQueries.all, AuthorizationCodeQueries.all, BrowserUserQueries.all,
+    ClientTokenQueries.all,
     ClientSessionQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
     MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)

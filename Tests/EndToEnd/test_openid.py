@@ -25,6 +25,18 @@ class Discovery(OpenIDCase):
             path = urllib.parse.urlsplit(found[f"{name}_endpoint"]).path
             self.assertNotEqual(self.site.request("POST", path, "", FORM).status, 404, path)
 
+    def test_pages_of_all_origins_may_read_them(self):
+        for path in ["openid-configuration", "jwks.json"]:
+            answer = self.site.get(f"/.well-known/{path}", headers={"Origin": "https://x.example"})
+            self.assertEqual(answer.headers.get_all("Access-Control-Allow-Origin"), ["*"])
+
+    def test_pages_of_a_callback_may_read_the_endpoints(self):
+        for origin, expected in [("https://app.example.com", ["https://app.example.com"]),
+                                 ("https://app.example.com.evil.example", None),
+                                 ("com.Example.my-app://cb", None)]:
+            answer = self.site.get("/userinfo", headers={"Origin": origin})
+            self.assertEqual(answer.headers.get_all("Access-Control-Allow-Origin"), expected)
+
     def test_the_key_set_has_rsa_keys_only(self):
         for key in self.keys:
             self.assertEqual((key["kty"], key["alg"], key["use"]), ("RSA", "RS256", "sig"))
@@ -60,9 +72,10 @@ class CodeFlow(OpenIDCase):
              "nonce": party.parameters["nonce"], "name": email, "email": email,
              "email_verified": False, "nickname": email.split("@")[0]})
         self.assertLess(abs(identity["auth_time"] - time.time()), 100)
+        self.assertLessEqual(identity["auth_time"], identity["iat"])
         self.assertIsInstance(identity["updated_at"], int)
         access = verified(tokens["access_token"], self.keys)
-        self.assertEqual(access["aud"], [self.issuer + "userinfo"])
+        self.assertEqual(access["aud"], self.issuer + "userinfo")
         self.assertEqual(access["azp"], self.spa["id"])
         info = self.expect(self.userinfo(tokens["access_token"]), 200).json
         self.assertEqual(info, {name: identity[name] for name in info})
@@ -172,6 +185,23 @@ class RefreshTokens(OpenIDCase):
         native = self.post("/v1/token/refresh", {"refresh_token": tokens["refresh_token"]})
         self.assertEqual(native.status, 401)
 
+    def test_a_refusal_tells_about_the_user_and_the_audience(self):
+        """In the words that SDKs compare."""
+        tokens, party = self.tokens(scope=self.SCOPE, audience=self.API)
+        user = claims(tokens["access_token"])["sub"]
+
+        def refresh(**fields):
+            return party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"],
+                               **fields)
+
+        self.error(refresh(audience="https://other.example"), 403, "access_denied")
+        tokens = self.expect(refresh(audience=self.API), 200).json
+        self.site.dossier("user", "block", "--app", "default", user)
+        self.error(refresh(), 403, "invalid_grant", "user is blocked")
+        self.site.dossier("user", "delete", "--app", "default", user, "--yes")
+        self.error(refresh(), 403, "invalid_grant",
+                   "The refresh_token was generated for a user who doesn't exist anymore.")
+
     def test_revocation_ends_the_session(self):
         tokens, party = self.tokens(scope=self.SCOPE)
         foreign = self.web
@@ -202,7 +232,9 @@ class RefreshTokens(OpenIDCase):
         self.assertEqual(introspect("x").json, {"active": False})
         # A refresh token is its client's alone, and a public client may ask nothing.
         self.assertEqual(introspect(tokens["refresh_token"]).json, {"active": False})
-        self.error(introspect(tokens["access_token"], self.spa), 401, "access_denied")
+        self.error(introspect(tokens["access_token"], self.spa), 401, "invalid_client")
+        self.error(introspect(tokens["access_token"], {**self.web, "secret": "x"}), 401,
+                   "invalid_client")
         # A third party learns of its own tokens only.
         partner = self.new_client("web", "--callback", CALLBACK)
         self.site.dossier("client", "set", partner["id"], "first_party=false")
@@ -231,7 +263,8 @@ class Machines(OpenIDCase):
         access = verified(tokens["access_token"], self.keys)
         self.assertEqual((access["sub"], access["aud"], access["gty"]),
                          (f"{self.machine['id']}@clients", self.API, "client-credentials"))
-        self.error(party.token(**ask, scope="read:posts write:posts"), 400, "invalid_scope")
+        self.error(party.token(**ask, scope="read:posts write:posts a"), 403, "access_denied",
+                   "Client has not been granted scopes: write:posts, a")
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         self.assertEqual(self.site.get("/v1/me", token=tokens["access_token"]).status, 401)
 

@@ -144,6 +144,12 @@ class Redirects(OpenIDCase):
         self.site.dossier("client", "delete", client["id"])
         self.shows(self.visitor.open(path), "Unknown application", status=404)
 
+    def test_the_id_of_a_client_is_compared_as_written(self):
+        client = {**self.spa, "id": self.spa["id"].upper()}
+        if client["id"] == self.spa["id"]:
+            self.skipTest("this id has no letters")
+        self.shows(self.visitor.open(Party(self, client).path), "Unknown application", status=404)
+
     def test_an_unknown_client_gets_a_page(self):
         other = self.site.dossier("app", "create", "elsewhere")
         foreign = self.new_client("single_page", "--callback", CALLBACK, app="elsewhere")
@@ -160,7 +166,6 @@ class Redirects(OpenIDCase):
                 ({"request": "x"}, "request_not_supported"),
                 ({"request_uri": "https://x"}, "request_uri_not_supported"),
                 ({"response_mode": "fragment"}, "invalid_request"),
-                ({"response_mode": "web_message"}, "invalid_request"),
                 ({"prompt": "none login"}, "invalid_request"),
                 ({"prompt": "maybe"}, "invalid_request"), ({"max_age": "-1"}, "invalid_request"),
                 ({"max_age": "9" * 40}, "invalid_request"), ({"nonce": "x" * 3_000}, "invalid_request"),
@@ -170,6 +175,10 @@ class Redirects(OpenIDCase):
             answer = party.answer(self.visitor.open(party.path))
             self.assertEqual((answer["error"], answer["iss"]), (error, self.issuer), parameters)
             self.assertEqual(answer.get("state"), party.parameters["state"])
+
+    def test_a_message_goes_to_a_web_origin_only(self):
+        page = self.visitor.open(Party(self, self.spa, response_mode="web_message").path)
+        self.assertEqual((page.status, page.location), (400, None))
 
     def test_repeated_parameters_get_a_page(self):
         party = Party(self, self.spa)
@@ -406,6 +415,13 @@ class Consent(OpenIDCase):
             self.assertNotIn(b"code=", page.body)
             self.visitor.open(party.path)
             form = self.visitor.form("/consent")
+
+    def test_a_client_may_do_without_the_confirmation(self):
+        self.site.dossier("client", "set", self.native["id"], "confirm_sign_in=false")
+        self.addCleanup(self.site.dossier, "client", "set", self.native["id"], "confirm_sign_in=null")
+        self.signed_in(Party(self, self.spa), self.email)
+        silent = Party(self, self.native, redirect="com.Example.my-app://cb", prompt="none")
+        self.assertTrue(silent.code(self.visitor.open(silent.path)))
 
     def test_a_native_app_is_confirmed_by_the_user(self):
         self.tokens(self.email)

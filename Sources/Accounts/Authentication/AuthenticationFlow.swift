@@ -198,7 +198,7 @@ package enum FlowQueries {
     update authentication_flows set tries = tries - 1
     where app_id = $1 and flow_id = $2 and tries > 0 and expires_at > now()
     returning purpose, user_id, email_key, email, password_hash, code_hash, provider, evidence,
-      extract(epoch from authenticated_at)::bigint
+      floor(extract(epoch from authenticated_at))::bigint
     """
   )
 

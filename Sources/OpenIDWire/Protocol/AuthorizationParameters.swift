@@ -50,7 +50,7 @@ struct AuthorizationParameters {
   @EventLoop init(_ call: Call) async throws(Failure) {
     let values = try call.parameters()
     let context = call.context
-    guard let id = values["client_id"].flatMap({ ClientID($0) }),
+    guard let id = values["client_id"].flatMap({ ClientID(asWritten: $0) }),
       let client = try await Clients.client(id, of: context.app.id, context),
       client.kind != .machine
     else { throw .unknownApplication }
@@ -135,6 +135,11 @@ struct AuthorizationParameters {
     guard client.mayReceive(at: redirect, by: mode) else {
       throw .unregisteredRedirect(redirect, client: client.name)
     }
+    if mode == .webMessage {
+      guard let origin = RedirectTarget(redirect).origin,
+        client.settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })
+      else { throw .unregisteredRedirect(redirect, client: client.name) }
+    }
     return AuthorizationRequest(client: client.id, redirect: redirect)
   }
 
@@ -149,16 +154,6 @@ struct AuthorizationParameters {
           "invalid_request",
           "response_mode is query, form_post or web_message."
         )
-      }
-      if mode == .webMessage {
-        guard let origin = RedirectTarget(request.redirect).origin,
-          client.settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })
-        else {
-          throw AuthorizationError(
-            "invalid_request",
-            "The origin of redirect_uri is not a web origin of the application."
-          )
-        }
       }
       request.mode = mode
     }

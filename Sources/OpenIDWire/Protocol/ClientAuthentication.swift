@@ -46,12 +46,14 @@ struct BasicCredentials {
   /// A client with a secret must send it: in the body, or as Basic credentials.
   /// - Parameters:
   ///   - parameters: the body.
+  ///   - wrong: the error for a wrong secret.
   ///   - call: the request.
   /// - Returns: the client.
   /// - Throws: `.overLimit` after too many wrong secrets; the error of the endpoint; errors of the
   ///   database.
   static func client(
     _ parameters: TokenParameters,
+    wrong: TokenError = .wrongSecret,
     _ call: Call
   ) async throws(Failure) -> Result<Client, TokenError> {
     let basic = call.request.field(.authorization).flatMap(BasicCredentials.init)
@@ -73,14 +75,15 @@ struct BasicCredentials {
       return .failure(.badRequest("client_id is not that of the Basic credentials."))
     }
     let (app, context) = (call.context.app.id, call.context)
-    guard let id = ClientID(text), let client = try await Clients.client(id, of: app, context)
+    guard let id = ClientID(asWritten: text),
+      let client = try await Clients.client(id, of: app, context)
     else { return .failure(.unknownClient) }
     guard !client.kind.isPublic else { return .success(client) }
     guard let secret = basic?.secret ?? parameters["client_secret"],
       try await Clients.authenticate(id, secret: secret, of: app, context) != nil
     else {
       try await RefusedLogin.record("client-secret", context)
-      return .failure(.wrongSecret)
+      return .failure(wrong)
     }
     return .success(client)
   }
@@ -108,5 +111,13 @@ struct TokenParameters {
   /// The scopes, once each; nil if the client names none.
   var scopes: [String]? {
     self["scope"].map { [String](scopes: $0) }
+  }
+}
+
+extension ClientID {
+  /// Reads the id of a client, which is compared by its bytes: tokens repeat it as their audience.
+  init?(asWritten text: String) {
+    guard let id = Self(text), id.text.hasSameBytes(as: text) else { return nil }
+    self = id
   }
 }

@@ -16,28 +16,37 @@ import WireKit
         .get,
         "/.well-known/\(name)",
         access: .open,
+        isCrossOrigin: false,
         summary: "Describe the endpoints of the issuer"
       ) { call throws(Failure) in
         var response = Response(.ok)
         response.body = description(of: call.issuerOrigin).serialized()
         response.add(.contentType, "application/json")
         response.add(.cacheControl, "public, max-age=300")
-        return response
+        return readable(response)
       }
     } + [
       Route(
         .get,
         "/.well-known/jwks.json",
         access: .open,
+        isCrossOrigin: false,
         summary: "Read the public keys of the issuer"
       ) { call async throws(Failure) in
         let context = call.context
         // The first request creates the key.
         _ = try await context.keys.signer(for: context.app.id, .openID)
         let keys = try await PublicKey.all(for: .openID, of: context.app.name, context)
-        return Response(keySet: keys)
+        return readable(Response(keySet: keys))
       }
     ]
+
+  /// Lets the pages of all origins read the response, which has no secret.
+  private static func readable(_ response: Response) -> Response {
+    var response = response
+    response.add(.accessAllowOrigin, literal: "*")
+    return response
+  }
 
   private static func description(of origin: String) -> JSON {
     func list(_ words: [String]) -> JSON { .array(words.map(JSON.string)) }

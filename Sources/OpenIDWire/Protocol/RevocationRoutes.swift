@@ -32,7 +32,7 @@ import WireKit
 
   private static func revoke(_ call: Call) async throws(Failure) -> Response {
     let parameters = TokenParameters(call)
-    switch try await ClientAuthentication.client(parameters, call) {
+    switch try await ClientAuthentication.client(parameters, wrong: .invalidClient, call) {
     case .failure(let error): return error.response(to: call)
     case .success(let client):
       guard let token = parameters["token"] else {
@@ -58,11 +58,11 @@ import WireKit
 
   private static func introspect(_ call: Call) async throws(Failure) -> Response {
     let parameters = TokenParameters(call)
-    switch try await ClientAuthentication.client(parameters, call) {
+    switch try await ClientAuthentication.client(parameters, wrong: .invalidClient, call) {
     case .failure(let error): return error.response(to: call)
     case .success(let client):
       // Anyone knows the id of a public client.
-      guard !client.kind.isPublic else { return TokenError.wrongSecret.response(to: call) }
+      guard !client.kind.isPublic else { return TokenError.invalidClient.response(to: call) }
       guard let token = parameters["token"] else {
         return TokenError.badRequest("token is required.").response(to: call)
       }

@@ -29,6 +29,8 @@ struct TokenError: Error {
 
   /// The error for a wrong secret, or for a missing one.
   static let wrongSecret = TokenError(.unauthorized, "access_denied", "Unauthorized")
+  /// The same error at the siblings of the token endpoint.
+  static let invalidClient = TokenError(.unauthorized, "invalid_client", "Unauthorized")
   static let unknownClient = TokenError(.unauthorized, "invalid_client", "Unknown client")
 
   /// Maps an error of the domain, by its type or else by its kind.
@@ -37,6 +39,11 @@ struct TokenError: Error {
     case .invalidCodeOfClient: self = .invalidGrant("Invalid authorization code")
     case .invalidVerifier: self = .invalidGrant("Failed to verify code verifier")
     case .invalidRefreshToken: self = .invalidGrant("Unknown or invalid refresh token.")
+    case .refreshOfBlockedUser: self = .invalidGrant("user is blocked")
+    case .refreshOfDeletedUser:
+      self = .invalidGrant(
+        "The refresh_token was generated for a user who doesn't exist anymore."
+      )
     case .scopeNotGranted: self.init(.badRequest, "invalid_scope", failure.explanation)
     case .audienceNotGranted: self.init(.forbidden, "access_denied", failure.explanation)
     case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
@@ -65,6 +72,9 @@ struct TokenError: Error {
   @EventLoop func response(to call: Call) -> Response {
     var response = Response(status, json: json.serialized())
     response.add(.pragma, literal: "no-cache")
+    if code == "insufficient_scope" {
+      response.add(.authenticate, literal: "Bearer error=\"insufficient_scope\"")
+    }
     guard status == .unauthorized else { return response }
     if code == "invalid_token", !call.request.has(.authorization) {
       response.add(.authenticate, literal: "Bearer")

@@ -56,8 +56,15 @@ import WireKit
       switch grant {
       case .code(let code, let proof):
         return try await AuthorizationCodes.redeem(code, by: client, proof, at: provider, context)
-      case .refreshToken(let token):
-        return try await ClientTokens.refresh(token, scopes, by: client, at: provider, context)
+      case .refreshToken(let token, let audience):
+        return try await ClientTokens.refresh(
+          token,
+          scopes,
+          for: audience,
+          by: client,
+          at: provider,
+          context
+        )
       case .client(let audience):
         return try await ClientTokens.token(
           for: audience,
@@ -96,7 +103,7 @@ extension BodyRule {
 /// The grant that a client exchanges for tokens.
 private enum Grant {
   case code(String, AuthorizationCodes.Proof)
-  case refreshToken(String)
+  case refreshToken(String, audience: String?)
   /// The client's own secret, for a resource server.
   case client(audience: String)
 
@@ -117,7 +124,7 @@ private enum Grant {
       )
     case "refresh_token":
       try Self.require(client.kind != .machine)
-      self = .refreshToken(try required("refresh_token"))
+      self = .refreshToken(try required("refresh_token"), audience: parameters["audience"])
     case "client_credentials":
       try Self.require(!client.kind.isPublic)
       self = .client(audience: try required("audience"))

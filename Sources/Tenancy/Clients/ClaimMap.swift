@@ -105,8 +105,15 @@ extension ClaimMap {
     "auth_time", "amr", "acr", "sid", "did", "app", "scope", "client_id", "name", "given_name",
     "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture", "website",
     "email", "email_verified", "gender", "birthdate", "zoneinfo", "locale", "phone_number",
-    "phone_number_verified", "address", "updated_at", "permissions",
+    "phone_number_verified", "address", "updated_at", "permissions", "gty", "events", "org_id",
+    "org_name", "session_expiry",
   ]
+
+  /// Returns whether a claim is named by a URL of auth0.com, which SDKs of that service read.
+  private static func isOfAuth0(_ claim: String) -> Bool {
+    guard let host = ClientURL.host(of: claim) else { return false }
+    return ".\(host)".utf8.reversed().starts(with: ".auth0.com".utf8.reversed())
+  }
 
   /// Returns the faults of a map; the pointers begin after the map's own place.
   package static func faults(in object: JSONObject, at pointer: String = "") -> [Fault] {
@@ -133,7 +140,7 @@ extension ClaimMap {
   private static func reason(against claim: String, _ source: JSON) -> SettingRule.Fault? {
     guard lengths.contains(claim.utf8.count), claim.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
     else { return ("claim", "A claim's name has 1 to 200 bytes, without control characters.") }
-    if reserved.contains(where: { $0.hasSameBytes(as: claim) }) {
+    if isOfAuth0(claim) || reserved.contains(where: { $0.hasSameBytes(as: claim) }) {
       return ("claim", "Tokens or standards use this claim. Choose another name.")
     }
     if source.serialized().count > longestSource {

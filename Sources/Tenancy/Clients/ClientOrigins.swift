@@ -41,19 +41,22 @@ struct ClientOriginRow: RowDecodable {
 }
 
 package enum ClientOriginQueries {
-  /// Returns the origins of all clients that are not disabled.
+  /// Returns the origins of all clients that are not disabled, and those of their callback URLs.
   ///
   /// Stored settings that are no list, which this version cannot have written, are left out.
   static let all = Statement<ClientOriginRow>(
     "client_origins.all",
     """
-    select distinct c.app_id, o.origin
+    select distinct c.app_id,
+      case s.name when 'callback_urls' then substring(o.origin from '^https?://[^/?#]+')
+        else o.origin end
     from clients c
-    cross join (values ('web_origins'), ('cors_origins')) s (name)
+    cross join (values ('web_origins'), ('cors_origins'), ('callback_urls')) s (name)
     cross join lateral jsonb_array_elements_text(
       case when jsonb_typeof(c.settings -> s.name) = 'array' then c.settings -> s.name
         else '[]' end) o (origin)
     where c.app_id is not null and c.disabled_at is null and o.origin is not null
+      and (s.name <> 'callback_urls' or o.origin ~ '^https?://')
     """
   )
 

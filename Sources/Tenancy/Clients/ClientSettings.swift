@@ -15,6 +15,8 @@ package struct ClientSettings: SettingsSection {
   package let pkce: PKCE
   package let claimsProfile: ClaimsProfile
   package let isFirstParty: Bool
+  /// Whether users who are signed in confirm a sign-in to an app on their device.
+  package let confirmsSignIn: Bool
   /// The allowed ways to sign in; empty for all of the app.
   package let connections: Set<Connection>
   /// Claims of its ID tokens.
@@ -85,6 +87,13 @@ package struct ClientSettings: SettingsSection {
       true,
       safe: false,
       "whether the client belongs to the app's owner, so that APIs may skip the consent of users"
+    )
+    confirmsSignIn = read.flag(
+      "confirm_sign_in",
+      true,
+      safe: true,
+      "whether a page asks users who are signed in already before the browser goes to an app on the "
+        + "device, or to http, which another program could answer"
     )
     connections = read.choices(
       "connections",

@@ -51,6 +51,9 @@ package enum ClientURL {
     reason(against: url) == nil && parts(of: url)?.scheme == "https"
   }
 
+  /// Returns the host of a URL in lower case; nil if the text is no URL with a host.
+  static func host(of url: String) -> String? { parts(of: url).flatMap { host(in: $0.rest) } }
+
   private static func textReason(against url: String) -> String? {
     guard (1...longest).contains(url.utf8.count) else {
       return "a URL has 1 to \(longest) characters."
