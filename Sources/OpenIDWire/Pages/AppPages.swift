@@ -1,6 +1,7 @@
 package import EventLoop
 import Pages
 import Runtime
+import WireKit
 
 /// The renderer and the languages of each app's pages, as they were last made.
 @EventLoop package final class AppPages: DomainService {
@@ -56,8 +57,8 @@ extension PageAssets {
   /// The paths of the files, with their versions.
   init(_ stylesheet: Stylesheet) {
     self.init(
-      stylesheet: AssetRoutes.path("page-\(stylesheet.version).css"),
-      script: AssetRoutes.path("page-\(PageScript.version).js")
+      stylesheet: AssetRoutes.path(AssetRoutes.file(stylesheet).name),
+      script: AssetRoutes.path(AssetRoutes.script.name)
     )
   }
 }
