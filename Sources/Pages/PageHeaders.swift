@@ -35,14 +35,33 @@ package struct PageHeaders: Sendable, Hashable {
       images.append(source)
     }
     for source in page.images { images.append(source) }
+    contentSecurityPolicy = Self.policy(
+      scripts: scripts,
+      images: images,
+      connects: page.automation == nil,
+      forms: forms,
+      ancestors: ancestors
+    )
+  }
+
+  /// The policy of pages that use only files and forms of this server.
+  package static let strictPolicy = policy()
+
+  private static func policy(
+    scripts: [String] = ["'self'"],
+    images: [String] = ["'self'"],
+    connects: Bool = true,
+    forms: [String]? = ["'self'"],
+    ancestors: String = "'none'"
+  ) -> String {
     var directives = [
       "default-src 'none'", "style-src 'self'", "script-src \(scripts.joined(separator: " "))",
       "img-src \(images.joined(separator: " "))",
     ]
-    if page.automation == nil { directives.append("connect-src 'self'") }
+    if connects { directives.append("connect-src 'self'") }
     if let forms { directives.append("form-action \(forms.joined(separator: " "))") }
     directives += ["base-uri 'none'", "frame-ancestors \(ancestors)"]
-    contentSecurityPolicy = directives.joined(separator: "; ")
+    return directives.joined(separator: "; ")
   }
 }
 

@@ -1,4 +1,4 @@
-/// The stylesheet of an app's pages.
+/// The stylesheet of pages: the colors of an app, the rules of every page, and those of a layout.
 package struct Stylesheet: Sendable {
   package static let mediaType = "text/css; charset=utf-8"
 
@@ -6,7 +6,11 @@ package struct Stylesheet: Sendable {
   /// The version of the text, for its URL.
   package let version: String
 
-  package init(_ branding: Branding) {
+  /// Creates the stylesheet of an app's hosted pages.
+  package init(_ branding: Branding) { self.init(branding, layout: StylesheetRules.hosted) }
+
+  /// Creates the stylesheet of pages with a layout of their own.
+  package init(_ branding: Branding, layout: String) {
     text = """
       :root {
         color-scheme: light dark;
@@ -19,7 +23,7 @@ package struct Stylesheet: Sendable {
         }
       }
 
-      """ + StylesheetRules.all
+      """ + StylesheetRules.base + layout
     version = AssetVersion.of(text)
   }
 

@@ -1,13 +1,39 @@
 /// The rules of the stylesheet, which are the same for all apps.
 enum StylesheetRules {
-  static let all = frame + text + fields + buttons + lists + media
-
-  private static let frame = """
+  /// The rules of every page of this server, in any layout.
+  static let base = """
     * { box-sizing: border-box }
     html { font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
       -webkit-text-size-adjust: 100%; text-size-adjust: 100% }
-    body { margin: 0; min-height: 100vh; min-height: 100dvh; display: flex; flex-direction: column;
-      background: var(--bg); color: var(--text); overflow-wrap: anywhere }
+    body { margin: 0; background: var(--bg); color: var(--text); overflow-wrap: anywhere }
+    .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+      white-space: nowrap }
+    h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 2rem; font-weight: 650;
+      letter-spacing: -.015em; text-wrap: balance; hyphens: auto }
+    h2 { margin: 2rem 0 .5rem; font-size: 1rem; line-height: 1.5rem; font-weight: 650 }
+    h3 { margin: 1rem 0 .25rem; font-size: .875rem; line-height: 1.25rem; font-weight: 600;
+      color: var(--muted) }
+    p { margin: 0 0 1rem; max-width: 60ch; text-wrap: pretty }
+    a { color: var(--link); text-underline-offset: .15em }
+    a:hover { text-decoration-thickness: 2px }
+    code { font: 1em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
+    :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px }
+    input, select { width: 100%; min-height: 2.75rem; padding: .5625rem .75rem; font: inherit;
+      color: inherit; background: var(--surface); border: 1px solid var(--control);
+      border-radius: var(--radius); transition: border-color .12s }
+    input:hover, select:hover { border-color: var(--text) }
+    input:focus, select:focus { outline: 3px solid var(--focus); outline-offset: 2px }
+    @media (prefers-reduced-motion: reduce) {
+      * { transition: none !important }
+    }
+
+    """
+
+  /// The rules of the hosted pages.
+  static let hosted = frame + text + fields + buttons + lists + media
+
+  private static let frame = """
+    body { min-height: 100vh; min-height: 100dvh; display: flex; flex-direction: column }
     header, main, footer { width: 100%; max-width: 25rem; margin-inline: auto }
     .account header, .account main, .account footer { max-width: 45rem }
     header { padding: clamp(2rem, 9vh, 5.5rem) 0 1.5rem; text-align: center }
@@ -26,26 +52,15 @@ enum StylesheetRules {
     .account .logo { margin-inline: 0 }
     .app { margin: 0; font-size: 1.25rem; line-height: 2.5rem; font-weight: 650;
       letter-spacing: -.01em }
-    .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
-      white-space: nowrap }
     .print { display: none !important }
 
     """
 
   private static let text = """
-    h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 2rem; font-weight: 650;
-      letter-spacing: -.015em; text-wrap: balance; hyphens: auto }
-    h2 { margin: 2rem 0 .5rem; font-size: 1rem; line-height: 1.5rem; font-weight: 650 }
-    h3 { margin: 1rem 0 .25rem; font-size: .875rem; line-height: 1.25rem; font-weight: 600;
-      color: var(--muted) }
-    p { margin: 0 0 1rem; max-width: 60ch; text-wrap: pretty }
     .introduction { color: var(--muted) }
     .introduction + .introduction { margin-top: -.5rem }
     .introduction bdi { color: var(--text) }
     h1:last-child, main > :last-child { margin-bottom: 0 }
-    a { color: var(--link); text-underline-offset: .15em }
-    a:hover { text-decoration-thickness: 2px }
-    code { font: 1em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
     bdi { overflow-wrap: anywhere }
     .back { margin: -.75rem 0 .25rem; font-size: .875rem }
     .back a { display: inline-block; padding: .75rem 0; text-decoration: none }
@@ -66,7 +81,6 @@ enum StylesheetRules {
     .summary li:has(a) { padding: 0 }
     .summary a { color: var(--text); display: block; padding: .75rem 0 }
     .summary li:has(a) + li:has(a) { margin-top: -.5rem }
-    :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px }
     .summary:focus { outline: 3px solid var(--focus); outline-offset: 2px }
 
     """
@@ -80,11 +94,6 @@ enum StylesheetRules {
     .hint { color: var(--muted) }
     .error { color: var(--danger); font-weight: 600 }
     .control { position: relative; display: flex; align-items: stretch }
-    input, select { width: 100%; min-height: 2.75rem; padding: .5625rem .75rem; font: inherit;
-      color: inherit; background: var(--surface); border: 1px solid var(--control);
-      border-radius: var(--radius); transition: border-color .12s }
-    input:hover, select:hover { border-color: var(--text) }
-    input:focus, select:focus { outline: 3px solid var(--focus); outline-offset: 2px }
     .invalid input, .invalid select { border: 2px solid var(--danger) }
     input[readonly] { background: var(--hover); border-color: transparent;
       text-overflow: ellipsis }
@@ -223,9 +232,6 @@ enum StylesheetRules {
       .notice, .summary, .codes, .key, .avatar, .badge { border: 1px solid CanvasText }
       button, .links a.primary { border-color: ButtonBorder }
       input[readonly], .control .inside { border-color: GrayText }
-    }
-    @media (prefers-reduced-motion: reduce) {
-      * { transition: none !important }
     }
     @media print {
       :root { color-scheme: light; --bg: #fff; --hover: #fff; --text: #000 }
