@@ -206,8 +206,8 @@ let package = Package(
       dependencies: [
         "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Postgres", "WireKit", "Outbound",
-        .product(name: "Crypto", package: "swift-crypto"),
+        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "Postgres", "WireKit",
+        "Outbound",
       ],
       swiftSettings: house
     ),

@@ -10,6 +10,8 @@ package struct MediaType: RawRepresentable, Hashable, Sendable {
   package static let form = MediaType(rawValue: "application/x-www-form-urlencoded")
   package static let multipart = MediaType(rawValue: "multipart/form-data")
   package static let html = MediaType(rawValue: "text/html")
+  package static let css = MediaType(rawValue: "text/css")
+  package static let javaScript = MediaType(rawValue: "text/javascript")
   package static let jpeg = MediaType(rawValue: "image/jpeg")
   package static let png = MediaType(rawValue: "image/png")
   package static let webp = MediaType(rawValue: "image/webp")

@@ -10,7 +10,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from machine import ROOT
+from machine import ROOT, TOOLS_FOLDER
 
 # A last resort against hanging, not what is tested.
 PATIENCE = 120
@@ -84,6 +84,29 @@ class Browser:
 
     def script(self, text, *arguments):
         return self.driver.execute_script(text, *arguments)
+
+    def emulate(self, scheme, width):
+        """Shows the page in a color scheme and in a window of a width, without transitions."""
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": scheme},
+                         # Colors in transition have no contrast yet.
+                         {"name": "prefers-reduced-motion", "value": "reduce"}]})
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        assert self.script("return innerWidth") == width
+
+    def axe_faults(self):
+        """Returns the faults that axe finds in the page."""
+        self.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+        if not self.script("return 'axe' in window"):
+            self.script((TOOLS_FOLDER / "axe.min.js").read_text())
+        passed, faults = self.evaluate("""
+            const { violations, passes } = await axe.run();
+            return [passes.length, violations.map(({ id, nodes }) =>
+              `${id}: ${nodes.length}, ${nodes[0].html} ${nodes[0].failureSummary}`)];
+            """)
+        assert passed > 10, passed
+        return faults
 
     def evaluate(self, text, *arguments):
         """Runs the body of an async function; what it returns, or that it failed."""

@@ -9,6 +9,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug"))
+# Programs that only tests use.
+TOOLS_FOLDER = pathlib.Path(os.environ.get("DOSSIER_TEST_TOOLS", ROOT / ".build/test-tools"))
 TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
 IS_ROOT = os.geteuid() == 0
 AS_POSTGRES = (

@@ -24,6 +24,15 @@ def strict(schema):
     return schema
 
 
+def chapters(site, query=""):
+    """Returns the pages of the reference by their paths: the start, then each chapter."""
+    start = site.get(f"/reference{query}").body.decode()
+    navigation = re.search(r"<nav.*?</nav>", start, re.S)[0]
+    paths = re.findall(r'href="(/reference/[^"]*)"', navigation)
+    return {f"/reference{query}": start,
+            **{path: site.get(path).body.decode() for path in paths}}
+
+
 class Reference:
     def __init__(self, document):
         self.document = document

@@ -1,13 +1,11 @@
-"""Pages that people read have no fault that axe finds: light and dark, wide and narrow."""
+"""The sample page has no fault that axe finds: light and dark, wide and narrow."""
 
 import itertools
 
 import unittest
 
-from test_reference import TOOLS_FOLDER
 from web import WebCase
 
-AXE = TOOLS_FOLDER / "axe.min.js"
 SCHEMES, WIDTHS = ["light", "dark"], [1280, 400]
 
 
@@ -15,41 +13,12 @@ class Accessible(WebCase):
     # Takes long for its number of tests.
     LONG = True
 
-    def check(self, *views):
-        """Looks at the page that is open, in these schemes and widths or in all."""
-        self.browser.script(AXE.read_text())
-        for scheme, width in views or itertools.product(SCHEMES, WIDTHS):
-            self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-                "features": [{"name": "prefers-color-scheme", "value": scheme}]})
-            self.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    def check(self):
+        """Looks at the page that is open, in all schemes and widths."""
+        for scheme, width in itertools.product(SCHEMES, WIDTHS):
+            self.browser.emulate(scheme, width)
             with self.subTest(scheme=scheme, width=width):
-                self.assertEqual(self.browser.script(
-                    "return [matchMedia('(prefers-color-scheme: dark)').matches, innerWidth]"),
-                    [scheme == "dark", width])
-                passed, found = self.browser.evaluate("""
-                    const { violations, passes } = await axe.run();
-                    return [passes.length, violations.map(({ id, nodes }) =>
-                      `${id}: ${nodes.length}, ${nodes[0].html} ${nodes[0].failureSummary}`)];
-                    """)
-                self.assertGreater(passed, 10)
-                self.assertEqual(found, [])
-
-    def test_the_reference(self):
-        self.browser.open(f"{self.server}/reference")
-        self.browser.script("for (const part of document.querySelectorAll('details')) part.open = true")
-        # It is long: axe takes its time for each view.
-        self.check(("light", 400), ("dark", 1280))
-
-    def test_the_reference_for_users_while_it_is_searched(self):
-        self.browser.open(f"{self.server}/reference?for=users#postRegister")
-        self.browser.type("nav input", "email_taken")
-        self.check(("light", 1280), ("dark", 400))
-
-    def test_what_a_kind_of_problem_means(self):
-        for code in ["invalid", "not_found"]:
-            self.browser.open(f"{self.server}/problems/{code}")
-            self.check()
+                self.assertEqual(self.browser.axe_faults(), [])
 
     def test_the_sample_page(self):
         self.browser.open(f"{self.pages.origin}/?server={self.server}")

@@ -70,9 +70,9 @@ class EachOperator(Services):
         self.user.call("insertOne", document={"userId": self.user.id, **DOCUMENT})
 
     def test_the_reference_has_these_and_no_others(self):
-        page = self.expect(self.site.get("/reference"), 200).body.decode()
-        part = page[page.index('id="operators"'):page.index("Refused by name")]
-        self.assertEqual(re.findall(r"<td><code>(\$\w+)</code>", part), [*UPDATES, *QUERIES])
+        page = self.expect(self.site.get("/reference/operators"), 200).body.decode()
+        names = re.findall(r'<code class="name">(\$\w+)</code>', page)
+        self.assertEqual(names, [*UPDATES, *QUERIES])
 
     def test_queries(self):
         self.insert()

@@ -10,7 +10,7 @@ import unittest
 from PIL import Image
 
 from cases import Case
-from test_reference import TOOLS_FOLDER
+from machine import TOOLS_FOLDER
 
 PROGRAM = """
 import { readFileSync } from "fs";

@@ -9,7 +9,6 @@ from authenticator import Authenticator
 from browser import Browser
 from hosted import PASSWORD, HostedCase
 from page_checks import LARGE_TEXT, LONG_WORDS, PAGE_CHECKS
-from test_accessibility import AXE
 
 VIEWS = list(itertools.product(["light", "dark"], [1280, 320]))
 
@@ -70,22 +69,11 @@ class LookingCase(BrowserCase):
             self.assertTrue(self.browser.driver.title.startswith("Error: "))
             self.assertTrue(self.browser.script(
                 "return document.activeElement.classList.contains('summary')"))
-        self.browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
-        self.browser.script(AXE.read_text())
         for scheme, width in VIEWS:
-            self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-                "features": [{"name": "prefers-color-scheme", "value": scheme},
-                             # Colors in transition have no contrast yet.
-                             {"name": "prefers-reduced-motion", "value": "reduce"}]})
-            self.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+            self.browser.emulate(scheme, width)
             with self.subTest(heading, errors=errors, scheme=scheme, width=width):
-                found = self.browser.evaluate("""
-                    const { violations } = await axe.run();
-                    return violations.map(({ id, nodes }) =>
-                      `${id}: ${nodes.length}, ${nodes[0].html} ${nodes[0].failureSummary}`);
-                    """)
-                self.assertEqual(found + self.browser.script(PAGE_CHECKS), [])
+                found = self.browser.axe_faults() + self.browser.script(PAGE_CHECKS)
+                self.assertEqual(found, [])
                 self.assertLessEqual(
                     self.browser.script("return document.documentElement.scrollWidth"), width)
                 self.assertLessEqual(self.browser.script(LARGE_TEXT), width)

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from openid import CALLBACK, LOGOUT, OpenIDCase
-from test_reference import TOOLS_FOLDER
+from machine import TOOLS_FOLDER
 
 # The browser of both programs: a function from a URL to the URL of the response.
 BROWSER = """

@@ -8,13 +8,13 @@ import pathlib
 import re
 import subprocess
 import unittest
+import urllib.parse
 
-from browser import Browser
 from cases import Case
 from asking import JSON
-from machine import BUILD, ROOT
+from machine import BUILD, ROOT, TOOLS_FOLDER
+from reference import chapters
 
-TOOLS_FOLDER = pathlib.Path(os.environ.get("DOSSIER_TEST_TOOLS", ROOT / ".build/test-tools"))
 # Operations that end the session or disable the client of the fuzzer. They run last.
 LAST = ["deleteMe", "postLogout", "postDeviceLogout", "postMeIdentities", "deleteMeSessionsSession",
         "deleteUsersUser", "patchClientsClient", "deleteClientsClient"]
@@ -24,18 +24,22 @@ CHECKS = ["not_a_server_error", "status_code_conformance", "content_type_conform
 
 
 class Page(html.parser.HTMLParser):
-    """The examples, anchors and links of the page."""
+    """The examples, anchors and links of a page."""
 
-    def __init__(self, text):
+    def __init__(self, path, text):
         super().__init__()
-        self.examples, self.ids, self.links, self.inside = [], set(), set(), False
+        self.path, self.inside = path, False
+        self.examples, self.ids, self.links, self.headings = [], [], set(), []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
-        self.ids.add(attributes.get("id"))
-        if attributes.get("href", "").startswith("#"):
-            self.links.add(attributes["href"][1:])
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if "href" in attributes:
+            self.links.add(urllib.parse.urljoin(self.path, attributes["href"]))
+        if re.fullmatch(r"h\d", tag):
+            self.headings.append(int(tag[1]))
         self.inside = attributes.get("class") == "example"
         if self.inside:
             self.examples.append("")
@@ -46,6 +50,14 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if self.inside:
             self.examples[-1] += data
+
+
+def pages(site, query=""):
+    return {path: Page(path, text) for path, text in chapters(site, query).items()}
+
+
+def examples(pages):
+    return [example for page in pages.values() for example in page.examples]
 
 
 class Described(Case):
@@ -74,24 +86,56 @@ class Described(Case):
                     for entry in operation["security"] for name in entry}
         self.assertEqual(security, {"user", "device", "deviceCookie"})
         self.expect(self.site.get("/openapi.json?for=all"), 422, "invalid")
-        page = Page(self.expect(self.site.get("/reference?for=users"), 200).body.decode())
-        self.assertLessEqual(page.links, page.ids)
+        found = pages(self.site, "?for=users")
+        ids = {name for page in found.values() for name in page.ids}
         names, kept = [
             {operation["operationId"] for item in document["paths"].values()
              for operation in item.values()} for document in [self.site.reference.document, part]]
-        self.assertEqual(names & page.ids, kept)
-        self.assertNotIn("$SECRET", "".join(page.examples))
+        self.assertEqual(names & ids, kept)
+        self.assertNotIn("$SECRET", "".join(examples(found)))
+        # Each link stays in this part, but for the one that shows all.
+        links = {link for page in found.values() for link in page.links
+                 if link.startswith("/reference") and "/assets/" not in link}
+        self.assertEqual({link for link in links if "?for=users" not in link}, {"/reference"})
         self.expect(self.site.get("/reference?for=all"), 422, "invalid")
 
-    def test_the_page_has_every_route_and_its_links_lead_somewhere(self):
-        answer = self.expect(self.site.get("/reference"), 200)
-        self.assertEqual(answer.headers["Content-Type"], "text/html; charset=utf-8")
-        self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
-        page = Page(answer.body.decode())
-        self.assertEqual(page.links - page.ids, set())
-        for item in self.site.reference.document["paths"].values():
-            for operation in item.values():
-                self.assertIn(operation["operationId"], page.ids)
+    def test_its_chapters_have_every_route_and_its_links_lead_somewhere(self):
+        for query in ["", "?for=users"]:
+            found = pages(self.site, query)
+            for code in self.site.reference.problems["statuses"]:
+                path = f"/problems/{code}"
+                found[path] = Page(path, self.expect(self.site.get(path), 200).body.decode())
+            self.assertGreater(len(found), 90)
+            if query == "":
+                names = {operation["operationId"]
+                         for item in self.site.reference.document["paths"].values()
+                         for operation in item.values()}
+                start = found["/reference"].ids
+                self.assertLessEqual(names, set(start))
+                inside = [name for path, page in found.items() if path != "/reference"
+                          for name in page.ids]
+                self.assertLessEqual(names, set(inside))
+            statuses = {}
+            for page in found.values():
+                self.assertEqual(len(page.ids), len(set(page.ids)), page.path)
+                self.assertEqual(page.headings.count(1), 1, page.path)
+                steps = zip(page.headings, page.headings[1:])
+                self.assertTrue(all(next <= last + 1 for last, next in steps), page.path)
+                for link in page.links:
+                    path, _, place = link.partition("#")
+                    if path in found:
+                        self.assertTrue(not place or place in found[path].ids, (page.path, link))
+                    elif path not in statuses:
+                        statuses[path] = self.site.get(path).status
+            self.assertEqual({path for path, status in statuses.items() if status != 200}, set())
+
+    def test_unknown_pages_and_queries_are_refused(self):
+        for path in ["/reference/nope", "/reference/assets/nope", "/reference/assets/page-0.css",
+                     "/reference/settings?for=users", "/reference/Types", "/reference/%e2%80%ae"]:
+            self.expect(self.site.get(path), 404, "not_found")
+        for path in ["/reference/types?for=all", "/reference/types?q=x", "/reference?x=1",
+                     "/reference?q=a&q=b", "/reference?q=%ff", "/reference?q=" + "a" * 101]:
+            self.expect(self.site.get(path), 422, "invalid")
 
     def test_the_entrance_leads_browsers_to_the_page(self):
         browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -106,7 +150,7 @@ class Described(Case):
 
     def test_it_is_compressed_and_nothing_else_is(self):
         accepts = {"Accept-Encoding": "gzip"}
-        for path in ["/openapi.json", "/reference"]:
+        for path in ["/openapi.json", "/reference", "/reference/types", "/reference?q=sign"]:
             with contextlib.closing(self.site.connection()) as connection:
                 connection.request("GET", path, headers=accepts)
                 answer = connection.getresponse()
@@ -121,95 +165,19 @@ class Described(Case):
     def test_the_type_of_a_problem_leads_to_its_cause_and_cure(self):
         problem = self.expect(self.site.get("/v1/me"), 401).json
         text = self.expect(self.site.get(problem["type"]), 200).body.decode()
-        for words in ["token_missing", problem["title"], "Send Authorization: Bearer", "GET /v1/me<"]:
+        for words in ["token_missing", problem["title"], "Send Authorization: Bearer", "GET /v1/me<",
+                      'href="/reference/users#getMe"']:
             self.assertIn(words, text)
         self.expect(self.site.get("/problems/nope"), 404, "not_found")
         for code in self.site.reference.problems["statuses"]:
             self.expect(self.site.get(f"/problems/{code}"), 200)
 
-
-class Shown(Case):
-    """The page in a browser."""
-
-    def show(self, **size):
-        browser = Browser(**size)
-        self.addCleanup(browser.stop)
-        browser.open(f"http://127.0.0.1:{self.site.port}/reference")
-        return browser
-
-    def test_routes_are_found_by_words(self):
-        browser = self.show()
-        routes = sum(len(item) for item in self.site.reference.document["paths"].values())
-        shown = "return [...document.querySelectorAll('.route')].filter((item) => item.offsetParent)" \
-            ".map((item) => item.textContent)"
-        self.assertEqual(len(browser.script(shown)), routes)
-        browser.find("nav input").send_keys("patch custom")
-        self.assertEqual(browser.script(shown), [
-            "PATCH /v1/me/custom-data", "PATCH /v1/users/{user}/custom-data"])
-        browser.type("nav input", "switch to")
-        self.assertEqual(browser.script(shown), ["PUT /v1/device/active"])
-        self.assertRegex(browser.find("#found").text, r"^\d+ found$")
-        browser.type("nav input", "zebra crossing")
-        self.assertEqual(browser.script(shown), [])
-        self.assertEqual(browser.find("#found").text, "Nothing here has these words.")
-        browser.type("nav input", " ")
-        self.assertEqual(len(browser.script(shown)), routes)
-        # That script runs and no other.
-        browser.script("const script = document.createElement('script');"
-                       "script.textContent = 'window.ran = true'; document.body.append(script);")
-        self.assertFalse(browser.script("return window.ran === true"))
-        self.assertIn("Content Security Policy", " ".join(browser.complaints()))
-
-    def test_everyday_words_error_codes_and_text_are_found(self):
-        browser = self.show()
-        listed = "return [...document.querySelectorAll('nav ul ul > li')]" \
-            ".filter((item) => item.offsetParent).map((item) => item.textContent)"
-        for words, first in [
-                ("sign up", {"POST /v1/register", "POST /v1/login/code"}),
-                ("forgot password", {"POST /v1/password/reset-request", "POST /v1/password/reset"}),
-                ("avatar", {"PUT /v1/me/picture", "GET /v1/pictures/{picture}"}),
-                ("guest", {"POST /v1/login/anonymous", "POST /v1/me/identities"}),
-                ("verify email", {"POST /v1/email/verify", "POST /v1/email/verify/request"}),
-                ("authenticator app", {"POST /v1/me/second-factors", "POST /v1/login/second-factor"}),
-                ("sign out all", {"POST /v1/device/logout"}),
-                ("delete account", {"DELETE /v1/me", "DELETE /v1/users/{user}"}),
-                # Codes, and the routes that answer them.
-                ("email_taken", {"email_taken", "POST /v1/me/email", "POST /v1/register"}),
-                ("json.duplicate_key", {"json.duplicate_key"}),
-                # Members, operators, and words that occur only in a text.
-                ("device_secret", {"Tokens"}), ("$addToSet", {"$addToSet"}),
-                ("bcrypt", {"NewUser"}), ("SHA-crypt", {"NewUser"})]:
-            browser.type("nav input", words)
-            found = set(browser.script(listed))
-            self.assertLessEqual(first, found, words)
-            self.assertLess(len(found), 25, (words, found))
-
-    def test_nothing_is_wider_than_a_telephone(self):
-        browser = self.show(width=500, height=844)
-        for path in ["/reference", "/problems/invalid"]:
-            # No window is as narrow as that: the page is seen as in one.
-            browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
-            browser.open(f"http://127.0.0.1:{self.site.port}{path}")
-            browser.script("for (const part of document.querySelectorAll('details')) part.open = true")
-            self.assertEqual(browser.script(
-                "return [innerWidth, document.documentElement.scrollWidth]"), [390, 390])
-            # Nor are the heads of tables and the statuses so narrow that a word of them is broken.
-            self.assertEqual(browser.script("""
-                return [...document.querySelectorAll("th, .number")]
-                  .filter((cell) => {
-                    const range = document.createRange();
-                    range.selectNodeContents(cell);
-                    return new Set([...range.getClientRects()].map((line) => line.top)).size > 1;
-                  }).map((cell) => cell.textContent);
-                """), [])
-
     def test_every_route_has_examples(self):
-        browser = self.show()
-        for item in self.site.reference.document["paths"].items():
-            for method, operation in item[1].items():
-                text = browser.script(
-                    "return document.getElementById(arguments[0]).textContent", operation["operationId"])
+        found = "".join(chapters(self.site).values())
+        for item in self.site.reference.document["paths"].values():
+            for operation in item.values():
+                name = operation["operationId"]
+                text = re.search(rf'<section class="part" id="{name}">.*?</section>', found, re.S)[0]
                 self.assertIn("curl", text)
                 if operation["security"] and "user" in operation["security"][0]:
                     self.assertIn("await dossier.", text)
@@ -229,9 +197,9 @@ class Examples(Case):
         return run.stdout
 
     def test_those_of_the_reference(self):
-        page = Page(self.site.get("/reference").body.decode())
-        self.assertGreater(len(page.examples), 6)
-        shown = self.run_all("\n".join(page.examples))
+        commands = examples(pages(self.site))
+        self.assertGreater(len(commands), 6)
+        shown = self.run_all("\n".join(commands))
         self.assertIn('"items": ["axe", "lamp", "rope"]', shown)
         self.assertIn('"sound":true', shown)
 

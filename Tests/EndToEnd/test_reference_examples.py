@@ -11,7 +11,7 @@ import jsonschema
 from asking import JSON
 from cases import Case
 from machine import ROOT
-from reference import strict
+from reference import chapters, strict
 
 PASSWORD = "correct horse battery"
 ID = re.compile("[0-9a-f]{24}")
@@ -32,18 +32,20 @@ class Shown:
     """The examples of one route."""
 
     def __init__(self, section):
-        parts = [html.unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", section, re.S)]
-        self.curl = parts[0]
+        parts = [(title, html.unescape(text)) for title, text in re.findall(
+            r"<figcaption>(.*?)</figcaption><pre[^>]*>(.*?)</pre>", section, re.S)]
+        self.curl = dict(parts)["curl"]
         body = re.search(r"-d '(.*)'", self.curl, re.S)
         self.body = json.loads(body[1]) if body else None
-        answer = parts[-1].split("\n", 1) if re.match(r"\d{3}\n", parts[-1]) else None
-        self.status = answer and answer[0]
-        self.answer = answer and json.loads(answer[1])
+        title, text = parts[-1]
+        answer = re.match(r"Response (\d{3}) ", title)
+        self.status = answer and answer[1]
+        self.answer = answer and json.loads(text)
 
 
 class Examples(Case):
     def setUp(self):
-        page = self.site.get("/reference").body.decode()
+        pages = "".join(chapters(self.site).values())
         self.document = self.site.reference.document
         self.schemas = self.document["components"]["schemas"]
         self.components = {"schemas": strict(self.schemas)}
@@ -51,7 +53,8 @@ class Examples(Case):
                            for item in self.document["paths"].values()
                            for operation in item.values()}
         self.shown = {name: Shown(text) for name, text in re.findall(
-            r'<section id="([a-z]\w+)">(.*?)</section>', page, re.S)}
+            r'<section class="part" id="(\w+)">(.*?)</section>', pages, re.S)
+            if name in self.operations}
 
     def examples(self):
         """Yields the place, the schema and the value of each example."""

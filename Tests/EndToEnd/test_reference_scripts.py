@@ -10,14 +10,15 @@ import unittest
 
 from cases import Case
 from machine import ROOT
+from reference import chapters
 
 
 class Scripts(Case):
     def scripts(self):
         """The JavaScript of each route, by its operation."""
-        page = self.site.get("/reference").body.decode()
-        sections = re.findall(r'<section id="([a-z]\w+)">(.*?)</section>', page, re.S)
-        found = {name: re.search(r"<pre>(await dossier\..*?)</pre>", text, re.S)
+        pages = "".join(chapters(self.site).values())
+        sections = re.findall(r'<section class="part" id="(\w+)">(.*?)</section>', pages, re.S)
+        found = {name: re.search(r"<pre[^>]*>(await dossier\..*?)</pre>", text, re.S)
                  for name, text in sections}
         return {name: html.unescape(match[1]) for name, match in found.items() if match}
 
@@ -64,9 +65,9 @@ class Scripts(Case):
                     self.assertNotIn("dossier.request(", scripts.get(operation["operationId"], ""))
 
     def test_a_refresh_is_answered_as_it_is_shown(self):
-        page = self.site.get("/reference").body.decode()
-        section = page[page.index('<section id="postTokenRefresh">'):].split("</section>")[0]
-        body = html.unescape(re.search(r"-d (?:&#39;|')(\{.*?\})(?:&#39;|')", section)[1])
+        page = self.site.get("/reference/signing-in").body.decode()
+        section = page[page.index('id="postTokenRefresh"'):].split("</section>")[0]
+        body = html.unescape(re.search(r"-d (?:&#39;|')(\{.*?\})(?:&#39;|')", section, re.S)[1])
         token = self.site.login()["refresh_token"]
         self.expect(self.post("/v1/token/refresh", {name: token for name in json.loads(body)}), 200)
 

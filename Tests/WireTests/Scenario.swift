@@ -53,7 +53,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     let names = [
       "user": cast.user.id, "neighbour": cast.neighbour.id, "refresh": cast.user.refresh,
       "app": cast.app, "key": "volume", "class": "metadata", "version": "1",
-      "code": "not_found",
+      "code": "not_found", "chapter": "users", "file": "reference-0.css",
     ].merging(made) { $1 }
     let words = route.split(separator: " ")
     var path = String(words[1])

@@ -215,6 +215,7 @@ extension Scenario {
 
   private static let server = [
     Scenario("GET /openapi.json", 200), Scenario("GET /reference", 200),
+    Scenario("GET /reference/{chapter}", 200), Scenario("GET /reference/assets/{file}", 200),
     Scenario("GET /problems/{code}", 200), Scenario("GET /healthz", 200),
     Scenario("GET /readyz", 200), Scenario("GET /metrics", 200),
   ]

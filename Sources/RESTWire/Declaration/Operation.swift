@@ -127,6 +127,11 @@ struct QueryParameter: Sendable {
     says: "users omits the routes for API clients and operators",
     shape: .only("users")
   )
+  static let search = QueryParameter(
+    name: "q",
+    says: "the words to search for",
+    shape: .text(0...ReferenceResource.queryLimit).like("forgot password")
+  )
   static let versions = QueryParameter(
     name: "versions",
     says: "whether to return each property with its version",

@@ -61,8 +61,10 @@ struct Shape: Sendable {
 
   /// Returns the shape of an id, which has 24 hexadecimal digits.
   static func id(_ example: String) -> Shape {
-    Shape("string", ["pattern": "^[0-9a-f]{24}$"]).like(.string(example))
+    Shape("string", ["pattern": idPattern]).like(.string(example))
   }
+
+  static let idPattern: JSON = "^[0-9a-f]{24}$"
 
   static func time(_ example: String) -> Shape { time.like(.string(example)) }
 

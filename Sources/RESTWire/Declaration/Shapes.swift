@@ -4,6 +4,7 @@ import Runtime
 import Sessions
 import Transfer
 import JSON
+import WireKit
 
 /// Shapes of responses and request bodies.
 extension Shape {
@@ -36,6 +37,8 @@ extension Shape {
     case "version": .count.like(7)
     case "class": .documentClass
     case "picture": .text(1...100).like(.string(String(Example.picture.dropFirst(13))))
+    case "chapter": .text(1...100).like("signing-in")
+    case "file": .text(1...100).like(.string(ReferenceFiles.script.name))
     case "code": .text(1...100).like("email_taken")
     case "session": .id(Example.session)
     case "identity": .id(Example.identity)

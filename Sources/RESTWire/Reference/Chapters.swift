@@ -114,7 +114,7 @@ extension RESTWire {
     ),
     Chapter(
       title: "Reference",
-      says: "This page, and the OpenAPI document.",
+      says: "These pages, and the OpenAPI document.",
       example: #"""
         curl -s $B/openapi.json
         """#,

@@ -38,12 +38,12 @@ struct ExampleValues {
 }
 
 extension JSON {
-  /// Returns the text in lines that fit the page.
+  /// Returns the text in lines that fit beside the prose.
   ///
   /// A value that fits in one line is not broken.
   func lines(indentedBy indent: String = "") -> String {
     let line = text
-    guard line.utf8.count + indent.utf8.count > 76 else { return line }
+    guard line.utf8.count + indent.utf8.count > 50 else { return line }
     let inner = indent + "  "
     if let members = object {
       let parts = members.map { name, value in

@@ -1,120 +1,121 @@
-import Runtime
 import HTTP
 import JSON
+import Runtime
 import WireKit
 
+/// The chapters of routes.
 extension ReferencePage {
-  mutating func add(_ operation: Operation) {
-    let route = operation.route
-    add("<section id=\"\(operation.id)\"><h3><b>\(route.method.rawValue)</b> ")
-    add("<code>", text: route.pattern, "</code></h3>")
-    add("<p>", text: "\(route.summary).", "</p><dl>")
-    add("<dt>Access</dt><dd>", text: "\(route.access)", "</dd>")
-    for parameter in operation.query {
-      add("<dt>?", text: parameter.name, "</dt><dd>")
-      add("", text: "\(parameter.says): ", "")
-      add(Self.link(parameter.shape.reference))
-      add("</dd>")
+  init(_ chapter: Chapter, _ examples: RouteExamples, _ audience: ReferenceAudience) {
+    self.init(slug: Self.slug(chapter.title), title: chapter.title, summary: chapter.says)
+    var example = Markup()
+    if let text = chapter.example { example.add("Shell", example: text, isRun: true) }
+    if let text = chapter.exampleOfPrograms {
+      example.add("Shell, as an API client", example: text, isRun: true)
     }
-    let fields = operation.requestFields.map { "<code>\($0.text)</code>" }
-    if !fields.isEmpty { add("<dt>Sends</dt><dd>\(fields.joined(separator: ", "))</dd>") }
-    if let words = operation.versions.says { add("<dt>Versions</dt><dd>", text: words, "</dd>") }
-    if route.body != .none {
-      let types = route.body.mediaTypes.map(\.rawValue).joined(separator: ", ")
-      add("<dt>Body</dt><dd>")
-      if let shape = operation.takes { add(Self.link(shape.reference) + ", ") }
-      add("", text: "at most \(route.body.limit) bytes of \(types)", "</dd>")
-    }
-    for answer in operation.gives {
-      add("<dt>\(answer.status.code)</dt><dd>")
-      if let shape = answer.shape { add(Self.link(shape.reference) + " ") }
-      add("", text: answer.says, "")
-      let fields = OpenAPI.fields(of: operation, answer).map { "<code>\($0.text)</code>" }
-      if !fields.isEmpty { add(" <i>with \(fields.joined(separator: ", "))</i>") }
-      add("</dd>")
-    }
-    let own = operation.problems.filter { !$0.isCommon }
-    let problems = Dictionary(grouping: own, by: \.status.code)
-    for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
-      let links = types.map { "<a href=\"/problems/\($0.code)\">\($0.code)</a>" }
-      add("<dt>\(code)</dt><dd>\(links.joined(separator: ", "))</dd>")
-    }
-    add("</dl><details><summary>Example</summary>")
-    add("<pre>", text: curl(operation), "</pre>")
-    if let script = script(operation) { add("<pre>", text: script, "</pre>") }
-    if let answer = operation.gives.first, let shape = answer.shape {
-      let value = values.value(of: shape)
-      add("<pre>", text: "\(answer.status.code)\n\(value.lines())", "</pre>")
-    }
-    add("</details></section>")
-  }
-
-  /// Returns the path with example values for its parameters.
-  private func path(_ operation: Operation) -> String {
-    operation.route.pattern.split(separator: "/", omittingEmptySubsequences: false).map { part in
-      guard part.hasPrefix("{") else { return String(part) }
-      let name = String(part.dropFirst().dropLast())
-      let isKey = operation.route.pattern.contains("/api-keys/")
-      let shape = isKey ? Shape.id(Example.apiKey) : Shape.parameter(name)
-      return values.value(of: shape).textInPath
-    }.joined(separator: "/")
-  }
-
-  private func body(_ operation: Operation) -> JSON? {
-    guard operation.route.body.mediaTypes.contains(where: { $0.rawValue.hasSuffix("json") }) else {
-      return nil
-    }
-    return operation.takes.map(values.value)
-  }
-
-  private func curl(_ operation: Operation) -> String {
-    let method = operation.route.method.rawValue
-    var lines = ["curl\(method == "GET" ? "" : " -X \(method)") \"$B\(path(operation))\""]
-    if let field = operation.route.access.field { lines.append("-H \"\(field)\"") }
-    if let type = operation.route.body.mediaTypes.first {
-      lines.append("-H 'Content-Type: \(type.rawValue)'")
-      lines.append(
-        body(operation).map { "-d '\($0.lines(indentedBy: "  "))'" } ?? "--data-binary @picture.jpg"
+    self.example = example.html
+    sections = chapter.operations.map { operation in
+      let route = operation.route
+      let problems = operation.problems.filter { !$0.isCommon }.map(\.code)
+      return ReferenceSection(
+        id: operation.id,
+        title: route.summary,
+        tag: route.access.isOfClients ? "API client" : nil,
+        detail: route.name,
+        isRoute: true,
+        words: ([route.name, EverydayWords.all[route.name] ?? ""] + problems)
+          .joined(separator: " "),
+        prose: operation.prose(audience),
+        example: examples.markup(of: operation)
       )
-    }
-    return lines.joined(separator: " \\\n  ")
-  }
-
-  /// Returns the call with the web client, or nil for a route that no page calls.
-  private func script(_ operation: Operation) -> String? {
-    let route = operation.route
-    if let call = ClientCalls.all[route.name] { return "await dossier.\(call);" }
-    guard case .user = route.access else { return nil }
-    var options: [String] = []
-    if let type = route.body.mediaTypes.first {
-      options.append("body: \(body(operation)?.lines(indentedBy: "  ") ?? "file")")
-      if body(operation) != nil, type != .json { options.append("type: \"\(type.rawValue)\"") }
-    }
-    let more = options.isEmpty ? "" : ", {\n  \(options.joined(separator: ",\n  ")),\n}"
-    return "await dossier.request(\"\(route.method.rawValue)\", \"\(path(operation))\"\(more));"
-  }
-}
-
-extension JSON {
-  fileprivate var textInPath: String { string ?? text }
-}
-
-extension Access {
-  /// The header field with the credentials, for a shell.
-  fileprivate var field: String? {
-    switch self {
-    case .open, .loopback: nil
-    case .user, .bearer: "Authorization: Bearer $TOKEN"
-    case .client, .operator: "Authorization: Bearer $SECRET"
-    case .device: "Dossier-Device: $DEVICE"
-    case .anyOf(let all): all.first?.field
     }
   }
 }
 
 extension Operation {
+  /// Returns the description: access, parameters, responses and errors.
+  fileprivate func prose(_ audience: ReferenceAudience) -> String {
+    let types = TypeMarkup(audience)
+    var markup = Markup()
+    let method = route.method.rawValue
+    markup.add("<p class=\"route\"><b class=\"\(method.lowercased())\">\(method)</b> ")
+    markup.add("<code>", text: route.pattern, "</code></p>")
+    markup.add("<p>", prose: route.access.sentence, "</p>")
+    addParameters(types, &markup)
+    addBody(types, &markup)
+    markup.add("<h3>Responses</h3><ul class=\"members\">")
+    for answer in gives { add(answer, types, &markup) }
+    markup.add("</ul>")
+    addErrors(&markup)
+    return markup.html
+  }
+
+  private func addParameters(_ types: TypeMarkup, _ markup: inout Markup) {
+    let captured = parameters.map { ($0, Shape.parameter($0)) }
+    if !captured.isEmpty {
+      markup.add("<h3>Path</h3><ul class=\"members\">")
+      for (name, shape) in captured { types.add(name, shape.reference, "required", &markup) }
+      markup.add("</ul>")
+    }
+    if !query.isEmpty {
+      markup.add("<h3>Query</h3><ul class=\"members\">")
+      for parameter in query {
+        let shape = parameter.shape.reference
+        types.add(parameter.name, shape, "", meaning: parameter.says, &markup)
+      }
+      markup.add("</ul>")
+    }
+    let fields = requestFields.map { "<code>\($0.text)</code>" }
+    guard !fields.isEmpty else { return }
+    markup.add("<h3>Header fields</h3><p>\(fields.joined(separator: ", ")).")
+    if let words = versions.says { markup.add(" ", prose: words, "") }
+    markup.add("</p>")
+  }
+
+  private func addBody(_ types: TypeMarkup, _ markup: inout Markup) {
+    guard route.body != .none else { return }
+    markup.add("<h3>Body</h3><p>")
+    if let shape = takes { markup.add("\(types.text(of: shape.reference)), ") }
+    let names = route.body.mediaTypes.map { "<code>\($0.rawValue)</code>" }
+    markup.add("at most \(Self.grouped(route.body.limit)) bytes of ")
+    markup.add("\(names.joined(separator: " or ")).</p>")
+    if let shape = takes { types.addMembers(of: shape, &markup) }
+  }
+
+  /// Returns the digits of a number in groups of three.
+  private static func grouped(_ number: Int) -> String {
+    let digits = String(number)
+    return digits.indices.reduce(into: "") { text, index in
+      let rest = digits.distance(from: index, to: digits.endIndex)
+      if rest.isMultiple(of: 3), index != digits.startIndex { text += "," }
+      text.append(digits[index])
+    }
+  }
+
+  private func add(_ answer: Answer, _ types: TypeMarkup, _ markup: inout Markup) {
+    markup.add("<li><code class=\"name\">\(answer.status.code)</code> <span class=\"kind\">")
+    markup.add(answer.shape.map { types.text(of: $0.reference) } ?? answer.status.reason)
+    markup.add("</span>")
+    let fields = OpenAPI.fields(of: self, answer).map { "`\($0.text)`" }
+    let with = fields.isEmpty ? "" : " With \(fields.joined(separator: ", "))."
+    let words = answer.says + with
+    if !words.isEmpty { markup.add("<p>", prose: words, "</p>") }
+    markup.add("</li>")
+  }
+
+  private func addErrors(_ markup: inout Markup) {
+    let own = problems.filter { !$0.isCommon }
+    guard !own.isEmpty else { return }
+    markup.add("<h3>Errors</h3><ul class=\"members errors\">")
+    let problems = Dictionary(grouping: own, by: \.status.code)
+    for (code, types) in problems.sorted(by: { $0.key < $1.key }) {
+      let links = types.map { "<a href=\"/problems/\($0.code)\"><code>\($0.code)</code></a>" }
+      markup.add("<li><code class=\"name\">\(code)</code> \(links.joined(separator: ", "))</li>")
+    }
+    markup.add("</ul>")
+  }
+
   /// The header fields of the route, without those of every route.
-  fileprivate var requestFields: [FieldName] {
+  private var requestFields: [FieldName] {
     let device: [FieldName] = route.access == .open && route.body != .none ? [.device] : []
     let proof: [FieldName] =
       switch route.access {
@@ -132,13 +133,43 @@ extension Operation {
   }
 }
 
+extension Access {
+  fileprivate var isOfClients: Bool { if case .client = self { true } else { false } }
+
+  /// The callers that may use the route.
+  fileprivate var sentence: String {
+    switch self {
+    case .open: "No credentials are needed."
+    case .user(let scope, let proof):
+      "Users send an access token with the scope `\(scope)`.\(proof.sentence)"
+    case .device: "The device sends its secret."
+    case .client(let scope): "API clients send their secret. They need the scope `\(scope)`."
+    case .operator: "Operators send the secret of a client of the operator."
+    case .loopback: "Only programs on the machine of the server may use this route."
+    case .bearer(let kind, let proof): "The caller sends a \(kind.name).\(proof.sentence)"
+    case .anyOf(let all): all.map(\.sentence).joined(separator: " Or: ")
+    }
+  }
+}
+
+extension Access.Proof {
+  fileprivate var sentence: String {
+    switch self {
+    case .session: ""
+    case .fresh: " They have signed in, or authenticated again, within the last minutes."
+    case .body: " The body has the proof that the user sends the request."
+    }
+  }
+}
+
 extension Versions {
   fileprivate var says: String? {
     switch self {
     case .none, .tagged: nil
-    case .read: "If-None-Match answers 304, If-Match 412"
-    case .write: "If-Match and If-None-Match: * answer 412"
-    case .conflict: "If-Match and If-None-Match: * answer 409 with the stored value"
+    case .read: "A failed `If-None-Match` answers 304, a failed `If-Match` 412."
+    case .write: "A failed `If-Match` or `If-None-Match: *` answers 412."
+    case .conflict:
+      "A failed `If-Match` or `If-None-Match: *` answers 409 with the stored value."
     }
   }
 }

@@ -3,10 +3,21 @@ import Runtime
 import EventLoop
 import HTTP
 import JSON
+import Pages
 import WireKit
 
 /// `/openapi.json`, `/reference` and `/problems/{code}`.
 @EventLoop enum ReferenceResource {
+  /// The maximum number of characters of a search.
+  nonisolated static let queryLimit = 100
+
+  nonisolated private static let page = Answer(
+    status: .ok,
+    says: "A page.",
+    shape: nil,
+    types: [.html]
+  )
+
   nonisolated static let operations: [Operation] = [
     Operation(
       .get,
@@ -16,68 +27,124 @@ import WireKit
       gives: [.ok(.object.shown(as: Example.openAPI), "An OpenAPI 3.1 document.")],
       summary: "Read the OpenAPI document"
     ) { (call) throws(Failure) in
-      show("application/json", try texts(for: call).document)
+      show("application/json", try reference(for: call).document)
     },
     Operation(
       .get,
       "/reference",
       access: .open,
-      query: [.audience],
-      gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
-      summary: "Read the reference"
+      query: [.audience, .search],
+      gives: [page],
+      summary: "Read the start of the reference, or search it"
     ) { (call) throws(Failure) in
-      show("text/html; charset=utf-8", try texts(for: call).page)
+      let query = try ReferenceQuery(call, knows: ["for", "q"])
+      let reference = reference(query.audience, call)
+      guard let text = query.text else { return show(reference.start) }
+      return show(reference.results(for: text))
+    },
+    Operation(
+      .get,
+      "/reference/{chapter}",
+      access: .open,
+      query: [.audience],
+      gives: [page],
+      summary: "Read a chapter of the reference"
+    ) { (call) throws(Failure) in
+      guard let page = try reference(for: call).chapter(call.text("chapter")) else {
+        throw .notFound
+      }
+      return show(page)
+    },
+    Operation(
+      .get,
+      "/reference/assets/{file}",
+      access: .open,
+      gives: [
+        Answer(
+          status: .ok,
+          says: "A file of the pages.",
+          shape: nil,
+          types: [.css, .javaScript]
+        )
+      ],
+      summary: "Read the stylesheet or the script of the reference"
+    ) { (call) throws(Failure) in
+      let files = [ReferenceFiles.stylesheet, ReferenceFiles.script]
+      let responses = files.lazy.compactMap { $0.response(for: call.text("file")) }
+      guard let response = responses.first else { throw .notFound }
+      return response
     },
     Operation(
       .get,
       "/problems/{code}",
       access: .open,
-      gives: [Answer(status: .ok, says: "A page.", shape: nil, types: [.html])],
+      gives: [page],
       summary: "Read the cause of a problem, and what to do"
     ) { (call) throws(Failure) in
       guard let type = ErrorType.named(call.text("code")) else { throw .notFound }
-      let page = ReferencePage.text(of: type, in: RESTWire.chapters)
-      return show("text/html; charset=utf-8", Array(page.utf8))
+      return show(reference(.all, call).problem(type))
     },
   ]
 
-  private struct Texts {
-    let document: [UInt8]
-    let page: [UInt8]
+  /// The references that this worker has rendered.
+  private static var references: [ReferenceAudience: Reference] = [:]
+
+  private static func reference(for call: Call) throws(Failure) -> Reference {
+    reference(try ReferenceQuery(call, knows: ["for"]).audience, call)
   }
 
-  /// The texts for all readers, and those for users only; a worker makes each once.
-  private static var texts: [Bool: Texts] = [:]
-
-  private static func texts(for call: Call) throws(Failure) -> Texts {
-    let isForUsers = try isForUsers(call)
-    if let texts = texts[isForUsers] { return texts }
-    let chapters = isForUsers ? RESTWire.chaptersOfUsers : RESTWire.chapters
-    let catalog = call.context.apps.catalog.settings
-    let made = Texts(
-      document: OpenAPI.document(of: chapters, catalog).serialized(),
-      page: Array(ReferencePage.text(of: chapters, catalog, isForUsers: isForUsers).utf8)
-    )
-    texts[isForUsers] = made
-    return made
+  private static func reference(_ audience: ReferenceAudience, _ call: Call) -> Reference {
+    if let reference = references[audience] { return reference }
+    let reference = Reference(for: audience, call.context.apps.catalog.settings)
+    references[audience] = reference
+    return reference
   }
 
-  /// Returns whether the query requests the routes for users only.
-  private static func isForUsers(_ call: Call) throws(Failure) -> Bool {
-    switch call.request.query {
-    case "": false
-    case "for=users": true
-    default: throw .invalid([Fault("", "query", "The query must be for=users.")])
-    }
-  }
+  private static func show(_ page: [UInt8]) -> Response { show("text/html; charset=utf-8", page) }
 
   private static func show(_ type: String, _ body: [UInt8]) -> Response {
     var response = Response(.ok)
     response.body = body
     response.add(.contentType, type)
     response.add(.cacheControl, "public, max-age=300")
-    response.add(.contentSecurityPolicy, ReferencePage.policy)
+    response.add(.contentSecurityPolicy, PageHeaders.strictPolicy)
     response.add(.referrerPolicy, "no-referrer")
     return response
+  }
+}
+
+/// The query of a page of the reference.
+private struct ReferenceQuery {
+  let audience: ReferenceAudience
+  /// The text to search for; nil for none.
+  let text: String?
+
+  /// Reads the query.
+  ///
+  /// - Throws: `.invalid` with the errors of the parameters.
+  @EventLoop init(_ call: Call, knows names: [String]) throws(Failure) {
+    guard let values = FormValues(call.request.query) else {
+      throw .invalid([
+        Fault("", "query", "The query must be percent-encoded UTF-8 that names nothing twice.")
+      ])
+    }
+    var faults = values.names.filter { !names.contains($0) }.map { _ in
+      Fault("", "query", "The query may have \(names.joined(separator: " and ")).")
+    }
+    switch values["for"] {
+    case nil: audience = .all
+    case "users": audience = .users
+    default:
+      audience = .all
+      faults.append(Fault("", "for", "The only value of for is users."))
+    }
+    let search = values["q"] ?? ""
+    if search.unicodeScalars.count > ReferenceResource.queryLimit {
+      faults.append(
+        Fault("", "q", "q has at most \(ReferenceResource.queryLimit) characters.")
+      )
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    text = search.contains { !$0.isWhitespace } ? search : nil
   }
 }

@@ -1,0 +1,146 @@
+/// Finds places of the reference by words.
+///
+/// A place matches if each typed word begins one of its words. If no place has them in its title, its
+/// detail or its everyday words, the search reads the whole text.
+struct SearchIndex {
+  /// A place that a search can find.
+  struct Place {
+    let title: String
+    var tag: String?
+    let detail: String
+    var isRoute = false
+    let chapter: String
+    let address: String
+  }
+
+  /// The parts of a place, by their weight in the order of results.
+  private enum Rank: Int { case title, words, text }
+
+  /// The maximum number of typed words; further ones are ignored.
+  static let wordLimit = 10
+
+  private var places: [Place] = []
+  /// All words, by their bytes.
+  private var words: [[UInt8]] = []
+  /// The best rank of each word, by place.
+  private var ranks: [[Int: Rank]] = []
+
+  init(_ pages: [ReferencePage], _ audience: ReferenceAudience) {
+    var found: [[UInt8]: [Int: Rank]] = [:]
+    func note(_ text: String, _ rank: Rank) {
+      for word in Self.words(of: text) where found[word]?[places.count - 1] == nil {
+        found[word, default: [:]][places.count - 1] = rank
+      }
+    }
+    for page in pages {
+      let link = audience.link(page.slug)
+      places.append(
+        Place(title: page.title, detail: page.summary, chapter: "Chapter", address: link)
+      )
+      note(page.title, .title)
+      note("\(page.summary) \(page.words)", .words)
+      note(Markup.text(of: page.introduction), .text)
+      for section in page.sections {
+        places.append(Place(section, in: page, audience))
+        note("\(section.title) \(section.tag ?? "")", .title)
+        note("\(section.detail) \(section.words)", .words)
+        note(Markup.text(of: section.prose + section.example), .text)
+        for row in section.rows {
+          places.append(Place(row, in: page, audience))
+          note(row.title, .title)
+          note(row.detail, .words)
+          note(Markup.text(of: row.markup), .text)
+        }
+      }
+    }
+    let sorted = found.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    words = sorted.map(\.key)
+    ranks = sorted.map(\.value)
+  }
+
+  /// Returns the places that match, the best first.
+  ///
+  /// - Complexity: O(*n*) in the number of places, for each of at most `wordLimit` words.
+  func places(matching query: String) -> [Place] {
+    var typed: [[UInt8]] = []
+    for word in Self.words(of: query) where typed.count < Self.wordLimit && !typed.contains(word) {
+      typed.append(word)
+    }
+    guard let first = typed.first else { return [] }
+    var sums = self.ranks(of: first)
+    var isInText = sums.mapValues { $0 == Rank.text.rawValue }
+    for word in typed.dropFirst() {
+      let ranks = self.ranks(of: word)
+      sums = sums.reduce(into: [:]) { all, entry in
+        if let rank = ranks[entry.key] { all[entry.key] = entry.value + rank }
+      }
+      for (place, rank) in ranks where rank == Rank.text.rawValue { isInText[place] = true }
+    }
+    let exact = sums.filter { isInText[$0.key] != true }
+    return (exact.isEmpty ? sums : exact)
+      .sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+      .map { places[$0.key] }
+  }
+
+  /// Returns the best rank of each place with a word that begins like this.
+  private func ranks(of start: [UInt8]) -> [Int: Int] {
+    var best: [Int: Int] = [:]
+    for index in firstIndex(from: start)..<words.count {
+      guard words[index].starts(with: start) else { break }
+      for (place, rank) in ranks[index] {
+        best[place] = min(best[place] ?? rank.rawValue, rank.rawValue)
+      }
+    }
+    return best
+  }
+
+  /// Returns the index of the first word that is not before this one.
+  private func firstIndex(from word: [UInt8]) -> Int {
+    var range = words.indices
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      range =
+        words[middle].lexicographicallyPrecedes(word)
+        ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    return range.lowerBound
+  }
+
+  /// Returns the words of a text in lower case: letters, digits and dollars.
+  private static func words(of text: String) -> [[UInt8]] {
+    text.lowercased().utf8.split { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        UInt8(ascii: "$"), 0x80...:
+        false
+      default: true
+      }
+    }.map(Array.init)
+  }
+}
+
+extension SearchIndex.Place {
+  fileprivate init(
+    _ section: ReferenceSection,
+    in page: ReferencePage,
+    _ audience: ReferenceAudience
+  ) {
+    self.init(
+      title: section.title,
+      tag: section.tag,
+      detail: section.detail,
+      isRoute: section.isRoute,
+      chapter: page.title,
+      address: audience.link(page.slug, section.id)
+    )
+  }
+
+  fileprivate init(_ row: ReferenceRow, in page: ReferencePage, _ audience: ReferenceAudience) {
+    self.init(
+      title: row.title,
+      detail: row.detail,
+      chapter: page.title,
+      address: row.address ?? audience.link(page.slug, row.id)
+    )
+  }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import RESTWire
+
+@Suite struct SearchIndexTests {
+  private static let index = SearchIndex(
+    [
+      ReferencePage(
+        slug: "signing-in",
+        title: "Signing in",
+        summary: "These routes need no token.",
+        sections: [
+          ReferenceSection(
+            id: "register",
+            title: "Register an address",
+            tag: "API client",
+            detail: "POST /v1/register",
+            isRoute: true,
+            words: "sign up email_taken",
+            prose: "<p title=\"hidden\">Sends a <code>Zürich</code> mail.</p>"
+          ),
+          ReferenceSection(
+            id: "login",
+            title: "Sign in",
+            detail: "POST /v1/login",
+            isRoute: true,
+            rows: [
+              ReferenceRow(id: "set", title: "$set", detail: "Sets a value.", markup: "mail")
+            ]
+          ),
+        ]
+      )
+    ],
+    .users
+  )
+
+  private func titles(_ query: String) -> [String] {
+    Self.index.places(matching: query).map(\.title)
+  }
+
+  @Test func `each word begins a word of the place, and titles come first`() {
+    #expect(titles("sign") == ["Signing in", "Sign in", "Register an address"])
+    #expect(titles("SIGN  up!") == ["Register an address"])
+    #expect(titles("email_taken") == ["Register an address"])
+    #expect(titles("up sign") == titles("sign up"))
+    #expect(titles("$se") == ["$set"])
+    #expect(titles("ign") == [])
+    #expect(titles("sign zebra") == [])
+  }
+
+  @Test func `text is searched if nothing else matches, and never tags or attributes`() {
+    #expect(titles("mail") == ["Register an address", "$set"])
+    #expect(titles("zürich") == ["Register an address"])
+    #expect(titles("sign mail") == ["Register an address"])
+    #expect(titles("hidden") == [])
+    #expect(titles("code") == [])
+  }
+
+  @Test func `a search without words finds nothing, and words over the limit are ignored`() {
+    for query in ["", " ", "!?<>\"'&"] { #expect(titles(query) == []) }
+    let words = ["r", "re", "reg", "regi", "regis", "regist", "registe", "register", "a", "ad"]
+    #expect(words.count == SearchIndex.wordLimit)
+    let query = words.joined(separator: " ")
+    #expect(titles(query + " zebra") == ["Register an address"])
+    #expect(titles("zebra " + query) == [])
+  }
+
+  @Test func `an address has the audience and the place`() throws {
+    let place = try #require(Self.index.places(matching: "register").first)
+    #expect(place.address == "/reference/signing-in?for=users#register")
+    #expect(place.tag == "API client" && place.chapter == "Signing in")
+  }
+}
