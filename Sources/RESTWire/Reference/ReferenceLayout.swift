@@ -149,12 +149,17 @@ enum ReferenceLayout {
       .frame { display: grid; grid-template-columns: 17.5rem minmax(0, 1fr); max-width: 96rem }
       nav { position: sticky; top: 4.25rem; height: calc(100vh - 4.25rem); overflow-y: auto;
         padding: 1rem .5rem; border: 0; border-inline-end: 1px solid var(--line) }
-      nav summary { display: none }
-      nav details::details-content { content-visibility: visible; display: block }
+      nav details[open] > summary { display: none }
       nav details > ul { padding: 0 .5rem }
       nav details > .more { margin-top: .75rem; padding-top: .75rem }
       nav a { padding: .375rem .5rem }
       main { padding: 2.5rem 2.5rem 4rem }
+    }
+    @supports selector(::details-content) {
+      @media (min-width: 60rem) {
+        nav summary { display: none }
+        nav details::details-content { content-visibility: visible; display: block }
+      }
     }
     @media (min-width: 75rem) {
       .part { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 3rem;
