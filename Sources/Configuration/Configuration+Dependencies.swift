@@ -53,6 +53,7 @@ extension Configuration {
     report: @escaping @EventLoop (String) -> Void
   ) -> Dependencies {
     let keys = Keyring(master: masterKey, database: database)
+    let pages = AppPages()
     let source = HTTPSource(pool: pools.issuers, settings: issuerSource)
     return Dependencies(
       database: database,
@@ -64,9 +65,10 @@ extension Configuration {
         MailQueue(
           isConfigured: sendsMail,
           pages: MailPages(issuer: issuer, usualApp: app),
+          design: pages,
           report: report
         ),
-        AppPages(),
+        pages,
         ProviderAddress(fallback: issuer),
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
         ExternalTokens(database: database, source: source, keys: keys), LogoutSender(source),

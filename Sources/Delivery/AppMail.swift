@@ -1,34 +1,15 @@
+import EventLoop
+import Outbound
 package import Runtime
-package import Outbound
 
 /// The texts of an app's mail of one kind.
-package struct AppMail: Sendable {
-  package let subject: String
-  package let text: String
-
-  /// Returns the mail to an address.
-  ///
-  /// - Parameters:
-  ///   - kind: the kind of the mail.
-  ///   - email: also fills `{{email}}`, spelled out.
-  ///   - language: the language of the recipient, a tag of BCP 47; nil if unknown.
-  ///   - app: also fills `{{app}}`.
-  ///   - values: the values of the other placeholders.
-  /// - Returns: the message.
-  /// - Throws: `MailTemplateError`, `MailMessageError` if the text or the address cannot be used.
-  package static func message(
-    _ kind: MailKind,
-    to email: String,
-    in language: String?,
-    _ app: App,
-    _ values: [String: String] = [:]
-  ) throws -> MailMessage {
-    let words = app.mailSettings.texts(of: kind, in: language)
-    let template = try MailTemplate(subject: words.subject, text: words.text, names: kind.places)
-    let sender = MailAddress(app.mailSettings.sender, name: app.mailSettings.senderName)
-    let values = values.merging(["email": inWords(email), "app": app.name]) { $1 }
-    return try template.message(from: sender, to: MailAddress(email), values: values)
-  }
+struct AppMail {
+  let subject: String
+  let text: String
+  /// The default texts in the language of the text, or in the language of the app.
+  let catalog: any MailCatalog
+  /// The language tag of the text.
+  let language: String
 
   /// Returns an address spelled out, such as `ada at example dot com`.
   ///
@@ -44,5 +25,76 @@ package struct AppMail: Sendable {
       default: String(scalar)
       }
     }.joined()
+  }
+}
+
+extension RequestContext {
+  /// Returns a mail with a code.
+  @EventLoop package func mail(
+    withCode code: String,
+    for purpose: CodePurpose,
+    to email: String,
+    in language: String?
+  ) -> QueuedMail? {
+    mail(.code, to: email, in: language) { catalog, app in
+      ["code": code, "title": catalog.title(of: purpose, app)]
+    }
+  }
+
+  /// Returns a mail of a kind without a secret.
+  @EventLoop package func mail(
+    _ kind: MailKind,
+    to email: String,
+    in language: String?
+  ) -> QueuedMail? {
+    mail(kind, to: email, in: language) { _, _ in [:] }
+  }
+
+  /// Returns a mail of the app; reports one that cannot be composed, and returns nil.
+  ///
+  /// - Parameters:
+  ///   - kind: the kind of the mail.
+  ///   - email: also fills `{{email}}`, spelled out.
+  ///   - language: the language of the recipient, a tag of BCP 47; nil for the language
+  ///     of the request.
+  ///   - link: the purpose of the link; nil for a mail without a link.
+  ///   - values: returns the values of the other placeholders for a language and the app's name.
+  /// - Returns: the mail.
+  @EventLoop func mail(
+    _ kind: MailKind,
+    to email: String,
+    in language: String?,
+    link: EmailToken.Purpose? = nil,
+    _ values: (any MailCatalog, String) -> [String: String]
+  ) -> QueuedMail? {
+    let settings = app.mailSettings
+    let name = mailer.design.name(of: app)
+    let words = settings.texts(
+      of: kind,
+      in: language ?? self.language,
+      fallback: mailer.design.language(of: app)
+    )
+    let own = values(words.catalog, name)
+    do {
+      let template = try MailTemplate(subject: words.subject, text: words.text, names: kind.places)
+      let sender = MailAddress(
+        settings.sender,
+        name: settings.senderName.isEmpty ? name : settings.senderName
+      )
+      let message = try template.message(
+        from: sender,
+        to: MailAddress(email),
+        values: own.merging(["email": AppMail.inWords(email), "app": name]) { $1 }
+      )
+      return QueuedMail(
+        message,
+        language: words.language,
+        secret: own["code"] ?? own["token"],
+        label: link.map(words.catalog.label(of:))
+      )
+    } catch {
+      mailer.lose("\(kind.rawValue): \(error)")
+      return nil
+    }
   }
 }

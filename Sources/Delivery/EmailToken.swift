@@ -1,6 +1,5 @@
 package import Runtime
 import EventLoop
-import Outbound
 package import Postgres
 
 /// A token that is mailed to a user, and presented by the mail's recipient.
@@ -74,23 +73,16 @@ package struct EmailToken {
   /// Older tokens stay valid until the relay has accepted the mail (`OutboxQueries.sent`). A
   /// request for a mail that cannot be sent therefore invalidates no token.
   @EventLoop package func queue(in transaction: Transaction) async throws(Failure) {
-    if let message { try await context.queue(message, with: self, in: transaction) }
-  }
-
-  @EventLoop private var message: MailMessage? {
     let text = token.text(context.keys.master)
     let page = context.app.mailSettings.page
     let link =
       page.isEmpty
       ? context.mailer.pages?.link(for: purpose, text, of: context.app)
       : "\(page)#\(purpose.rawValue)=\(text)"
-    let values = ["token": text, "link": link ?? text]
-    do {
-      return try AppMail.message(purpose.mail, to: email, in: language, context.app, values)
-    } catch {
-      context.mailer.lose("\(error)")
-      return nil
+    let mail = context.mail(purpose.mail, to: email, in: language, link: purpose) { _, _ in
+      ["token": text, "link": link ?? text]
     }
+    try await context.queue(mail, with: self, in: transaction)
   }
 }
 

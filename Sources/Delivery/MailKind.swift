@@ -27,44 +27,14 @@ package enum MailKind: String, CaseIterable, Sendable {
       case .change: ["change", "advice"]
       case .code: ["code"]
       }
-    return own.union(["email", "app"])
+    return own.union(subjectPlaces)
   }
 
-  var usualSubject: String {
+  /// The placeholders that a subject may have: no secrets, which lock screens and logs would show.
+  var subjectPlaces: Set<String> {
     switch self {
-    case .verify: "Verify your address"
-    case .reset: "Choose a new password"
-    case .taken: "You already have an account"
-    case .change: "Your account has changed"
-    case .restore: "The address of your account has changed"
-    case .code: "{{code}} is your code"
-    }
-  }
-
-  var usualText: String {
-    switch self {
-    case .verify:
-      "Hello,\n\nto verify this address, open this within a day, and sign in:\n\n{{link}}\n\nIf you "
-        + "did not ask for this, you need not do anything.\n"
-    case .reset:
-      "Hello,\n\nto choose a new password for your account, open this within an hour:\n\n{{link}}\n\nIf "
-        + "you did not ask for this, you need not do anything.\n"
-    case .taken:
-      "Hello,\n\nsomebody has tried to use this address at {{app}}, where you have an account. If it was "
-        + "you, sign in as before, or reset your password.\n\nIf it was not you, you need not do "
-        + "anything. Your account is safe.\n"
-    case .change:
-      "Hello,\n\n{{change}}\n\nIf you did this, you need not do anything. If you did not: "
-        + "{{advice}}\n"
-    case .restore:
-      "Hello,\n\nthis is not the address of your account at {{app}} any more. It was changed or "
-        + "removed.\n\nIf you did this, you need not do anything. If you did not, open this within a "
-        + "week to restore the address and to choose a new password. It signs everybody else out of "
-        + "your account.\n\n{{link}}\n"
-    case .code:
-      "Hello,\n\nyour code for {{app}} is:\n\n{{code}}\n\nEnter it within 10 minutes, and only where you "
-        + "have asked for it. Do not pass it on. If you did not ask for it, you need not do "
-        + "anything.\n"
+    case .verify, .reset, .restore, .taken: ["email", "app"]
+    case .change, .code: ["email", "app", "title"]
     }
   }
 

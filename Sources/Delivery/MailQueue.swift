@@ -1,6 +1,5 @@
 package import Runtime
 package import EventLoop
-package import Outbound
 import Postgres
 
 /// Puts the domain's mails into the queue in the database.
@@ -11,6 +10,8 @@ import Postgres
   package let isConfigured: Bool
   /// The pages that the links of mails lead to; nil in a process without one.
   let pages: MailPages?
+  /// The look of the mails.
+  let design: any MailDesign
   package let report: @EventLoop (String) -> Void
   /// Called after a mail has been queued.
   var onQueued: (@EventLoop () -> Void)?
@@ -20,14 +21,17 @@ import Postgres
   /// - Parameters:
   ///   - isConfigured: whether the operator has configured mail delivery.
   ///   - pages: the pages of this deployment that the links of mails lead to.
+  ///   - design: the look of the mails.
   ///   - report: receives reports of lost mail for the operator.
   package init(
     isConfigured: Bool,
     pages: MailPages? = nil,
+    design: any MailDesign,
     report: @escaping @EventLoop (String) -> Void
   ) {
     self.isConfigured = isConfigured
     self.pages = pages
+    self.design = design
     self.report = report
   }
 
@@ -40,38 +44,40 @@ import Postgres
 
 extension RequestContext {
   /// Queues a mail in a transaction; it expires after that time.
+  ///
+  /// Nil is a mail that could not be composed.
   package func queue(
-    _ message: MailMessage,
+    _ mail: QueuedMail?,
     _ kind: MailKind,
     for time: Duration = Outbox.patience,
     in transaction: Transaction
   ) async throws(Failure) {
-    guard let call = queuing(message, kind, for: time) else { return }
+    guard let mail, let call = queuing(mail, kind, for: time) else { return }
     try await transaction.run(call)
   }
 
   /// Queues a mail together with its token, in one statement.
-  package func queue(
-    _ message: MailMessage,
+  func queue(
+    _ mail: QueuedMail?,
     with token: EmailToken,
     in transaction: Transaction
   ) async throws(Failure) {
-    guard let call = queuing(message, with: token) else { return }
+    guard let mail, let call = queuing(mail, with: token) else { return }
     try await transaction.run(call)
   }
 
   private func queuing(
-    _ message: MailMessage,
+    _ mail: QueuedMail,
     _ kind: MailKind,
     for time: Duration
   ) -> PendingQuery? {
-    sealed(message).map { mail, sealed in
+    sealed(mail).map { sealed in
       PendingQuery(OutboxQueries.add, mail.id, app.id, kind.rawValue, sealed, time)
     }
   }
 
-  private func queuing(_ message: MailMessage, with token: EmailToken) -> PendingQuery? {
-    sealed(message).map { mail, sealed in
+  private func queuing(_ mail: QueuedMail, with token: EmailToken) -> PendingQuery? {
+    sealed(mail).map { sealed in
       PendingQuery(
         MailTokenQueries.write,
         token.user,
@@ -89,14 +95,13 @@ extension RequestContext {
   /// Wakes the delivery after the current write.
   package func wakeDelivery() { afterWrite = mailer.onQueued }
 
-  /// Returns a mail ready for the queue; nil if mail is not configured or cannot be sealed.
-  private func sealed(_ message: MailMessage) -> (QueuedMail, BinaryBytes)? {
+  /// Encrypts a mail for the queue; returns nil if mail is not configured or that fails.
+  private func sealed(_ mail: QueuedMail) -> BinaryBytes? {
     guard mailer.isConfigured else { return nil }
-    let mail = QueuedMail(message)
     do {
       let sealed = try mail.sealed(keys.master)
       wakeDelivery()
-      return (mail, sealed)
+      return sealed
     } catch {
       mailer.lose("\(error)")
       return nil

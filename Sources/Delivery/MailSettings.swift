@@ -5,10 +5,12 @@ import Outbound
 /// The settings of mail.
 package struct MailSettings: SettingsSection {
   package let sender: String
+  /// The name of the sender; empty for the name of the app.
   package let senderName: String
   /// The app's own page that the links of mails lead to; empty for the pages of this deployment.
   package let page: String
-  private let mails: [MailKind: AppMail]
+  /// The operator's texts by setting, without those that are the defaults.
+  private let own: [String: String]
   private let translations: MailTranslations
 
   package init(_ read: inout SettingsReader) {
@@ -22,11 +24,11 @@ package struct MailSettings: SettingsSection {
     )
     senderName = read.text(
       "mail_from_name",
-      .text(1...100, "control", "This setting is one line without control characters.") {
+      .text(0...100, "control", "This setting is one line without control characters.") {
         MailAddress.fault(inName: $0) == nil
       },
-      "Dossier",
-      "the name of the sender"
+      "",
+      "the name of the sender; if it is empty, the name of the app on its pages"
     )
     page = read.text(
       "email_link_base_url",
@@ -52,20 +54,30 @@ package struct MailSettings: SettingsSection {
           + "{\"de\": {\"reset_subject\": …, \"reset_text\": …}}"
       )
     )
-    var mails: [MailKind: AppMail] = [:]
-    for kind in MailKind.allCases { mails[kind] = read.mail(kind) }
-    self.mails = mails
+    var own: [String: String] = [:]
+    for kind in MailKind.allCases { own.merge(read.texts(of: kind)) { $1 } }
+    self.own = own
   }
 
   /// Returns the subject and text of a mail in the recipient's language.
-  package func texts(of kind: MailKind, in language: String?) -> AppMail {
-    let usual = mails[kind]
-    func text(_ part: String) -> String? {
-      translations.text("\(kind.rawValue)_\(part)", in: language)
+  ///
+  /// The operator's translation comes first, then the operator's text, then the default one. The
+  /// operator's text is in the language of the app.
+  func texts(of kind: MailKind, in language: String?, fallback: String) -> AppMail {
+    func own(_ part: String) -> (text: String, language: String)? {
+      let name = "\(kind.rawValue)_\(part)"
+      return translations.text(name, in: language) ?? self.own[name].map { ($0, fallback) }
     }
+    let text = own("text")
+    let catalog =
+      MailCatalogs.best(for: text?.language ?? language) ?? MailCatalogs.best(for: fallback)
+      ?? MailCatalogs.english
+    let usual = catalog.texts(of: kind)
     return AppMail(
-      subject: text("subject") ?? usual?.subject ?? "",
-      text: text("text") ?? usual?.text ?? ""
+      subject: own("subject")?.text ?? usual.subject,
+      text: text?.text ?? usual.text,
+      catalog: catalog,
+      language: text?.language ?? catalog.language
     )
   }
 
@@ -84,16 +96,16 @@ extension App {
 extension SettingRule {
   /// The subject line of a mail.
   static func subject(of kind: MailKind) -> SettingRule {
-    SettingRule(.text(1...200)) { fault(subject: $0.string ?? "", text: "", kind) }
+    SettingRule(.text(1...200)) { fault(subject: $0.string ?? "", text: "", kind.subjectPlaces) }
   }
 
   static func body(of kind: MailKind) -> SettingRule {
-    SettingRule(.text(1...20_000)) { fault(subject: "", text: $0.string ?? "", kind) }
+    SettingRule(.text(1...20_000)) { fault(subject: "", text: $0.string ?? "", kind.places) }
   }
 
-  private static func fault(subject: String, text: String, _ kind: MailKind) -> Fault? {
+  private static func fault(subject: String, text: String, _ places: Set<String>) -> Fault? {
     do throws(MailTemplateError) {
-      _ = try MailTemplate(subject: subject, text: text, names: kind.places)
+      _ = try MailTemplate(subject: subject, text: text, names: places)
       return nil
     } catch {
       return ("template", "This text is not a valid template: \(error).")
@@ -102,22 +114,25 @@ extension SettingRule {
 }
 
 extension SettingsReader {
-  /// Reads the two settings of a mail.
-  fileprivate mutating func mail(_ kind: MailKind) -> AppMail {
-    let places = kind.places.sorted().map { "{{\($0)}}" }.joined(separator: " ")
-    return AppMail(
-      subject: text(
-        "\(kind.rawValue)_subject",
-        .subject(of: kind),
-        kind.usualSubject,
-        "subject of \(kind.meaning)"
+  /// Reads the two settings of a mail; returns those that differ from the defaults.
+  fileprivate mutating func texts(of kind: MailKind) -> [String: String] {
+    let usual = MailCatalogs.english.texts(of: kind)
+    func places(_ names: Set<String>) -> String {
+      names.sorted().map { "{{\($0)}}" }.joined(separator: " ")
+    }
+    let parts = [
+      (
+        "subject", SettingRule.subject(of: kind), usual.subject,
+        "subject of \(kind.meaning); Dossier fills in \(places(kind.subjectPlaces))"
       ),
-      text: text(
-        "\(kind.rawValue)_text",
-        .body(of: kind),
-        kind.usualText,
-        "its text; Dossier fills in \(places)"
-      )
-    )
+      ("text", .body(of: kind), usual.text, "its text; Dossier fills in \(places(kind.places))"),
+    ]
+    var own: [String: String] = [:]
+    for (part, rule, usual, meaning) in parts {
+      let name = "\(kind.rawValue)_\(part)"
+      let value = text(name, rule, usual, meaning)
+      if !value.utf8.elementsEqual(usual.utf8) { own[name] = value }
+    }
+    return own
   }
 }

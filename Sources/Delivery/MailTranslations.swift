@@ -21,14 +21,10 @@ struct MailTranslations: Sendable {
     self.languages = languages
   }
 
-  /// Returns a text in a language, or in its parent: for `de-AT` also in `de`.
-  func text(_ name: String, in language: String?) -> String? {
-    guard !languages.isEmpty, var tag = language?.lowercased() else { return nil }
-    while true {
-      if let words = languages[tag]?[name] { return words }
-      guard let end = tag.lastIndex(of: "-") else { return nil }
-      tag = String(tag[..<end])
-    }
+  /// Returns a text in a language or in its parent, and that language: for `de-AT` also in `de`.
+  func text(_ name: String, in language: String?) -> (text: String, language: String)? {
+    guard !languages.isEmpty else { return nil }
+    return LanguageTag.lookup(language) { tag in languages[tag]?[name].map { ($0, tag) } }
   }
 
   /// Returns the fault of a value; nil if it is valid.

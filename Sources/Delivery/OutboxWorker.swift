@@ -157,8 +157,15 @@ import Postgres
     guard let relay else {
       return .failed(reason: "\(MailError.notConfigured)", isPassing: true)
     }
+    let html: String
+    do throws(Failure) {
+      html = try await mailer.design.html(of: mail, for: due.app, context(of: due))
+    } catch {
+      return .failed(reason: "\(error)", isPassing: true)
+    }
     do throws(MailError) {
-      try await relay.send(mail.message)
+      // A text of many lines may be too long as HTML.
+      try await relay.send((try? mail.message.with(html: html)) ?? mail.message)
     } catch {
       return .failed(reason: "\(error)", isPassing: error.isPassing)
     }
@@ -166,12 +173,15 @@ import Postgres
     return .done(OutboxQueries.sent)
   }
 
+  private func context(of due: DueRow) -> RequestContext {
+    let system = Principal(.system, in: due.app, scopes: .everything)
+    return RequestContext(dependencies, principal: system)
+  }
+
   /// Handles a row that is not a mail, such as a request for one.
   private func handle(_ due: DueRow, by handler: Handler) async -> Outcome {
-    let system = Principal(.system, in: due.app, scopes: .everything)
-    let context = RequestContext(dependencies, principal: system)
     do throws(Failure) {
-      return switch try await handler(due, context) {
+      return switch try await handler(due, context(of: due)) {
       case .replaced: .replaced
       case .finished: .done(OutboxQueries.remove)
       }

@@ -7,12 +7,20 @@ package import Postgres
 /// A mail before or after its storage in the queue.
 package struct QueuedMail: Sendable {
   package let id: MailID
+  /// The message, without its HTML part.
   package let message: MailMessage
+  /// The language tag of the text.
+  package let language: String
+  /// The code or the token in the text; nil if it has none.
+  package let secret: String?
+  /// The label of the button that opens the link; nil if the text has none.
+  package let label: String?
 
   /// Creates a new mail.
-  package init(_ message: MailMessage) {
+  init(_ message: MailMessage, language: String, secret: String?, label: String?) {
     id = MailID()
     self.message = message
+    (self.language, self.secret, self.label) = (language, secret, label)
   }
 
   /// Reads a stored mail; returns nil if it cannot be decrypted.
@@ -34,6 +42,10 @@ package struct QueuedMail: Sendable {
     else { return nil }
     self.id = id
     self.message = message
+    // A mail of an earlier version has no language.
+    language = json["language"]?.string ?? MailCatalogs.english.language
+    secret = json["secret"]?.string
+    label = json["label"]?.string
   }
 
   package func sealed(_ master: MasterKey) throws -> BinaryBytes {
@@ -42,7 +54,8 @@ package struct QueuedMail: Sendable {
       "to": .string(message.to.address), "subject": .string(message.subject),
       "text": .string(message.text),
       "id": .string(String(message.id.prefix { $0 != "@" })),
-      "date": .number(JSONNumber(message.date)),
+      "date": .number(JSONNumber(message.date)), "language": .string(language),
+      "secret": secret.map(JSON.string) ?? .null, "label": label.map(JSON.string) ?? .null,
     ]
     return BinaryBytes(try master.sealed(json.serialized(), as: Self.name(id)))
   }

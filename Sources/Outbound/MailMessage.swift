@@ -12,7 +12,7 @@ package struct MailMessage: Sendable {
   package let to: MailAddress
   package let subject: String
   package let text: String
-  package let html: String?
+  package private(set) var html: String?
   /// Seconds since 1970.
   package let date: Int
   /// The separator of the parts, which the author of a body cannot guess.
@@ -49,7 +49,7 @@ package struct MailMessage: Sendable {
     try Self.check(.toName, MailAddress.fault(inName: to.name ?? ""))
     try Self.check(.subject, subject.isEmpty ? .empty : Self.faultInLine(subject, limit: 998))
     try Self.check(.text, Self.faultInBody(text))
-    try Self.check(.html, html.flatMap { Self.faultInBody($0) })
+    try Self.check(.html, html.flatMap(Self.faultInBody))
     self.id = "\(id)@\(from.domain)"
     self.from = from
     self.to = to
@@ -58,6 +58,18 @@ package struct MailMessage: Sendable {
     self.html = html
     self.date = date ?? time(nil)
     boundary = "=_\(Self.random())"
+  }
+
+  /// Returns the message with an HTML part.
+  ///
+  /// - Parameter html: the content of the text in HTML.
+  /// - Returns: the message with the same id and date.
+  /// - Throws: `MailMessageError` if the HTML is invalid.
+  package func with(html: String) throws(MailMessageError) -> MailMessage {
+    try Self.check(.html, Self.faultInBody(html))
+    var message = self
+    message.html = html
+    return message
   }
 
   /// Returns 128 random bits in hexadecimal digits.

@@ -32,8 +32,8 @@ package struct PageRenderer: Sendable {
   package func headers(of page: Page) -> PageHeaders { PageHeaders(page, branding) }
 
   /// Returns the HTML part of a mail.
-  package func html(_ mail: Mail, in catalog: Catalog) -> String {
-    let values = MailTemplates.values(of: mail, branding, catalog)
+  package func html(_ mail: Mail) -> String {
+    let values = MailTemplates.values(of: mail, branding)
     return Templates.library.render(values, withTemplate: "mail") ?? ""
   }
 }

@@ -18,6 +18,8 @@ package import Postgres
   package let dependencies: Dependencies
   /// Nil until the app is known, and for requests outside of apps.
   package var knownApp: App?
+  /// The language tag that the client prefers, for mails to users without a locale; nil if unknown.
+  package var language: String?
   /// Nil until the request is authenticated.
   private var knownPrincipal: Principal?
   private var parts: [any RequestPart] = []

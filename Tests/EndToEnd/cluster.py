@@ -112,14 +112,19 @@ class Cluster:
             psql.stdin.close()
 
     def set_app(self, name="default", **settings):
-        self.sql(f"update apps set settings = settings || '{json.dumps(settings)}', "
+        self.sql(f"update apps set settings = settings || {quoted(settings)}, "
                  f"version = version + 1 where name = '{name}'")
 
     def add_app(self, name, **settings):
         """Makes an app; what it takes to ask it. Counts at once: workers look for a name they miss."""
         self.sql("insert into apps (app_id, name, settings) values "
-                 f"(new_object_id(), '{name}', '{json.dumps(settings)}')")
+                 f"(new_object_id(), '{name}', {quoted(settings)})")
         return {"Dossier-App": name}
+
+
+def quoted(value):
+    """A value as JSON in a literal of SQL."""
+    return "'" + json.dumps(value).replace("'", "''") + "'"
 
 
 class Template(Cluster):

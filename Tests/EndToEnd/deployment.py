@@ -93,14 +93,17 @@ class Deployment(Cluster, Asking):
         """Where a worker listens."""
         return self.sockets / f"worker-{index}.sock"
 
+    def mail_messages(self, address):
+        """The parsed mails to an address, the oldest first."""
+        found = [email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+                 for path in sorted(self.mail.glob("*.eml"))]
+        return [message for message in found
+                if address in [mailbox.addr_spec for mailbox in message["To"].addresses]]
+
     def mails(self, address):
-        """The texts of what was sent to an address, the oldest first."""
-        found = []
-        for path in sorted(self.mail.glob("*.eml")):
-            message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
-            if address in message["To"]:
-                found.append(message.get_body().get_content())
-        return found
+        """The text parts of what was sent to an address, the oldest first."""
+        return [message.get_body(["plain"]).get_content().replace("\r\n", "\n")
+                for message in self.mail_messages(address)]
 
     def tokens(self, address, kind):
         """The tokens of a kind that were mailed to an address, the oldest first."""

@@ -33,7 +33,7 @@ class Commands(Administration):
         back = self.site.dossier("app", "set", "--app", "shop", "session_days=null", "mail_from_name=null")
         self.assertEqual(
             (back["settings"]["session_days"], back["settings"]["mail_from_name"], back["version"]),
-            (60, "Dossier", 3))
+            (60, "", 3))
         self.assertEqual(self.site.dossier("app", "show", "--app", "shop"), back)
         self.assertIn("shop", [app["name"] for app in self.site.dossier("app", "list")])
         table = self.site.dossier("app", "show", "--app", "shop", output="table")

@@ -221,7 +221,7 @@ class EmailRestore(Case):
         identity, = [i for i in self.me(grant, "/identities").json if i["provider"] == "password"]
         self.expect(self.site.request(
             "DELETE", f"/v1/users/{grant['user_id']}/identities/{identity['id']}", token=key), 204)
-        wait_until(lambda: "cannot take it back" in self.words("by-program@example.com"),
+        wait_until(lambda: "cannot undo it" in self.words("by-program@example.com"),
                    what="the mail to the owner")
         self.assertGreater(len(self.site.mails("by-program@example.com")), count)
         self.assertEqual(self.site.tokens("by-program@example.com", "ds_restore"), [])

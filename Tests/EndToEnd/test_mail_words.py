@@ -42,8 +42,8 @@ class MailWords(Administration):
             "pt-BR": {"reset_text": "Oi {{token}}"}}""")
         self.addCleanup(self.site.dossier, "app", "set", "mail_translations=null")
         for n, (locale, words) in enumerate([("de-AT", "Hallo "), ("de", "Hallo "), ("DE", "Hallo "),
-                              ("pt-BR", "Oi "), ("pt-PT", "Hello,"), ("fr", "Hello,"),
-                              (None, "Hello,")]):
+                              ("pt-BR", "Oi "), ("pt-PT", "Open this link"),
+                              ("fr", "Open this link"), (None, "Open this link")]):
             with self.subTest(locale):
                 email = f"reader-{n}@example.com"
                 grant = self.verified(email)
@@ -66,10 +66,32 @@ class MailWords(Administration):
                       '{"de": {"reset_subject": "two\\nlines"}}', '{"de": {"reset_text": ""}}']:
             self.refused(12, "app", "set", f"mail_translations={value}",
                          words="mail_translations")
-        for setting in ["reset_text={{tokn}}", "code_text={{token}}", "change_subject={{x"]:
+        for setting in ["reset_text={{tokn}}", "code_text={{token}}", "change_subject={{x",
+                        "code_subject={{code}}", "reset_subject={{token}}", "verify_subject={{link}}"]:
             self.refused(12, "app", "set", setting, words="This text is not a valid template")
         self.site.dossier("app", "set", "reset_text=Use {{ token }} or {{link}}")
         self.site.dossier("app", "set", "reset_text=null")
+
+    def test_an_app_without_texts_of_its_own_mails_in_german_too(self):
+        app = self.site.add_app("german", default_language="de", display_name="Nordwind")
+        email = "deutsch@example.com"
+        self.expect(self.register(email, headers=app), 201)
+        self.site.mailed(email, "ds_verify")
+        message = self.site.mail_messages(email)[-1]
+        self.assertEqual(message["Subject"], "Adresse für Nordwind bestätigen")
+        self.assertEqual(message["From"].addresses[0].display_name, "Nordwind")
+        self.assertIn("\nNicht angefordert? Diese E-Mail ignorieren.\n", self.site.mails(email)[-1])
+        # The locale of the user decides, and a text of the operator before the default one.
+        grant = self.expect(self.login(email, headers=app), 200).json
+        self.expect(self.site.request("PATCH", "/v1/me", {"locale": "en-GB"}, {**JSON, **app},
+                                      grant["access_token"]), 200)
+        for subject, settings in [("Reset your Nordwind password", {}),
+                                  ("Neu: Nordwind", {"reset_subject": "Neu: {{app}}"})]:
+            self.site.set_app("german", **settings)
+            count = len(self.site.tokens(email, "ds_reset"))
+            self.expect(self.post("/v1/password/reset-request", {"email": email}, headers=app), 202)
+            self.site.mailed(email, "ds_reset", count + 1)
+            self.assertEqual(self.site.mail_messages(email)[-1]["Subject"], subject)
 
 
 class Links(Administration):

@@ -1,5 +1,7 @@
 """Mail that waits in the database while the relay does not take it."""
 
+import email
+import email.policy
 import json
 import os
 import re
@@ -26,12 +28,14 @@ class Inbox:
         return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):
-        self.messages.append((envelope.rcpt_tos[0], envelope.content.decode()))
+        message = email.message_from_bytes(envelope.content, policy=email.policy.default)
+        self.messages.append((envelope.rcpt_tos[0], message))
         return "250 OK"
 
     def tokens(self, address):
-        text = "\n".join(text for to, text in self.messages if to == address)
-        return re.findall(r"\bds_(?:verify|reset)_[\w-]+", text.replace("=\r\n", ""))
+        texts = [message.get_body(["plain"]).get_content()
+                 for to, message in self.messages if to == address]
+        return re.findall(r"\bds_(?:verify|reset)_[\w-]+", "\n".join(texts))
 
 
 class Outbox(Administration):

@@ -57,7 +57,7 @@ class Support(Administration):
         facts = [(fact["action"], fact["actor"]) for fact in
                  self.trail("--user", "forgot@example.com")]
         self.assertIn(("password_set", "operator"), facts)
-        wait_until(lambda: "was set by those who run the app" in "".join(
+        wait_until(lambda: "have set a new password for your account" in "".join(
             self.site.mails("forgot@example.com")), what="the mail")
         # One who was imported without a password has one then.
         made = self.dossier("user", "create", "email=bare@example.com")

@@ -36,10 +36,10 @@ class WaysIn(IssuerCase):
     def test_every_change_of_a_way_in_is_mailed_to_the_owner(self):
         email = "told@example.com"
         grant = self.verified(email)
-        self.told(email, "This address was verified")
+        self.told(email, "This address was confirmed")
         made = self.make_key(grant)
         mail = self.told(email, "An API key can be used from now on")
-        self.assertIn("If you did not: ask for a new password with this address", mail)
+        self.assertIn("Not you? Reset the password with this address.", mail)
         # The mail contains no text chosen by the caller.
         self.assertNotIn("cron", mail)
         path = f"/v1/me/api-keys/{made['id']}"
@@ -86,7 +86,7 @@ class WaysIn(IssuerCase):
             email = f"gone{index}@example.com"
             self.expect(delete(self.verified(email)), 204)
             mail = self.told(email, "Your account was deleted")
-            self.assertIn("tell those who run default", mail)
+            self.assertIn("Contact those who run default", mail)
 
     def test_what_a_program_takes_away_is_told(self):
         email = "program@example.com"
@@ -104,7 +104,7 @@ class WaysIn(IssuerCase):
         self.expect(self.call(grant, "DELETE", "/v1/me"), 204)
         # A mail that comes after it would have come.
         self.verified("after@example.com")
-        self.told("after@example.com", "This address was verified")
+        self.told("after@example.com", "This address was confirmed")
         self.assertNotIn("your account", "".join(self.site.mails(email)).lower())
 
     def test_an_app_says_it_in_its_own_words(self):
@@ -115,8 +115,8 @@ class WaysIn(IssuerCase):
         grant = self.expect(self.register("wordy@example.com", headers=app), 201).json
         token = self.site.mailed("wordy@example.com", "ds_verify")
         self.expect(self.verify(token, grant, headers=app), 204)
-        mail = self.told("wordy@example.com", "<<This address was verified")
-        self.assertRegex(mail, r"\|ask for [^|]*\|wordy at example dot com\|wordy>>")
+        mail = self.told("wordy@example.com", "<<This address was confirmed")
+        self.assertRegex(mail, r"\|Reset the [^|]*\|wordy at example dot com\|wordy>>")
 
     # What a new password ends
 
@@ -218,6 +218,7 @@ class WaysIn(IssuerCase):
            ("87654321", "common"), ("asdasdasd", "common"), ("Michelle", "common")]
 
     def test_passwords_that_are_tried_first_are_refused_wherever_one_is_chosen(self):
+        self.site.set_app(mail_from_name="Dossier")
         email = "margaret@example.com"
         grant = self.verified(email)
         anonymous = self.site.login()

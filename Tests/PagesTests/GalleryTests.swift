@@ -33,14 +33,14 @@ import Testing
         )
       )
       try write(renderer.stylesheet.text, to: "\(folder)/\(look).css")
+      try write(renderer.html(MailTests.code()), to: "\(folder)/\(look).mail-code.html")
+      try write(renderer.html(MailTests.link()), to: "\(folder)/\(look).mail-link.html")
       for catalog in StructureTests.catalogs {
         for (name, page) in Fixtures().pages {
           let file = "\(folder)/\(look).\(catalog.language).\(name)"
           try write(renderer.html(page, Fixtures.context(catalog)), to: "\(file).html")
           try write(renderer.headers(of: page).contentSecurityPolicy, to: "\(file).csp")
         }
-        let mail = renderer.html(MailTests.mail(), in: catalog)
-        try write(mail, to: "\(folder)/\(look).\(catalog.language).mail.html")
       }
     }
   }

@@ -3,46 +3,127 @@ import Testing
 @testable import Pages
 
 @Suite struct MailTests {
-  static func mail(_ text: String? = nil) -> Mail {
+  static let url = "https://users.example/u/verify?token=ds_verify_YWRh&state=a"
+
+  static func code(_ text: String = "Enter this code where you asked for it:") -> Mail {
     Mail(
-      preheader: text
-        ?? "Enter the code on the page that asked for it. It is valid for ten minutes from now on.",
-      heading: text ?? "Your sign-in code",
-      paragraphs: [
-        text ?? "Enter this code on the page that asked for it. It is valid for 10 minutes.",
-        text ?? "Requested with Firefox on Debian, near London.",
-      ],
-      code: text ?? "482 915",
-      button: .init(text ?? "Confirm address", to: Fixtures.callback),
-      footer: [text ?? "Not you? Ignore this mail."]
+      subject: text,
+      text:
+        "\(text)\n\n4829 1534\n\nIt works once, within 10 minutes.\n\nNot you? Ignore this mail.\n",
+      language: "en",
+      secret: "4829 1534"
     )
+  }
+
+  static func link(_ text: String = "Diesen Link innerhalb eines Tages öffnen:") -> Mail {
+    Mail(
+      subject: text,
+      text: "\(text)\n\n\(url)\n\nNicht angefordert? Diese E-Mail ignorieren.\n",
+      language: "de",
+      secret: "ds_verify_YWRh",
+      label: text
+    )
+  }
+
+  private func document(_ mail: Mail) throws -> HTMLDocument {
+    try HTMLDocument(Fixtures.renderer.html(mail))
   }
 
   @Test(arguments: EscapingTests.hostile)
   func `no text changes the structure of a mail`(text: String) throws {
-    let plain = try HTMLDocument(Fixtures.renderer.html(Self.mail(), in: .english))
-    let branded = Fixtures.renderer(Branding(name: text))
-    let document = try HTMLDocument(branded.html(Self.mail(text), in: .english))
-    #expect(document.skeleton == plain.skeleton)
+    // A line end in a text makes a line of the paragraph.
+    let text = text.filter { !$0.isNewline }
+    for (plain, hostile) in [(Self.code(), Self.code(text)), (Self.link(), Self.link(text))] {
+      let branded = Fixtures.renderer(Branding(name: text))
+      let document = try HTMLDocument(branded.html(hostile))
+      #expect(try document.skeleton == self.document(plain).skeleton)
+      #expect(document.all("h1").first?.text == text)
+    }
   }
 
   @Test func `a mail loads nothing, and has the colors of the app`() throws {
     let color = try #require(Color("#ffdd00"))
     let renderer = Fixtures.renderer(Branding(name: "Northwind", color: color))
-    let html = renderer.html(Self.mail(), in: .german)
+    let html = renderer.html(Self.link())
     let document = try HTMLDocument(html)
     #expect(document.all("img").isEmpty && document.all("link").isEmpty)
     #expect(!html.contains("url(") && document.elements.allSatisfy { $0["src"] == nil })
-    #expect(document.elements.first?["lang"] == "de")
+    #expect(document.elements.first?["lang"] == "de" && document.elements.first?["dir"] == "ltr")
     #expect(document.all("table").allSatisfy { $0["role"] == "presentation" })
-    let button = try #require(document.all("a").first)
-    #expect(button["href"] == Fixtures.callback.text)
-    #expect(button["style"]?.contains("background:#ffdd00;color:#000000") == true)
+    #expect(document.all("a").map { $0["href"] } == [Self.url, Self.url])
+    let cell = try #require(document.elements.first { $0["class"] == "button" })
+    #expect(cell["style"]?.contains("background:#ffdd00") == true)
+    let label = try #require(document.all("a").first)
+    #expect(label["style"]?.contains("color:#000000") == true)
   }
 
-  @Test func `a mail may have no code, no button and no footer`() throws {
-    let mail = Mail(preheader: "p", heading: "h", paragraphs: ["one"])
-    let document = try HTMLDocument(Fixtures.renderer.html(mail, in: .english))
-    #expect(document.all("a").isEmpty && document.all("p").map(\.text) == ["one"])
+  @Test(arguments: [
+    ("one", [["one"]]), ("one\ntwo\n", [["one", "two"]]),
+    ("\n\none\r\n\r\n \t\rtwo", [["one"], ["two"]]),
+    ("", []), ("\n \n", []),
+  ])
+  func `an empty line ends a paragraph`(text: String, paragraphs: [[String]]) throws {
+    let mail = Mail(subject: "s", text: text, language: "en")
+    let lines = mail.paragraphs.map { paragraph in
+      paragraph.map { line in
+        line.map { if case .words(let words) = $0 { String(words) } else { "?" } }.joined()
+      }
+    }
+    #expect(lines == paragraphs)
+    let document = try document(mail)
+    #expect(document.all("p").count == paragraphs.count && document.all("a").isEmpty)
+    #expect(document.all("br").count == paragraphs.map { $0.count - 1 }.reduce(0, +))
+  }
+
+  @Test func `a token in a sentence stays there, and its link gets a button after it`() throws {
+    let mail = Mail(
+      subject: "s",
+      text: "Use\u{301} ds_verify_YWRh or <\(Self.url)>\u{301}, not ds_verify_YWR",
+      language: "en",
+      secret: "ds_verify_YWRh",
+      label: "Confirm address"
+    )
+    let document = try document(mail)
+    #expect(document.all("strong").map(\.text) == ["ds_verify_YWRh"])
+    #expect(document.all("p").map(\.text) == [mail.text])
+    #expect(document.all("a").map(\.text) == [Self.url, "Confirm address"])
+    #expect(!mail.preheader.contains("YWRh"))
+  }
+
+  @Test(arguments: [
+    ("https://a.example/?x=1.", ["https://a.example/?x=1"]), ("https://", []), ("http", []),
+    ("(https://a.example), https://b.example!", ["https://a.example", "https://b.example"]),
+    ("http://a.example", []), ("HTTPS://a.example", []), ("httphttps://a.example", []),
+    ("javascript:alert(1)", []), ("https://a.example\u{301}", ["https://a.example"]),
+    ("https://a@b.example https://c.example", ["https://c.example"]),
+  ])
+  func `only URLs of https become links, without the punctuation around them`(
+    text: String,
+    links: [String]
+  ) throws {
+    let document = try document(Mail(subject: "s", text: text, language: "en"))
+    #expect(document.all("a").map { $0["href"] } == links)
+    #expect(document.all("p").map(\.text) == [text])
+  }
+
+  @Test(arguments: [
+    "", "short", String(repeating: "word ", count: 40), String(repeating: "x", count: 300),
+    "short " + String(repeating: "x", count: 300), String(repeating: "é\u{301}👩‍👩‍👧 ", count: 60),
+    String(repeating: "nine char ", count: 9) + "4829 1534", "4829 1534 is it, 4829 1534!",
+  ])
+  func `a preheader has 85 to 100 characters, and never the code`(text: String) {
+    for language in ["en", "ar"] {
+      let mail = Mail(subject: "s", text: text, language: language, secret: "4829 1534")
+      #expect((85...100).contains(mail.preheader.count), "\(mail.preheader.count)")
+      #expect(!mail.preheader.contains("4829"))
+    }
+  }
+
+  @Test(arguments: [("en", "ltr"), ("AR-eg", "rtl"), ("he", "rtl"), ("arn", "ltr"), ("", "ltr")])
+  func `a mail has the direction of its language`(language: String, direction: String) throws {
+    let document = try document(Mail(subject: "s", text: "t", language: language))
+    for element in [document.elements.first, document.all("table").first] {
+      #expect(element?["lang"] == language && element?["dir"] == direction)
+    }
   }
 }

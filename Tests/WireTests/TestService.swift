@@ -9,6 +9,7 @@ import FoundationEssentials
 import Glibc
 import HTTP
 import JSON
+import OpenIDWire
 import Outbound
 import Postgres
 import RESTWire
@@ -80,7 +81,7 @@ import WireKit
     )
     // A change of an app takes effect at the next request.
     let apps = Apps(database: database, .all, fallback: "default", age: .zero)
-    let mailer = MailQueue(isConfigured: true) { _ in }
+    let mailer = MailQueue(isConfigured: true, design: AppPages()) { _ in }
     let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
     let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
     let program =
@@ -180,14 +181,15 @@ import WireKit
     return connection
   }
 
-  /// The sent mails, the oldest first.
+  /// The heads and text parts of the sent mails, the oldest first.
   ///
   /// Each file is read once, since hundreds of tests look here.
   func readMails() throws -> [String] {
     let names = try FileManager.default.contentsOfDirectory(atPath: mails)
     for name in names.sorted() where name.hasSuffix(".eml") && read.insert(name).inserted {
       let text = try String(contentsOfFile: "\(mails)/\(name)", encoding: .utf8)
-      texts.append(text.replacing("=\r\n", with: "").replacing("=\n", with: ""))
+      let plain = String(text.split(separator: "Content-Type: text/html").first ?? "")
+      texts.append(plain.replacing("=\r\n", with: "").replacing("=\n", with: ""))
     }
     return texts
   }

@@ -3,7 +3,6 @@ package import Delivery
 package import Runtime
 package import EventLoop
 import JSON
-import Outbound
 import Postgres
 
 /// Mails about accounts, queued in the transaction that decides to send them.
@@ -46,7 +45,10 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     let id = MailID()
-    let json: JSON = ["request": .string(request.rawValue), "key": .string(address.key)]
+    let json: JSON = [
+      "request": .string(request.rawValue), "key": .string(address.key),
+      "language": context.language.map(JSON.string) ?? .null,
+    ]
     guard let sealed = try? context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
     else {
       return context.mailer.lose("a request for mail cannot be sealed")
@@ -72,6 +74,7 @@ import Postgres
       let request = json["request"]?.string.flatMap(Request.init)
     else { throw .internalError("a request for mail cannot be opened with this master key") }
     context.knownApp = try await context.apps.app(due.app)
+    context.language = json["language"]?.string
     try await context.transaction { transaction async throws(Failure) in
       // Another worker may have replaced it.
       guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
@@ -101,15 +104,13 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let message = try? AppMail.message(
-      .code,
+    let mail = context.mail(
+      withCode: flow.shownCode,
+      for: flow.purpose.ofCode,
       to: flow.address.stored(flow.email),
-      in: language,
-      context.app,
-      ["code": flow.shownCode]
+      in: language
     )
-    guard let message else { return context.mailer.lose("a code cannot be written") }
-    try await context.queue(message, .code, for: AuthenticationFlow.lifetime, in: transaction)
+    try await context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
   }
 
   /// Informs the owner of an address that a client has tried to register it.
@@ -118,10 +119,17 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let message = try? AppMail.message(.taken, to: account.email, in: account.language, context.app)
-    guard let message else {
-      return context.mailer.lose("a mail about a taken address cannot be written")
+    let mail = context.mail(.taken, to: account.email, in: account.language)
+    try await context.queue(mail, .taken, in: transaction)
+  }
+}
+
+extension AuthenticationFlow.Purpose {
+  fileprivate var ofCode: CodePurpose {
+    switch self {
+    case .signIn, .secondFactor, .enroll: .signIn
+    case .register: .registration
+    case .changeEmail: .newAddress
     }
-    try await context.queue(message, .taken, in: transaction)
   }
 }

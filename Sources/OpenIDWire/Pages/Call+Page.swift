@@ -34,7 +34,7 @@ extension Call {
     hasLanguages: Bool = true
   ) -> Response {
     let pages = pages
-    let catalog = pages.languages.best(for: languagePreference(locales))
+    let catalog = catalog(locales)
     let links = hasLanguages && request.method != .post ? languageLinks(pages.languages) : []
     let view = PageContext(
       catalog: catalog,
@@ -71,11 +71,18 @@ extension Call {
 
   // MARK: Languages
 
-  private func languagePreference(_ locales: [String]) -> LanguagePreference {
-    LanguagePreference(
-      choice: chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie)),
-      uiLocales: locales.isEmpty ? nil : locales.joined(separator: " "),
-      acceptLanguage: request.field(.acceptLanguage)
+  /// Sends the mails of this request in the language of its page, unless users have another one.
+  func mailInLanguageOfPage(_ locales: [String] = []) {
+    context.language = catalog(locales).language
+  }
+
+  private func catalog(_ locales: [String]) -> Catalog {
+    pages.languages.best(
+      for: LanguagePreference(
+        choice: chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie)),
+        uiLocales: locales.isEmpty ? nil : locales.joined(separator: " "),
+        acceptLanguage: request.field(.acceptLanguage)
+      )
     )
   }
 

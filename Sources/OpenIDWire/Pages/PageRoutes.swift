@@ -18,6 +18,7 @@ enum PageRoutes {
           summary: route.summary
         ) { (call) async throws(Failure) in
           call.context.keep(PicturePaths(picturePath))
+          call.mailInLanguageOfPage()
           return try await route.handler(call)
         }
       }

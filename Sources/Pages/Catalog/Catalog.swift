@@ -13,6 +13,18 @@ package struct Catalog: Sendable {
   package enum Direction: String, Sendable {
     case leftToRight = "ltr"
     case rightToLeft = "rtl"
+
+    /// The direction of the usual script of a language.
+    ///
+    /// - Source: Unicode CLDR, `characterOrder`.
+    init(ofLanguage tag: String) {
+      let language = tag.lowercased().prefix { $0 != "-" }
+      self = Self.fromTheRight.contains(String(language)) ? .rightToLeft : .leftToRight
+    }
+
+    private static let fromTheRight: Set<String> = [
+      "ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi",
+    ]
   }
 
   /// A category of the plural rules of a language.

@@ -1,44 +1,116 @@
-/// The content of a mail, of which `PageRenderer` makes the HTML part.
+internal import Encoding
+
+/// The text part of a mail, of which `PageRenderer` makes the HTML part.
 ///
-/// The texts are those of the text part. The mail loads nothing from any server.
+/// Both parts have the same words, except for the label of the button. The HTML part loads nothing
+/// from any server.
 package struct Mail: Sendable {
-  /// The first words in the list of a mail program: 85 to 100 characters, without the code.
-  package let preheader: String
-  package let heading: String
-  package let paragraphs: [String]
-  /// A code to type, which stands alone in large digits.
-  package let code: String?
-  package let button: Button?
-  package let footer: [String]
-
-  /// A link that looks like a button.
-  package struct Button: Sendable {
-    package let text: String
-    package let destination: Destination
-
-    package init(_ text: String, to destination: Destination) {
-      self.text = text
-      self.destination = destination
-    }
-  }
+  package let subject: String
+  /// The lines of the text; an empty one ends a paragraph.
+  ///
+  /// URLs become links, so a user must not have chosen them.
+  package let text: String
+  /// The language tag of the text.
+  package let language: String
+  /// A code to type, which stands in large digits, or a token.
+  package let secret: String?
+  /// The label of the button, which opens a URL with the secret.
+  package let label: String?
 
   /// Creates the content of a mail.
   ///
-  /// - `paragraphs`: the texts before the code and the button.
-  /// - `footer`: the last lines, such as the one for readers who did not request the mail.
+  /// - Parameters:
+  ///   - subject: also the heading.
+  ///   - text: the text part.
+  ///   - language: the language tag of the text.
+  ///   - secret: a code or a token in the text.
+  ///   - label: the label of the button for a link; nil for the subject.
   package init(
-    preheader: String,
-    heading: String,
-    paragraphs: [String],
-    code: String? = nil,
-    button: Button? = nil,
-    footer: [String] = []
+    subject: String,
+    text: String,
+    language: String,
+    secret: String? = nil,
+    label: String? = nil
   ) {
-    self.preheader = preheader
-    self.heading = heading
-    self.paragraphs = paragraphs
-    self.code = code
-    self.button = button
-    self.footer = footer
+    self.subject = subject
+    self.text = text
+    self.language = language
+    self.secret = secret
+    self.label = label
+  }
+
+  /// A part of a line.
+  enum Piece: Hashable {
+    case words(Substring)
+    case secret(String)
+    case link(Destination)
+    /// A link with the secret, which also becomes a button.
+    case button(Destination)
+
+    var isBlank: Bool {
+      if case .words(let words) = self { words.allSatisfy(\.isWhitespace) } else { false }
+    }
+  }
+
+  /// The paragraphs of the text, as lines.
+  var paragraphs: [[[Piece]]] {
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    return lines.split { $0.allSatisfy(\.isWhitespace) }.map { $0.map(pieces) }
+  }
+
+  /// Splits a line at its URLs and secrets.
+  private func pieces(of line: Substring) -> [Piece] {
+    var pieces: [Piece] = []
+    var rest = line
+    var search = line
+    while let start = search.utf8.firstRange(of: "http".utf8)?.lowerBound {
+      let url = Self.url(atStartOf: search[start...])
+      search = search[url.endIndex...]
+      guard let destination = Destination(url: String(url)) else { continue }
+      let isButton = secret.map { url.utf8.firstRange(of: $0.utf8) != nil } == true
+      pieces +=
+        split(rest[..<url.startIndex]) + [isButton ? .button(destination) : .link(destination)]
+      rest = search
+    }
+    return pieces + split(rest)
+  }
+
+  /// Returns the characters of a URL, without the punctuation of the sentence.
+  private static func url(atStartOf text: Substring) -> Substring {
+    let end = text.utf8.firstIndex { !URLCharacters.contains($0) } ?? text.endIndex
+    let url = text[..<end]
+    let last = url.utf8.lastIndex { !".,:;!?'()[]".utf8.contains($0) }
+    return last.map { url[...$0] } ?? url
+  }
+
+  private func split(_ text: Substring) -> [Piece] {
+    var pieces: [Piece] = []
+    var rest = text
+    while let secret, !secret.isEmpty, let range = rest.utf8.firstRange(of: secret.utf8) {
+      if range.lowerBound > rest.startIndex { pieces.append(.words(rest[..<range.lowerBound])) }
+      pieces.append(.secret(secret))
+      rest = rest[range.upperBound...]
+    }
+    return rest.isEmpty ? pieces : pieces + [.words(rest)]
+  }
+
+  // MARK: Preheader
+
+  /// The first words in the list of a mail program: 85 to 100 characters, without the secret.
+  ///
+  /// A shorter text is filled with invisible characters, so that the program shows no code after it.
+  var preheader: String {
+    let words = paragraphs.joined().joined().flatMap { piece -> [Substring] in
+      guard case .words(let words) = piece else { return [] }
+      return words.split(whereSeparator: \.isWhitespace)
+    }
+    var text = ""
+    for word in words {
+      let room = 100 - text.count - (text.isEmpty ? 0 : 1)
+      guard room > 0, word.count <= room || text.count < 85 else { break }
+      text += (text.isEmpty ? "" : " ") + word.prefix(room)
+    }
+    while text.count < 85 { text += "\u{a0}\u{200b}" }
+    return text
   }
 }

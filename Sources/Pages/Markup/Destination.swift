@@ -114,7 +114,7 @@ package struct Origin: Sendable, Hashable {
 }
 
 /// The characters of a URL after percent-encoding.
-private enum URLCharacters {
+enum URLCharacters {
   static func contains(_ byte: UInt8) -> Bool {
     byte.isLetterOrDigit || "-._~:/?#[]@!$&'()*+,;=%".utf8.contains(byte)
   }

@@ -29,6 +29,7 @@ import WireKit
     self.call = call
     authorization = try await Authorizations.find(id, in: browser, call.context)
     state = authorization.state
+    call.mailInLanguageOfPage(authorization.request.locales)
   }
 
   var context: RequestContext { call.context }

@@ -1,0 +1,205 @@
+struct EnglishMails: MailCatalog {
+  let language = "en"
+
+  func texts(of kind: MailKind) -> (subject: String, text: String) {
+    switch kind {
+    case .verify:
+      (
+        "Confirm your address for {{app}}",
+        """
+        Open this link within a day, and sign in:
+
+        {{link}}
+
+        This confirms the address of your {{app}} account.
+
+        Not you? Ignore this mail.
+
+        """
+      )
+    case .reset:
+      (
+        "Reset your {{app}} password",
+        """
+        Open this link within an hour, and choose a new password:
+
+        {{link}}
+
+        Until then, the old password still works.
+
+        Not you? Ignore this mail.
+
+        """
+      )
+    case .taken:
+      (
+        "You have a {{app}} account",
+        """
+        Someone tried to use this address at {{app}}, where you have an account.
+
+        If it was you, sign in as before, or reset your password.
+
+        Not you? Ignore this mail. Your account is unchanged.
+
+        """
+      )
+    case .change:
+      (
+        "{{title}}",
+        """
+        {{change}}
+
+        If it was you, ignore this mail.
+
+        Not you? {{advice}}
+
+        """
+      )
+    case .restore:
+      (
+        "Your {{app}} address was changed",
+        """
+        This is not the address of your account at {{app}} any more. It was changed or removed.
+
+        If it was you, ignore this mail.
+
+        Not you? Open this link within a week. It restores the address, lets you choose a new password and signs out everyone else:
+
+        {{link}}
+
+        """
+      )
+    case .code:
+      (
+        "{{title}}",
+        """
+        Enter this code where you asked for it:
+
+        {{code}}
+
+        It works once, within 10 minutes. Do not pass it on.
+
+        Not you? Ignore this mail.
+
+        """
+      )
+    }
+  }
+
+  func label(of purpose: EmailToken.Purpose) -> String {
+    switch purpose {
+    case .verify: "Confirm address"
+    case .reset: "Choose a new password"
+    case .restore: "Restore address"
+    }
+  }
+
+  func title(of code: CodePurpose, _ app: String) -> String {
+    switch code {
+    case .signIn: "Your \(app) sign-in code"
+    case .registration: "Confirm your address for \(app)"
+    case .newAddress: "Confirm your new address for \(app)"
+    }
+  }
+
+  func notice(of change: SecurityNotice, _ app: String) -> (title: String, text: String) {
+    switch change {
+    case .linked(let provider):
+      (
+        "Sign-in method added at \(app)",
+        "\(name(of: provider)) can be used from now on to sign in to your account."
+      )
+    case .unlinked(let provider):
+      (
+        "Sign-in method removed at \(app)",
+        "\(name(of: provider)) can no longer be used to sign in to your account."
+      )
+    case .keyDisabled:
+      ("API key disabled at \(app)", "An API key of your account was disabled.")
+    case .keyEnabled:
+      (
+        "API key enabled at \(app)",
+        "An API key of your account that was disabled can be used again."
+      )
+    case .emailVerified:
+      (
+        "Your \(app) address was confirmed",
+        "This address was confirmed as the one of your account."
+      )
+    case .takenOver:
+      (
+        "Your \(app) address was confirmed",
+        "You have confirmed that this address is yours. Before that, another person may have made "
+          + "the account. All sessions, the password and all other credentials were revoked. The "
+          + "data of the account is still there."
+      )
+    case .passwordChanged:
+      ("Your \(app) password was changed", "The password of your account was changed.")
+    case .passwordReset:
+      (
+        "Your \(app) password was changed",
+        "A new password for your account was chosen by a link that was mailed to this address."
+      )
+    case .passwordSet:
+      (
+        "Your \(app) password was changed",
+        "Those who run \(app) have set a new password for your account."
+      )
+    case .emailRestored:
+      (
+        "Your \(app) address was restored",
+        "This is the address of your account again, by a link that was mailed to it. A new password "
+          + "was chosen. All other ways to sign in have ended."
+      )
+    case .emailDisplaced:
+      (
+        "Your \(app) address was changed",
+        "This is not the address of your account any more. The address before it was restored, by a "
+          + "link that was mailed there. A new password was chosen. All other ways to sign in have "
+          + "ended."
+      )
+    case .factorAdded:
+      (
+        "Second factor added at \(app)",
+        "A second factor was added to your account: each sign-in asks for its code from now on. All "
+          + "other sessions were signed out."
+      )
+    case .factorRemoved:
+      (
+        "Second factor removed at \(app)",
+        "A second factor was removed from your account: its codes are not accepted any more."
+      )
+    case .secondFactorsRemoved:
+      (
+        "Second factor removed at \(app)",
+        "Those who run \(app) have removed the second factors of your account. A sign-in does not "
+          + "ask for a code any more."
+      )
+    case .recoveryCodesMade:
+      (
+        "New recovery codes for \(app)",
+        "New recovery codes were made for your account. The codes from before do not work any more."
+      )
+    case .deleted:
+      ("Your \(app) account was deleted", "Your account was deleted, with all its data.")
+    }
+  }
+
+  private func name(of provider: String) -> String {
+    switch SecurityNotice.Provider(provider) {
+    case .password: "An email address with a password"
+    case .email: "An email address"
+    case .apiKey: "An API key"
+    case .issuer(let issuer): "An identity of \(issuer)"
+    }
+  }
+
+  func advice(_ remedy: SecurityNotice.Remedy, _ app: String) -> String {
+    switch remedy {
+    case .reset:
+      "Reset the password with this address. That ends all sessions and all API keys. Then remove "
+        + "the identities that you do not know."
+    case .restore, .contact: "Contact those who run \(app). You cannot undo it yourself."
+    }
+  }
+}

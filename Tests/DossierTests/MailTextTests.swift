@@ -1,0 +1,49 @@
+import Outbound
+import Testing
+
+@testable import Delivery
+
+/// The default texts of mails in each language.
+@Suite struct MailTextTests {
+  private static let notices: [SecurityNotice] = [
+    .linked("password"), .linked("email"), .linked("api-key"), .linked("jwt:https://a.example"),
+    .unlinked("password"), .unlinked("jwt:https://a.example"), .keyDisabled, .keyEnabled,
+    .emailVerified, .takenOver, .passwordChanged, .passwordReset, .passwordSet, .emailRestored,
+    .emailDisplaced, .factorAdded, .factorRemoved, .secondFactorsRemoved, .recoveryCodesMade,
+    .deleted,
+  ]
+
+  @Test(arguments: MailKind.allCases)
+  func `each text has its placeholders, and no subject has a secret`(kind: MailKind) throws {
+    for catalog in MailCatalogs.all {
+      let (subject, text) = catalog.texts(of: kind)
+      _ = try MailTemplate(subject: subject, text: text, names: kind.places)
+      _ = try MailTemplate(subject: subject, text: "", names: kind.subjectPlaces)
+      #expect(kind.subjectPlaces.isDisjoint(with: ["code", "token", "link", "change", "advice"]))
+      let places = ["link", "code", "change", "advice"].filter(kind.places.contains)
+      #expect(places.allSatisfy { text.contains("{{\($0)}}") }, "\(catalog.language)")
+      #expect(text.hasSuffix("\n") && !text.contains("{{email}}"))
+    }
+  }
+
+  @Test func `each language says each thing in its own words`() {
+    var texts: [String] = []
+    for catalog in MailCatalogs.all {
+      texts += MailKind.allCases.map { catalog.texts(of: $0).text }
+      texts += [EmailToken.Purpose.verify, .reset, .restore].map(catalog.label)
+      texts += [CodePurpose.signIn, .registration, .newAddress].map { catalog.title(of: $0, "App") }
+      texts += Self.notices.map { catalog.notice(of: $0, "App").text }
+      texts += [SecurityNotice.Remedy.reset, .contact].map { catalog.advice($0, "App") }
+    }
+    #expect(Set(texts).count == texts.count)
+    #expect(texts.allSatisfy { !$0.isEmpty })
+  }
+
+  @Test(arguments: [
+    ("de", "de"), ("DE-at", "de"), ("en-GB-oed", "en"), ("fr", nil), ("", nil), ("d", nil),
+    (nil, nil),
+  ])
+  func `a language tag finds the texts of its language`(tag: String?, language: String?) {
+    #expect(MailCatalogs.best(for: tag)?.language == language)
+  }
+}
