@@ -97,20 +97,24 @@ package struct Link: Sendable {
   package let destination: Destination
   /// The name of the file, if the link is a download.
   package var download: String?
-  /// Whether the link is the next step of the page, and so looks like a primary button.
-  package var isNext = false
+  /// The style of a link that looks like a button; nil for other links.
+  package var style: Button.Style?
 
-  package init(_ text: Text, to destination: Destination, download: String? = nil) {
+  package init(
+    _ text: Text,
+    to destination: Destination,
+    download: String? = nil,
+    style: Button.Style? = nil
+  ) {
     self.text = text
     self.destination = destination
     self.download = download
+    self.style = style
   }
 
   /// Creates the link that leads to the next step.
   package static func next(_ key: MessageKey, to destination: Destination) -> Link {
-    var link = Link(.message(key), to: destination)
-    link.isNext = true
-    return link
+    Link(.message(key), to: destination, style: .primary)
   }
 }
 

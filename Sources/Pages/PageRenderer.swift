@@ -1,3 +1,4 @@
+package import Encoding
 internal import Mustache
 
 /// Renders pages and the HTML of mails of one app.
@@ -30,6 +31,23 @@ package struct PageRenderer: Sendable {
 
   /// Returns the header fields of a page.
   package func headers(of page: Page) -> PageHeaders { PageHeaders(page, branding) }
+
+  /// Returns the text file with the recovery codes of a page.
+  package func recoveryCodeFile(
+    _ codes: [String],
+    savedAt time: CalendarTime,
+    in catalog: Catalog
+  ) -> String {
+    let app = branding.name.withoutControls
+    let title = catalog.text(
+      of: .pageTitle,
+      ["page": .name(catalog.text(of: .recoveryCodes)), "app": .name(app)]
+    )
+    let saved = catalog.text(of: .savedOn, ["time": .time(time)])
+    let lines = [title, saved, "", catalog.text(of: .recoveryCodeUse), ""] + codes
+    // A soft hyphen only helps a narrow page.
+    return lines.map { $0.replacing("\u{ad}", with: "") + "\n" }.joined()
+  }
 
   /// Returns the HTML part of a mail.
   package func html(_ mail: Mail) -> String {

@@ -417,9 +417,30 @@ class SecondFactors(HostedCase):
                    "Set up an authenticator app", "The code is wrong. Wait for the next one.")
         page = self.visitor.submit("/set-up", code=factor.code())
         self.shows(page, "Save your recovery codes")
-        codes = re.findall(r"<code>([^<]+)</code>", page.body.decode())
+        codes = self.saved_codes(page)
         self.shows(self.visitor.submit("/recovery-codes/new"), "Your account")
         return factor, codes
+
+    def saved_codes(self, page):
+        """Returns the recovery codes of a page, after a comparison with its file."""
+        codes = re.findall(r"<code>([^<]+)</code>", page.body.decode())
+        self.assertEqual(len(codes), 10)
+        file = self.visitor.open(page.links["Download"])
+        self.assertEqual(file.status, 200)
+        self.assertEqual(file.headers["Content-Type"], "text/plain; charset=utf-8")
+        self.assertEqual(file.headers["Content-Disposition"],
+                         'attachment; filename="default-recovery-codes.txt"')
+        self.assertEqual(file.headers["Cache-Control"], "no-store")
+        self.assertEqual(file.headers["X-Content-Type-Options"], "nosniff")
+        lines = file.body.decode().splitlines()
+        self.assertEqual(lines[0], "Recovery codes - default")
+        self.assertRegex(lines[1], r"^Saved \d+ \w+ \d{4}, \d\d:\d\d UTC$")
+        self.assertEqual(lines[-10:], codes)
+        # Another browser gets nothing by the same address.
+        stranger = self.new_visitor().open(page.links["Download"])
+        self.assertNotIn(codes[0], stranger.body.decode())
+        self.visitor.page = page
+        return codes
 
     def test_a_code_and_a_recovery_code_complete_a_sign_in(self):
         email = self.own_email()
@@ -453,12 +474,18 @@ class SecondFactors(HostedCase):
                    "Set up an authenticator app", "The code is wrong. Wait for the next one.")
         page = self.visitor.submit("/enroll", code=factor.code())
         self.shows(page, "Save your recovery codes")
+        codes = self.saved_codes(page)
         self.shows(self.visitor.submit("/recovery-codes"), "Your account")
+        # The file is gone with the page.
+        self.assertNotIn(codes[0], self.visitor.open(page.links["Download"]).body.decode())
 
     def test_a_factor_is_turned_off_and_codes_are_replaced(self):
         self.enrolled(self.own_email())
         self.shows(self.visitor.open("/account/recovery-codes"), "Replace your recovery codes")
-        self.shows(self.visitor.submit("/account/recovery-codes"), "Save your recovery codes")
+        page = self.visitor.submit("/account/recovery-codes")
+        self.saved_codes(self.shows(page, "Save your recovery codes"))
+        self.shows(self.visitor.open("/account/recovery-codes/file"),
+                   "Replace your recovery codes")
         self.shows(self.visitor.open("/account/authenticator"), "Turn off the authenticator app")
         page = self.visitor.submit("/authenticator/remove")
         self.shows(page, "Your account")

@@ -94,6 +94,23 @@ import Testing
     )
   }
 
+  @Test func `the file of recovery codes has the app, the time and the codes`() throws {
+    let time = try #require(CalendarTime("2026-03-05T04:09:59Z"))
+    let renderer = Fixtures.renderer(Branding(name: "North\u{202e}wind"))
+    #expect(
+      renderer.recoveryCodeFile(["ab0cd-efgh0", "ab1cd-efgh1"], savedAt: time, in: .german) == """
+        Wiederherstellungscodes - Northwind
+        Gespeichert: 5. März 2026, 04:09 UTC
+
+        Mit jedem Code ist eine Anmeldung ohne die App möglich.
+
+        ab0cd-efgh0
+        ab1cd-efgh1
+
+        """
+    )
+  }
+
   @Test func `names stand apart from the words around them`() throws {
     let parts = Catalog.english.parts(of: .continueAs, ["email": .name("ada")])
     #expect(parts == [.words("Continue as "), .name("ada")])

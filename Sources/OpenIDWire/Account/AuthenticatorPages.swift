@@ -14,6 +14,7 @@ import WireKit
   private nonisolated static let setUpPath = "/account/authenticator/set-up"
   private nonisolated static let removalPath = "/account/authenticator/remove"
   private nonisolated static let newCodesPath = "/account/recovery-codes/new"
+  private nonisolated static let filePath = "/account/recovery-codes/file"
   private nonisolated static let page = LocalPath(checked: path)
   private nonisolated static let setUpPage = LocalPath(checked: setUpPath)
   private nonisolated static let codesPage = LocalPath(checked: codesPath)
@@ -76,6 +77,11 @@ import WireKit
       }
     },
     AccountVisit.show(newCodesPath, "Show new recovery codes", newCodes),
+    AccountVisit.show(filePath, "Download new recovery codes") {
+      (visit) async throws(Failure) in
+      guard let codes = codes(of: visit) else { return visit.call.redirect(to: codesPage) }
+      return visit.call.recoveryCodeFile(codes)
+    },
     AccountVisit.handle(
       newCodesPath,
       from: .account,
@@ -138,9 +144,19 @@ import WireKit
   }
 
   private static func newCodes(_ visit: AccountVisit) async throws(Failure) -> Response {
-    guard let codes = visit.state.values["codes"]?.split(separator: " ").map(String.init) else {
-      return visit.call.redirect(to: codesPage)
-    }
-    return visit.response(with: .recoveryCodes(codes, next: visit.target(newCodesPath)))
+    guard let codes = codes(of: visit) else { return visit.call.redirect(to: codesPage) }
+    let file = try visit.state.path(LocalPath(checked: filePath), visit.call)
+    return visit.response(
+      with: .recoveryCodes(
+        codes,
+        download: Destination(file),
+        next: visit.target(newCodesPath)
+      )
+    )
+  }
+
+  /// The codes that the address of the request has; nil without any.
+  private static func codes(of visit: AccountVisit) -> [String]? {
+    visit.state.values["codes"]?.split(separator: " ").map(String.init)
   }
 }

@@ -76,7 +76,8 @@ extension Call {
     context.language = catalog(locales).language
   }
 
-  private func catalog(_ locales: [String]) -> Catalog {
+  /// Returns the texts of the language of the page.
+  func catalog(_ locales: [String]) -> Catalog {
     pages.languages.best(
       for: LanguagePreference(
         choice: chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie)),

@@ -126,7 +126,7 @@ enum StylesheetRules {
     """
 
   private static let buttons = """
-    button, .links a.primary { display: block; width: 100%; min-height: 2.75rem;
+    button, :where(.links a[class]) { display: block; width: 100%; min-height: 2.75rem;
       padding: .5625rem 1rem; text-align: center; font: inherit; font-weight: 600;
       border: 1px solid transparent; border-radius: var(--radius); cursor: pointer;
       transition: background-color .12s, border-color .12s }
@@ -144,11 +144,11 @@ enum StylesheetRules {
     .account main > form .buttons { grid-template-columns: minmax(0, max-content) }
     .account main > form { max-width: 25rem }
     .links { margin: 1rem 0 0; padding: 0; list-style: none }
-    .links a:not(.primary) { display: inline-block; padding: .625rem 0 }
-    .links a.primary { text-decoration: none }
+    .links a:not([class]) { display: inline-block; padding: .625rem 0 }
+    .links a[class] { text-decoration: none }
     .links li + li { margin-top: -.25rem }
     .account .links + form { margin-top: 1rem }
-    main > .links:last-child:not(:has(li:last-child .primary)) { margin-bottom: -.625rem }
+    main > .links:last-child:not(:has(li:last-child [class])) { margin-bottom: -.625rem }
     form + p, form + h2 { margin-top: 1.5rem }
 
     """
@@ -230,7 +230,7 @@ enum StylesheetRules {
     }
     @media (forced-colors: active) {
       .notice, .summary, .codes, .key, .avatar, .badge { border: 1px solid CanvasText }
-      button, .links a.primary { border-color: ButtonBorder }
+      button, .links a[class] { border-color: ButtonBorder }
       input[readonly], .control .inside { border-color: GrayText }
     }
     @media print {

@@ -150,6 +150,8 @@ extension Catalog {
     turnOn = Turn on
     saveRecoveryCodes = Save your recovery codes
     saveRecoveryCodesIntroduction = Each code signs you in once if you lose the app. Keep them in a safe place. They are not shown again.
+    recoveryCodeUse = Each code signs you in once if you lose the app.
+    savedOn = Saved {time}
     continueAfterSaving = I have saved the codes
 
     account = Your account

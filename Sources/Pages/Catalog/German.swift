@@ -150,6 +150,8 @@ extension Catalog {
     turnOn = Aktivieren
     saveRecoveryCodes = Wiederherstellungs\u{ad}codes speichern
     saveRecoveryCodesIntroduction = Mit jedem Code ist eine Anmeldung ohne die App möglich. An einem sicheren Ort aufbewahren. Sie werden nicht noch einmal angezeigt.
+    recoveryCodeUse = Mit jedem Code ist eine Anmeldung ohne die App möglich.
+    savedOn = Gespeichert: {time}
     continueAfterSaving = Codes sind gespeichert
 
     account = Konto

@@ -43,6 +43,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case setUpAuthenticator, setUpAuthenticatorText, setUpAuthenticatorIntroduction, qrCode,
     authenticatorKey, turnOn
   case saveRecoveryCodes, saveRecoveryCodesIntroduction, continueAfterSaving
+  case recoveryCodeUse, savedOn
   // The account.
   case account, profile, picture, nameAndLanguage, signInMethods, access, data, yourData
   case yourDataText, nothingYet, verified, unverified, pendingAddress, backToAccount

@@ -53,7 +53,12 @@ extension Page {
     page.introduction = [.message(.saveRecoveryCodesIntroduction)]
     page.body = [.codes(codes)]
     if let download {
-      let link = Link(.message(.download), to: download, download: "recovery-codes.txt")
+      let link = Link(
+        .message(.download),
+        to: download,
+        download: "recovery-codes.txt",
+        style: .secondary
+      )
       page.body.append(.links([link]))
     }
     page.body.append(.form(Form(next, buttons: [Button(.message(.continueAfterSaving))])))

@@ -43,7 +43,7 @@ struct PageView {
   private func link(_ link: Link) -> Values {
     [
       "url": link.destination.text, "text": value(of: link.text),
-      "download": link.download ?? false, "isNext": link.isNext,
+      "download": link.download ?? false, "style": link.style?.rawValue ?? false,
     ]
   }
 

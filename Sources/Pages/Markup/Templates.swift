@@ -99,7 +99,7 @@ enum Templates {
   private static let element = """
     {{#form}}{{>form}}{{/form}}\
     {{#links}}<ul class="links">
-    {{#items}}<li><a href="{{url}}"{{#isNext}} class="primary"{{/isNext}}{{#download}} download="{{download}}"{{/download}}>\
+    {{#items}}<li><a href="{{url}}"{{#style}} class="{{style}}"{{/style}}{{#download}} download="{{download}}"{{/download}}>\
     {{#text}}{{>text}}{{/text}}</a></li>
     {{/items}}</ul>{{/links}}\
     {{#paragraphs}}<p>{{>text}}</p>

@@ -93,7 +93,7 @@ import WireKit
 extension Visit {
   /// Returns the target of a form without a page of its own.
   func target(below name: String, _ hidden: [HiddenField] = []) -> FormTarget {
-    target(LocalPath(checked: "/u/\(authorization.id)/\(name)"), hidden)
+    target(path(below: name), hidden)
   }
 }
 

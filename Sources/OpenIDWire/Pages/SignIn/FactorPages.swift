@@ -69,7 +69,18 @@ import WireKit
     SignInPages.show(.recoveryCodes, "Show new recovery codes") {
       (visit) async throws(Failure) in
       guard !visit.state.recoveryCodes.isEmpty else { return nil }
-      return .recoveryCodes(visit.state.recoveryCodes, next: visit.target(.recoveryCodes))
+      return .recoveryCodes(
+        visit.state.recoveryCodes,
+        download: Destination(visit.path(below: "recovery-codes/file")),
+        next: visit.target(.recoveryCodes)
+      )
+    },
+    SignInPages.download("recovery-codes/file", "Download new recovery codes") { visit in
+      guard !visit.state.recoveryCodes.isEmpty else { return nil }
+      return visit.call.recoveryCodeFile(
+        visit.state.recoveryCodes,
+        locales: visit.authorization.request.locales
+      )
     },
     SignInPages.handle("recovery-codes", "Continue after the recovery codes were saved") {
       (visit, _) async throws(Failure) in

@@ -34,6 +34,24 @@ import WireKit
     }
   }
 
+  /// Returns the route of a file.
+  ///
+  /// - Parameters:
+  ///   - name: the path below the authorization.
+  ///   - summary: the content of the file.
+  ///   - file: returns the response; nil if there is no file now, which leads to the current page.
+  /// - Returns: the route.
+  nonisolated static func download(
+    _ name: String,
+    _ summary: String,
+    _ file: @escaping @EventLoop (Visit) -> Response?
+  ) -> Route {
+    Route(.get, path(name), access: .open, summary: summary) { (call) async throws(Failure) in
+      let visit = try await Visit(call)
+      return file(visit) ?? call.redirect(to: visit.path(visit.state.page))
+    }
+  }
+
   /// Returns the route that handles a form.
   ///
   /// - Parameters:

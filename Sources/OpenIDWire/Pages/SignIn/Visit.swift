@@ -41,8 +41,10 @@ import WireKit
   // MARK: Pages
 
   /// Returns the path of a page of this authorization.
-  func path(_ page: SignInPage) -> LocalPath {
-    LocalPath(checked: "/u/\(authorization.id)/\(page.rawValue)")
+  func path(_ page: SignInPage) -> LocalPath { path(below: page.rawValue) }
+
+  func path(below name: String) -> LocalPath {
+    LocalPath(checked: "/u/\(authorization.id)/\(name)")
   }
 
   func link(_ page: SignInPage) -> Destination { Destination(path(page)) }
