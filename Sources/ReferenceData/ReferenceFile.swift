@@ -5,6 +5,7 @@ import JSON
 /// A list in a package of Debian.
 enum ReferenceFile: String, CaseIterable {
   case zones = "share/zoneinfo/tzdata.zi"
+  case zonesOfCountries = "share/zoneinfo/zone.tab"
   case languages = "share/iso-codes/json/iso_639-2.json"
   case moreLanguages = "share/iso-codes/json/iso_639-3.json"
   case languageGroups = "share/iso-codes/json/iso_639-5.json"
@@ -16,7 +17,7 @@ enum ReferenceFile: String, CaseIterable {
 
   private var package: String {
     switch self {
-    case .zones: "tzdata"
+    case .zones, .zonesOfCountries: "tzdata"
     case .passwords: "python3-zxcvbn"
     default: "iso-codes"
     }
@@ -25,7 +26,7 @@ enum ReferenceFile: String, CaseIterable {
   /// The name of the standard, which is a key in the file, and the members that contain codes.
   private var content: (standard: String, members: [String]) {
     switch self {
-    case .zones, .passwords: ("", [])
+    case .zones, .zonesOfCountries, .passwords: ("", [])
     case .languages: ("639-2", ["alpha_2", "alpha_3"])
     case .moreLanguages: ("639-3", ["alpha_2", "alpha_3"])
     case .languageGroups: ("639-5", ["alpha_3"])
@@ -47,7 +48,12 @@ enum ReferenceFile: String, CaseIterable {
   /// - Throws: `ReferenceListError` if the file cannot be read, or has no values.
   func values(in folder: String) throws(ReferenceListError) -> Set<String> {
     let text = try text(in: folder)
-    let values = self == .zones ? Self.zones(in: text) : codes(in: text)
+    let values =
+      switch self {
+      case .zones: Self.zones(in: text)
+      case .zonesOfCountries: Self.zonesOfCountries(in: text)
+      default: codes(in: text)
+      }
     guard !values.isEmpty else { throw unreadable(folder) }
     return values
   }
@@ -84,6 +90,19 @@ enum ReferenceFile: String, CaseIterable {
       if index < fields.count { names.insert(String(decoding: fields[index], as: UTF8.self)) }
     }
     return names
+  }
+
+  /// Returns the time zones in use, without old names and areas that are no places.
+  ///
+  /// Lines have a country, a place, the zone and perhaps a comment, with tabs between them.
+  private static func zonesOfCountries(in text: [UInt8]) -> Set<String> {
+    let lines = text.split(separator: UInt8(ascii: "\n")).filter { $0.first != UInt8(ascii: "#") }
+    return Set(
+      lines.compactMap { line in
+        let fields = line.split(separator: UInt8(ascii: "\t"))
+        return fields.count > 2 ? String(decoding: fields[2], as: UTF8.self) : nil
+      }
+    )
   }
 
   private func codes(in text: [UInt8]) -> Set<String> {

@@ -4,6 +4,8 @@ import JSON
 /// packages.
 package struct ReferenceLists: Sendable {
   private let zones: Set<ByteString>
+  /// The zones of all countries, and UTC, for users to choose from.
+  package let zonesInUse: [String]
   /// The codes of ISO 639 with two and three letters.
   ///
   /// Like scripts and regions, they are in lower case.
@@ -37,6 +39,7 @@ package struct ReferenceLists: Sendable {
   /// - Throws: `ReferenceListError` if a file is missing or has unexpected content.
   package init(in folder: String = "/usr") throws(ReferenceListError) {
     zones = Set(try ReferenceFile.zones.values(in: folder).map(ByteString.init))
+    zonesInUse = try ReferenceFile.zonesOfCountries.values(in: folder).sorted() + ["UTC"]
     languages = try ReferenceFile.languages.values(in: folder)
       .union(try ReferenceFile.moreLanguages.values(in: folder))
       .union(try ReferenceFile.languageGroups.values(in: folder))

@@ -59,6 +59,17 @@ import Testing
     #expect(lists.fault(inZone: zone) != nil)
   }
 
+  @Test func `the zones in use are valid, and have neither old names nor technical ones`() {
+    #expect(lists.zonesInUse.count > 300)
+    #expect(lists.zonesInUse.allSatisfy { lists.fault(inZone: $0) == nil })
+    for zone in ["Europe/Berlin", "Europe/Oslo", "America/Argentina/Buenos_Aires", "UTC"] {
+      #expect(lists.zonesInUse.filter { $0 == zone }.count == 1, "\(zone)")
+    }
+    for zone in ["Asia/Calcutta", "US/Eastern", "Etc/GMT+5", "CET"] {
+      #expect(!lists.zonesInUse.contains(zone), "\(zone)")
+    }
+  }
+
   @Test func `the error for a missing or damaged file names its package`() throws {
     let folder = "/tmp/dossier-lists-\(UInt64.random(in: 0 ... .max))"
     let files = FileManager.default
@@ -85,6 +96,10 @@ import Testing
     try write("share/zoneinfo/tzdata.zi", "# nothing\n")
     #expect(refusal().contains("tzdata.zi"))
     try write("share/zoneinfo/tzdata.zi", "Z Etc/UTC 0 - UTC\nL Etc/UTC UTC\n")
+    #expect(refusal().contains("zone.tab"))
+    try write("share/zoneinfo/zone.tab", "# XX\t+0\tNot/This\nDE\t+5230+01322\n")
+    #expect(refusal().contains("zone.tab"))
+    try write("share/zoneinfo/zone.tab", "DE\t+5230+01322\tEurope/Berlin\tmost of Germany\n")
     for name in ["639-2", "639-3", "639-5", "15924", "3166-1"] {
       let path = "share/iso-codes/json/iso_\(name).json"
       #expect(refusal() == "\(folder)/\(path) cannot be read: it is in Debian's package iso-codes")
@@ -106,6 +121,7 @@ import Testing
     #expect(few.fault(inLocale: "aaa-AAAA-aa") == nil)
     #expect(few.fault(inLocale: "en") != nil)
     #expect(few.fault(inZone: "Etc/UTC") == nil)
+    #expect(few.zonesInUse == ["Europe/Berlin", "UTC"])
     #expect(few.fault(inZone: "Europe/Berlin") != nil)
     let all = ["first", "second", "SECOND", "third", "", "irst", "first,second", "names"]
     #expect(all.filter(few.passwords.contains) == ["first", "second", "SECOND", "third", "names"])

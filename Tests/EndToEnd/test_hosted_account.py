@@ -15,19 +15,41 @@ class Account(HostedCase):
         self.site.sql("update sessions s set authenticated_at = now() - interval '1 day' from users u "
                       f"where u.user_id = s.user_id and u.email = '{email}'")
 
-    def test_the_name_and_the_language(self):
+    def stored(self, column):
+        return self.site.sql(f"select {column} from users where email = '{self.own_email()}'")
+
+    def test_the_name_the_language_and_the_zone(self):
         self.sign_up(self.own_email())
         self.visitor.open("/account/profile")
-        self.shows(self.visitor.submit(name=" Ada Lovelace ", locale="de"), "Your account")
+        self.shows(self.visitor.submit(name=" Ada Lovelace ", locale="de",
+                                       zone="America/Argentina/Buenos_Aires"), "Your account")
         self.assertIn("Ada Lovelace", self.visitor.page.text)
         self.assertIn("Deutsch", self.visitor.page.text)
+        self.assertIn("America/Argentina/Buenos Aires", self.visitor.page.text)
         page = self.visitor.open("/account/profile")
         self.assertEqual(page.forms[0].fields["name"], "Ada Lovelace")
         self.assertEqual(page.forms[0].fields["locale"], "de")
-        page = self.visitor.submit(name="x" * 301)
-        self.shows(page, "Name and language", "Enter a name of at most 300 characters.")
+        self.assertEqual(page.forms[0].fields["zone"], "America/Argentina/Buenos_Aires")
+        self.assertIn('<option value="Europe/Oslo">', page.body.decode())
+        page = self.visitor.submit(name="x" * 301, zone="Europe/Oslo")
+        self.shows(page, "Name, language and time zone",
+                   "Enter a name of at most 300 characters.")
         self.assertEqual(page.forms[0].fields["name"], "x" * 301)
-        self.shows(self.visitor.submit(name="", locale=""), "Your account")
+        self.assertEqual(page.forms[0].fields["zone"], "Europe/Oslo")
+        # The rule of the API holds for a form that no browser sends.
+        page = self.visitor.submit(name="Ada", zone="Mars/Olympus")
+        self.shows(page, "Name, language and time zone",
+                   "The account has changed meanwhile. Try again.")
+        self.assertEqual(self.stored("zone"), "America/Argentina/Buenos_Aires")
+        # An old name that the app has set stays until the user chooses another one.
+        self.site.sql(f"update users set zone = 'Asia/Calcutta' where email = '{self.own_email()}'")
+        page = self.visitor.open("/account/profile")
+        self.assertEqual(page.forms[0].fields["zone"], "Asia/Calcutta")
+        self.shows(self.visitor.submit(name="Ada"), "Your account")
+        self.assertEqual(self.stored("zone"), "Asia/Calcutta")
+        self.visitor.open("/account/profile")
+        self.shows(self.visitor.submit(name="", locale="", zone=""), "Your account")
+        self.assertEqual(self.stored("zone"), "")
         self.assertIn("Nothing yet", self.visitor.page.text)
 
     def test_markup_in_a_name_is_text(self):

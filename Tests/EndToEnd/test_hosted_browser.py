@@ -194,7 +194,7 @@ class WithScripts(LookingCase):
         self.press("Create account")
         self.send(email=email, new_password=PASSWORD)
         for path, heading in [
-                ("profile", "Name and language"), ("picture", "Picture"),
+                ("profile", "Name, language and time zone"), ("picture", "Picture"),
                 ("address", "Change your email address"), ("password", "Change your password"),
                 ("authenticator", "Set up an authenticator app"),
                 ("recovery-codes", "Replace your recovery codes"),

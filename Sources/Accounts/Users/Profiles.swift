@@ -13,6 +13,11 @@ import ReferenceData
     "locale": 35, "zone": 64,
   ]
 
+  /// The zones that a form offers; `fault` also accepts old names.
+  package nonisolated static var zones: [String] {
+    (try? ReferenceLists.ofProcess.get())?.zonesInUse ?? []
+  }
+
   /// Reads the user's profile.
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.

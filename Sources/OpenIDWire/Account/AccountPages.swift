@@ -71,7 +71,7 @@ import WireKit
     let overview = AccountOverview(
       person: visit.person(profile),
       language: profile.locale.flatMap(visit.name(ofLanguage:)),
-      zone: profile.zone,
+      zone: profile.zone.map(visit.name(ofZone:)),
       isVerified: profile.isEmailVerified,
       signIn: (hasPassword, !factors.factors.isEmpty, factors.recoveryCodesLeft),
       counts: (
@@ -115,6 +115,9 @@ extension AccountVisit {
   func person(_ profile: Profile) -> Person {
     Person(name: profile.name, email: profile.email, picture: call.image(profile.picture))
   }
+
+  /// Returns a time zone as people write it.
+  func name(ofZone zone: String) -> String { zone.replacing("_", with: " ") }
 
   /// Returns the name of the language of the pages that fits a locale, in that language.
   func name(ofLanguage locale: String) -> String? {

@@ -6,15 +6,15 @@ import Pages
 import Runtime
 import WireKit
 
-/// The name, the language and the picture: `/account/profile` and `/account/picture`.
+/// The name, the language, the time zone and the picture: `/account/profile` and `/account/picture`.
 @EventLoop enum ProfilePages {
   nonisolated static let path = "/account/profile"
   nonisolated static let picturePath = "/account/picture"
   private nonisolated static let removalPath = "/account/picture/remove"
 
   nonisolated static let routes = [
-    AccountVisit.show(path, "Show the form of the name and the language", show),
-    AccountVisit.handle(path, "Change the name and the language", save),
+    AccountVisit.show(path, "Show the form of the name, the language and the time zone", show),
+    AccountVisit.handle(path, "Change the name, the language and the time zone", save),
     AccountVisit.show(picturePath, "Show the form of the picture") {
       (visit) async throws(Failure) in
       let profile = try await Profiles.read(of: visit.user, visit.context)
@@ -43,26 +43,37 @@ import WireKit
     },
   ]
 
-  // MARK: The name and the language
+  // MARK: The name, the language and the time zone
 
   private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
     let profile = try await Profiles.read(of: visit.user, visit.context)
     let languages = Languages.all.catalogs.map { Field.Option($0.language, .name($0.name)) }
+    let zones = Profiles.zones.map { zone in
+      Field.Option(zone, .name(visit.name(ofZone: zone)))
+    }
     let locale = visit.state.values["locale"] ?? profile.locale ?? ""
-    let isListed = languages.contains { $0.value.utf8.elementsEqual(locale.utf8) }
-    // A locale such as `de-AT`, which the app has set, stays possible.
-    let own = locale.isEmpty || isListed ? [] : [Field.Option(locale, .name(locale))]
-    let none = Field.Option("", .message(.nothingYet))
+    let zone = visit.state.values["zone"] ?? profile.zone ?? ""
     return visit.response(
       with: .changeProfile(
         visit.target(path),
         name: visit.state.values["name"] ?? profile.name ?? "",
         language: locale,
-        languages: [none] + own + languages,
+        languages: options(languages, with: locale),
+        zone: zone,
+        zones: options(zones, with: zone),
         back: .account,
         errors: visit.state.errors.pageErrors
       )
     )
+  }
+
+  /// Returns the options of a field, with its value and the empty one.
+  ///
+  /// The app may have set another value, such as the locale `de-AT`, which stays possible.
+  private static func options(_ options: [Field.Option], with value: String) -> [Field.Option] {
+    let isListed = options.contains { $0.value.utf8.elementsEqual(value.utf8) }
+    let own = value.isEmpty || isListed ? [] : [Field.Option(value, .name(value))]
+    return [Field.Option("", .message(.nothingYet))] + own + options
   }
 
   private static func save(
@@ -75,12 +86,16 @@ import WireKit
     }
     var members = JSONObject()
     members["name"] = member("name")
-    if form["locale"] != nil { members["locale"] = member("locale") }
+    for choice in ["locale", "zone"] as [InputName] where form[choice.text] != nil {
+      members[choice.text] = member(choice)
+    }
     let errors = try await visit.call.errors(wrong: .changedMeanwhile) {
       () async throws(Failure) in
       _ = try await Profiles.change(members, if: VersionCondition(), of: visit.user, visit.context)
     }
-    let values = ["name": form.trimmed("name"), "locale": form.trimmed("locale")]
+    let values = [
+      "name": form.trimmed("name"), "locale": form.trimmed("locale"), "zone": form.trimmed("zone"),
+    ]
     return try visit.response(to: errors, of: LocalPath(checked: path), values)
   }
 

@@ -157,7 +157,7 @@ extension Catalog {
     account = Your account
     profile = Profile
     picture = Picture
-    nameAndLanguage = Name and language
+    nameAndLanguage = Name, language and time zone
     signInMethods = Sign-in
     access = Devices and access
     data = Data

@@ -157,7 +157,7 @@ extension Catalog {
     account = Konto
     profile = Profil
     picture = Bild
-    nameAndLanguage = Name und Sprache
+    nameAndLanguage = Name, Sprache und Zeitzone
     signInMethods = Anmeldung
     access = Geräte und Zugriff
     data = Daten

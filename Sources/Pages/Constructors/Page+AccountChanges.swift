@@ -23,7 +23,7 @@ extension Page {
       )
     }
     if !zones.isEmpty {
-      fields.append(Field("zoneinfo", .message(.timeZone), .choice(zones), value: zone))
+      fields.append(Field("zone", .message(.timeZone), .choice(zones), value: zone))
     }
     return change(.nameAndLanguage, target, fields, .save, back: back, errors: errors)
   }
