@@ -124,7 +124,7 @@ struct EnglishMails: MailCatalog {
     case .emailVerified:
       (
         "Your \(app) address was confirmed",
-        "This address was confirmed as the one of your account."
+        "This address was confirmed for your account."
       )
     case .takenOver:
       (

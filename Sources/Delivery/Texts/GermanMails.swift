@@ -122,7 +122,7 @@ struct GermanMails: MailCatalog {
         "Ein deaktivierter API-Schlüssel des Kontos gilt wieder."
       )
     case .emailVerified:
-      ("Adresse bei \(app) bestätigt", "Diese Adresse wurde als die des Kontos bestätigt.")
+      ("Adresse bei \(app) bestätigt", "Diese Adresse wurde für das Konto bestätigt.")
     case .takenOver:
       (
         "Adresse bei \(app) bestätigt",

@@ -120,7 +120,7 @@ enum MailTemplates {
     border-radius:{{radius}}px;background:{{light.accent}}"><a class="label" href="{{url}}" \
     style="display:inline-block;padding:10px 24px;font-weight:600;color:{{light.onAccent}};\
     text-decoration:none">{{label}}</a></td></tr></table>
-    {{#isAlone}}<p class="quiet" style="margin:0 0 16px;font-size:14px;line-height:20px;\
+    {{#isAlone}}<p class="quiet" style="margin:0 0 16px;font-size:14px;line-height:20px;word-break:break-all;\
     color:{{light.muted}}"><a class="quiet" href="{{url}}" style="color:{{light.muted}}">{{url}}</a></p>
     {{/isAlone}}{{/button}}{{/blocks}}\
     </td></tr>
