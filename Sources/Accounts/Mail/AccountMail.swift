@@ -128,7 +128,7 @@ extension AuthenticationFlow.Purpose {
   fileprivate var ofCode: CodePurpose {
     switch self {
     case .signIn, .secondFactor, .enroll: .signIn
-    case .register: .registration
+    case .register, .link: .registration
     case .changeEmail: .newAddress
     }
   }
