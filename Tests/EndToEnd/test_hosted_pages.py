@@ -325,6 +325,25 @@ class Languages(HostedCase):
             run = self.site.dossier("app", "set", setting, check=False)
             self.assertEqual(run.returncode, 12, setting + run.stdout + run.stderr)
 
+    def test_mails_are_in_the_language_of_the_page(self):
+        email = self.own_email()
+        visitor = self.new_visitor(Accept_Language="de-AT, en;q=0.5")
+        visitor.open("/account")
+        visitor.open(visitor.page.links["Konto erstellen"])
+        self.shows(visitor.submit(email=email, new_password=PASSWORD), "Konto")
+        self.site.mailed(email, "ds_verify")
+        # The mail of a forgotten password is composed later, by any worker.
+        visitor = self.new_visitor()
+        visitor.open("/account")
+        visitor.open(visitor.page.links["Deutsch"])
+        visitor.submit(email=email)
+        visitor.open(visitor.page.links["Passwort vergessen?"])
+        visitor.submit("/forgot")
+        self.site.mailed(email, "ds_reset")
+        subjects = [message["Subject"] for message in self.site.mail_messages(email)]
+        self.assertEqual(subjects, ["Adresse für default bestätigen",
+                                    "Passwort für default zurücksetzen"])
+
 
 class MailedLinks(HostedCase):
     def test_a_link_verifies_an_address_by_the_session_of_its_user(self):

@@ -119,6 +119,22 @@ import Testing
     }
   }
 
+  @Test func `random texts keep their words, in their order`() throws {
+    let parts = [
+      "a", "é", "\u{301}", " ", "\t", "\n", "\r\n", "\n\n", "<p>", "&amp;", "\"", "http",
+      "https://", "a.example", "/?token=", "s3cret", ".", ")", "確", "👩‍👩‍👧",
+    ]
+    for _ in 0..<300 {
+      let text = (0..<Int.random(in: 0...60)).map { _ in parts.randomElement() ?? "" }.joined()
+      let mail = Mail(subject: "s", text: text, language: "en", secret: "s3cret", label: "Open")
+      let document = try document(mail)
+      let shown = document.all("p").map(\.text).joined().unicodeScalars
+      let written = text.unicodeScalars.filter { !$0.properties.isWhitespace }
+      #expect(shown.filter { !$0.properties.isWhitespace }.elementsEqual(written), "\(text)")
+      #expect(!mail.preheader.contains("s3cret") && (85...100).contains(mail.preheader.count))
+    }
+  }
+
   @Test(arguments: [("en", "ltr"), ("AR-eg", "rtl"), ("he", "rtl"), ("arn", "ltr"), ("", "ltr")])
   func `a mail has the direction of its language`(language: String, direction: String) throws {
     let document = try document(Mail(subject: "s", text: "t", language: language))

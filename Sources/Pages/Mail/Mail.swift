@@ -48,14 +48,14 @@ package struct Mail: Sendable {
     case button(Destination)
 
     var isBlank: Bool {
-      if case .words(let words) = self { words.allSatisfy(\.isWhitespace) } else { false }
+      if case .words(let words) = self { words.isBlank } else { false }
     }
   }
 
   /// The paragraphs of the text, as lines.
   var paragraphs: [[[Piece]]] {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-    return lines.split { $0.allSatisfy(\.isWhitespace) }.map { $0.map(pieces) }
+    return lines.split(whereSeparator: \.isBlank).map { $0.map(pieces) }
   }
 
   /// Splits a line at its URLs and secrets.
@@ -113,4 +113,11 @@ package struct Mail: Sendable {
     while text.count < 85 { text += "\u{a0}\u{200b}" }
     return text
   }
+}
+
+extension Substring {
+  /// Whether it has only white space.
+  ///
+  /// A blank with a combining mark is a character that shows something.
+  fileprivate var isBlank: Bool { unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 }
