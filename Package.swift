@@ -202,9 +202,17 @@ let package = Package(
       swiftSettings: house
     ),
     .target(
+      name: "Declarations",
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "EventLoop", "HTTP", "JSON", "WireKit",
+      ],
+      swiftSettings: house
+    ),
+    .target(
       name: "RESTWire",
       dependencies: [
-        "Representations",
+        "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "Postgres", "WireKit",
         "Outbound",
@@ -341,7 +349,7 @@ let package = Package(
       dependencies: [
         "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
-        "Outbound", "Postgres", "OpenIDWire", "RESTWire", "TestSupport", "WireKit",
+        "Outbound", "Postgres", "OpenIDWire", "RESTWire", "Declarations", "TestSupport", "WireKit",
         "dossier-pictures",
         "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),

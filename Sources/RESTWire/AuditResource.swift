@@ -1,3 +1,4 @@
+import Declarations
 import Representations
 import Runtime
 import Tenancy

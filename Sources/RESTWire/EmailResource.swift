@@ -1,3 +1,4 @@
+import Declarations
 import Delivery
 import Sessions
 import Accounts

@@ -1,3 +1,4 @@
+import Declarations
 import Representations
 import Delivery
 import Runtime
@@ -83,8 +84,4 @@ extension Shape {
 
   fileprivate static let mailCount = Shape.object(["mails": .count.like(1)])
     .named("MailCount", "How many mails are tried again.")
-}
-
-extension Example {
-  static let mail = "697df5c8e5087f36371ad160"
 }

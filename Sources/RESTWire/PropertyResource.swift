@@ -1,3 +1,4 @@
+import Declarations
 import Documents
 import Runtime
 import EventLoop

@@ -1,3 +1,4 @@
+import Declarations
 package import Runtime
 import EventLoop
 package import HTTP

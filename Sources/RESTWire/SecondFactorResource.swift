@@ -1,3 +1,4 @@
+import Declarations
 import Representations
 import Accounts
 import Runtime
@@ -142,21 +143,12 @@ extension Shape {
 
   fileprivate static let recoveryCodes = Shape.object(["recovery_codes": .listOfRecoveryCodes])
     .named("RecoveryCodes", "Recovery codes. Each works once, and all earlier ones are void.")
-
-  static let listOfRecoveryCodes = Shape.list(of: .text, atMost: 10)
-    .saying("returned only once, after a second factor is confirmed")
-    .like(.array(Example.recoveryCodes.map(JSON.string)))
 }
 
 extension Example {
-  static let factor = "697df5c8e5087f36371ad140"
   fileprivate static let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
   fileprivate static let uri =
     "otpauth://totp/Adventure:ada%40example.com?secret=\(secret)&issuer=Adventure"
-  fileprivate static let recoveryCodes = [
-    "4k7wd-9xq2m", "0hz3t-vb6yn", "c8r5p-1jeg7", "wq2n9-6sk4d", "73ymx-fhp0a", "b6tzv-5c8rj",
-    "e1gd4-qn97w", "x0k2h-3ymsp", "9vjr6-tb5zc", "n4apf-81wqe",
-  ]
 }
 
 extension SecondFactor {

@@ -1,3 +1,4 @@
+import Declarations
 import Documents
 import Runtime
 import EventLoop
@@ -77,16 +78,6 @@ import WireKit
     let tag = result.version > 0 ? EntityTag(result.version) : nil
     return Response(.ok, json: body.serialized(), tag: tag)
   }
-}
-
-/// The outcome of an update.
-enum UpdateWord: String, CaseIterable {
-  case created
-  case updated
-  /// The update matched, and did not change the document.
-  case unchanged
-  case noMatch = "no_match"
-  case noDocument = "no_document"
 }
 
 extension DocumentUpdate.UpdateResult {

@@ -1,3 +1,4 @@
+import Declarations
 import Postgres
 import RESTWire
 import TestSupport

@@ -1,3 +1,4 @@
+import Declarations
 import Runtime
 import JSON
 import TestSupport

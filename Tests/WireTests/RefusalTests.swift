@@ -1,3 +1,4 @@
+import Declarations
 import Runtime
 import EventLoop
 import HTTP

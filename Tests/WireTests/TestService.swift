@@ -1,3 +1,4 @@
+import Declarations
 import Configuration
 import Accounts
 import Delivery

@@ -1,3 +1,5 @@
+import Declarations
+
 extension RESTWire {
   /// All of the API, in the order of the reference.
   ///
@@ -121,4 +123,9 @@ extension RESTWire {
       operations: ReferenceResource.operations
     ),
   ]
+}
+
+extension RESTWire {
+  /// The chapters without the operations for API clients and operators.
+  static let chaptersOfUsers = chapters.map(\.ofUsers).filter { !$0.operations.isEmpty }
 }

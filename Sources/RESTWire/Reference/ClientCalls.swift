@@ -1,3 +1,5 @@
+import Declarations
+
 /// The calls of the client for web pages, by the names of routes.
 ///
 /// These members store the tokens of a response, and forget sessions that have ended. A page that used

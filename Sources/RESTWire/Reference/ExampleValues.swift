@@ -1,3 +1,4 @@
+import Declarations
 import JSON
 
 /// Makes example values of shapes, for the reference.

@@ -1,3 +1,4 @@
+import Declarations
 import JSON
 import Runtime
 

@@ -1,3 +1,4 @@
+import Declarations
 import Tenancy
 import Runtime
 import EventLoop
@@ -147,4 +148,12 @@ private struct ReferenceQuery {
     guard faults.isEmpty else { throw .invalid(faults) }
     text = search.contains { !$0.isWhitespace } ? search : nil
   }
+}
+
+extension QueryParameter {
+  fileprivate static let search = QueryParameter(
+    name: "q",
+    says: "the words to search for",
+    shape: .text(0...ReferenceResource.queryLimit).like("forgot password")
+  )
 }

@@ -1,3 +1,4 @@
+import Declarations
 import HTTP
 import JSON
 import WireKit

@@ -1,3 +1,5 @@
+import Declarations
+
 /// Finds places of the reference by words.
 ///
 /// A place matches if each typed word begins one of its words. If no place has them in its title, its

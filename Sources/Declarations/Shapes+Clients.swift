@@ -6,10 +6,12 @@ import Tenancy
 extension Shape {
   // MARK: Clients
 
-  static let nameOfClient = Shape.label.like("nightly-report")
-  static let kindOfClient = Shape.choice(ClientKind.allCases.map(\.rawValue)).like("machine")
-    .named("ClientKind", "The kind of a client. Native and single-page clients have no secret.")
-  static let scopes = Shape.list(of: .choice(Scopes.management))
+  package static let nameOfClient = Shape.label.like("nightly-report")
+  package static let kindOfClient = Shape.choice(ClientKind.allCases.map(\.rawValue)).like(
+    "machine"
+  )
+  .named("ClientKind", "The kind of a client. Native and single-page clients have no secret.")
+  package static let scopes = Shape.list(of: .choice(Scopes.management))
     .like([.string(Scopes.readUsers)])
 
   private static let listedClient: [(key: String, value: Shape)] = [
@@ -27,14 +29,14 @@ extension Shape {
       ),
     ]
 
-  static let clients = Shape.list(
+  package static let clients = Shape.list(
     of: .object(members: listedClient).named("ListedClient", "A client without its settings.")
   )
 
-  static let client = Shape.object(members: shownClient)
+  package static let client = Shape.object(members: shownClient)
     .named("Client", "An OAuth client with the settings in force, without its secret.")
 
-  static let clientWithSecret = Shape.object(
+  package static let clientWithSecret = Shape.object(
     members: shownClient,
     optional: [
       (
@@ -45,7 +47,7 @@ extension Shape {
     ]
   ).named("ClientWithSecret", "An OAuth client with its new secret.")
 
-  static let clientSettings = Shape.object(
+  package static let clientSettings = Shape.object(
     members: SettingsCatalog.client.settings.map { setting in
       let isMap = setting.name == "claims"
       return (setting.name, isMap ? .claimMap : value(of: setting).saying(setting.meaning))
@@ -54,41 +56,41 @@ extension Shape {
     .object(SettingsCatalog.client.listed(AppSettings(stored: [0x7b, 0x7d], .client)).values)
   )
 
-  static let clientSettingsPatch = Shape.map(of: .any)
+  package static let clientSettingsPatch = Shape.map(of: .any)
     .named("ClientSettingsPatch", "Settings to change; null resets one to its default.")
     .like(["callback_urls": ["https://app.example.com/callback"]])
 
-  static let claimMap = Shape.map(of: .any).named(
+  package static let claimMap = Shape.map(of: .any).named(
     "ClaimMap",
     "Claims to add to tokens, each with its source: a string, or an object with a constant."
   ).like(["plan": "app_metadata./plan"])
 
   // MARK: APIs
 
-  static let identifierOfAPI = Shape.text(pattern: "^[!-~]{1,600}$")
+  package static let identifierOfAPI = Shape.text(pattern: "^[!-~]{1,600}$")
     .like("https://api.example.com")
-  static let nameOfAPI = Shape.label.like("Orders")
-  static let scopesOfAPI = Shape.map(of: .text)
+  package static let nameOfAPI = Shape.label.like("Orders")
+  package static let scopesOfAPI = Shape.map(of: .text)
     .named("ScopeDescriptions", "The scopes of an API, each with a description for users.")
     .like(["read:orders": "See your orders"])
-  static let tokenSeconds = Shape.integer(ResourceServerRules.tokenSeconds)
+  package static let tokenSeconds = Shape.integer(ResourceServerRules.tokenSeconds)
     .like(.number(JSONNumber(ResourceServerRules.defaultTokenSeconds)))
 
-  static let resourceServer = Shape.object([
+  package static let resourceServer = Shape.object([
     "id": .id(Example.resourceServer), "app": .slug, "identifier": .identifierOfAPI,
     "name": .nameOfAPI, "scopes": .scopesOfAPI, "token_seconds": .tokenSeconds,
     "allows_offline_access": .flag.like(false), "skips_consent": .flag.like(true),
     "claims": .claimMap, "version": .count.like(1), "created_at": .time(Example.appMade),
   ]).named("ResourceServer", "An API that access tokens are for.")
 
-  static let resourceServers = Shape.list(of: .resourceServer)
+  package static let resourceServers = Shape.list(of: .resourceServer)
 
   // MARK: Grants
 
-  static let clientGrant = Shape.object([
+  package static let clientGrant = Shape.object([
     "resource_server": .id(Example.resourceServer), "identifier": .identifierOfAPI,
     "name": .nameOfAPI, "scopes": .scopesOfGrant,
   ]).named("ClientGrant", "The scopes that a client gets at an API by its own secret.")
 
-  static let scopesOfGrant = Shape.list(of: .text).like(["read:orders"])
+  package static let scopesOfGrant = Shape.list(of: .text).like(["read:orders"])
 }

@@ -1,22 +1,22 @@
 import Documents
-import Runtime
+package import Runtime
 import Tenancy
 import JSON
 
 /// Shapes of the routes for operators.
 extension Shape {
-  static let slug = Shape.text(pattern: "^[a-z0-9][a-z0-9-]{0,62}$").like("adventure")
+  package static let slug = Shape.text(pattern: "^[a-z0-9][a-z0-9-]{0,62}$").like("adventure")
   /// A name for people, without control characters.
-  static let label = Shape.text(1...100)
+  package static let label = Shape.text(1...100)
 
-  static let apps = Shape.list(
+  package static let apps = Shape.list(
     of: .object([
       "id": .id(Example.app), "name": .slug, "hosts": .hosts, "version": .count.like(4),
       "created_at": .time(Example.appMade),
     ]).named("ListedApp", "An app without its settings.")
   )
 
-  static let app = Shape.object([
+  package static let app = Shape.object([
     "id": .id(Example.app), "name": .slug, "hosts": .hosts, "settings": .settings,
     "chosen": .list(of: .text).saying("the settings that differ from their defaults")
       .like(["session_days"]),
@@ -27,10 +27,10 @@ extension Shape {
   private static let hosts = Shape.list(of: .text).like(["users.example.com"])
 
   /// The settings of an app; the reference of a program lists those that it knows.
-  static let settings = named(.map(of: .any))
+  package static let settings = named(.map(of: .any))
 
   /// Returns the shape of the settings that a program knows, derived from their declarations.
-  static func settings(_ catalog: SettingsCatalog) -> Shape {
+  package static func settings(_ catalog: SettingsCatalog) -> Shape {
     let chosen = AppSettings(stored: Array(#"{"session_days":30}"#.utf8), catalog)
     return named(
       .object(members: catalog.settings.map { ($0.name, value(of: $0).saying($0.meaning)) })
@@ -41,11 +41,11 @@ extension Shape {
     settings.named("Settings", "The settings of an app.")
   }
 
-  static let settingsPatch = Shape.map(of: .any)
+  package static let settingsPatch = Shape.map(of: .any)
     .named("SettingsPatch", "Settings to change; null resets one to its default.")
     .like(["session_days": 30])
 
-  static func value(of setting: AppSetting) -> Shape {
+  package static func value(of setting: AppSetting) -> Shape {
     switch setting.rule.kind {
     case .flag: .flag
     case .number(let range): .integer(range)
@@ -57,7 +57,7 @@ extension Shape {
     }
   }
 
-  static let signingKeys = Shape.list(
+  package static let signingKeys = Shape.list(
     of: .object([
       "id": .text.like(.string(Example.signingKey)), "purpose": .text.like("access"),
       "algorithm": .text.like("ES256"), "current": .flag.like(true),
@@ -66,7 +66,7 @@ extension Shape {
     ]).named("SigningKey", "A key that signs or verifies tokens, without its secret.")
   )
 
-  static let publicKey = Shape.object([
+  package static let publicKey = Shape.object([
     "kty": .only("EC"), "crv": .only("P-256"), "x": .text, "y": .text, "kid": .text,
     "alg": .only("ES256"), "use": .only("sig"),
   ]).named("PublicKey", "A JSON Web Key that verifies access tokens.").like(Example.jwk)
@@ -74,10 +74,10 @@ extension Shape {
   /// A JSON Web Key of any algorithm.
   private static let jsonWebKey = Shape.map(of: .any).like(Example.jwk)
 
-  static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
+  package static let publicKeys = Shape.object(["keys": .list(of: .publicKey)])
     .named("PublicKeys", "A JSON Web Key Set.")
 
-  static let issuers = Shape.list(
+  package static let issuers = Shape.list(
     of: .object([
       "name": .nameOfIssuer, "issuer": .issuer, "audience": .audience,
       "keys": .choice(["url", "set", "secret"]), "jwks_url": .urlOfKeys.orNull,
@@ -87,15 +87,15 @@ extension Shape {
     ]).named("Issuer", "An identity provider whose tokens an app accepts.")
   )
 
-  static let nameOfIssuer = Shape.slug.like("login-page")
-  static let issuer = Shape.text(1...1_024).like("https://login.example.com")
-  static let audience = Shape.text(1...1_024).like("adventure")
-  static let urlOfKeys = Shape.text.like("https://login.example.com/.well-known/jwks.json")
-  static let claims = Shape.map(of: .text(1...200)).like(["nickname": "preferred_username"])
+  package static let nameOfIssuer = Shape.slug.like("login-page")
+  package static let issuer = Shape.text(1...1_024).like("https://login.example.com")
+  package static let audience = Shape.text(1...1_024).like("adventure")
+  package static let urlOfKeys = Shape.text.like("https://login.example.com/.well-known/jwks.json")
+  package static let claims = Shape.map(of: .text(1...200)).like(["nickname": "preferred_username"])
 
-  static let searchPath = Shape.text.like("metadata.theme")
+  package static let searchPath = Shape.text.like("metadata.theme")
 
-  static let index = Shape.object([
+  package static let index = Shape.object([
     "id": .id(Example.index).orNull, "path": .searchPath,
     "kind": .choice(["text", "number", "boolean", "time"]),
     "state": .choice(["building", "ready", "removing"]).like("ready"),
@@ -105,10 +105,10 @@ extension Shape {
     "A searchable path. Built-in indexes have no id."
   )
 
-  static let documentClass = Shape.choice(["metadata", "app-metadata", "custom-data"])
+  package static let documentClass = Shape.choice(["metadata", "app-metadata", "custom-data"])
     .named("DocumentClass", "A kind of document that each user has.")
 
-  static let documentSchemas = Shape.list(
+  package static let documentSchemas = Shape.list(
     of: .object([
       "class": .documentClass, "bytes": .count.like(50), "updated_at": .time(Example.appMade),
     ])
@@ -118,11 +118,11 @@ extension Shape {
   /// An object or a boolean.
   ///
   /// Client generators have no narrower type for the two.
-  static let jsonSchema = Shape.any.named(
+  package static let jsonSchema = Shape.any.named(
     "JSONSchema",
     "A JSON Schema (draft 2020-12): an object, true or false."
   ).like(Example.schema)
 
-  static let kind = Shape.choice(["text", "number", "boolean"])
+  package static let kind = Shape.choice(["text", "number", "boolean"])
     .named("Kind", "The type of the values at a path.")
 }

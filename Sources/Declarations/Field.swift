@@ -1,18 +1,18 @@
 import Runtime
 import EventLoop
 import JSON
-import WireKit
+package import WireKit
 
 /// A member of a request body.
 ///
 /// One value holds its name, its shape in the reference and its decoder, so the three stay in step.
-struct Field<Value: Sendable>: Sendable {
-  let name: String
-  let shape: Shape
-  let isRequired: Bool
-  let read: @Sendable (inout ObjectDecoder, String) -> Value
+package struct Field<Value: Sendable>: Sendable {
+  package let name: String
+  package let shape: Shape
+  package let isRequired: Bool
+  package let read: @Sendable (inout ObjectDecoder, String) -> Value
 
-  init(
+  package init(
     _ name: String,
     _ shape: Shape,
     isRequired: Bool = true,
@@ -27,7 +27,7 @@ struct Field<Value: Sendable>: Sendable {
   /// Returns an optional member.
   ///
   /// Its value is nil if the body omits it.
-  static func optional<Wrapped>(_ field: Field<Wrapped>) -> Field where Value == Wrapped? {
+  package static func optional<Wrapped>(_ field: Field<Wrapped>) -> Field where Value == Wrapped? {
     Field(field.name, field.shape, isRequired: false) { members, name in
       members.has(name) ? field.read(&members, name) : nil
     }
@@ -35,54 +35,58 @@ struct Field<Value: Sendable>: Sendable {
 }
 
 extension Field<String> {
-  static func text(_ name: String, _ shape: Shape = .text) -> Field {
+  package static func text(_ name: String, _ shape: Shape = .text) -> Field {
     Field(name, shape) { $0.string($1) }
   }
 }
 
 extension Field<String> {
-  static let tokenOfIssuer = Field.text("token", .text.like(.string(Example.issuerToken)))
+  package static let tokenOfIssuer = Field.text("token", .text.like(.string(Example.issuerToken)))
 }
 
 extension Field<String?> {
   /// Returns a required member that is a string or null.
-  static func textOrNull(_ name: String, _ shape: Shape) -> Field {
+  package static func textOrNull(_ name: String, _ shape: Shape) -> Field {
     Field(name, shape.orNull) { $0.stringOrNull($1) }
   }
 }
 
 extension Field<Bool> {
-  static func flag(_ name: String) -> Field { Field(name, .flag) { $0.flag($1) } }
+  package static func flag(_ name: String) -> Field { Field(name, .flag) { $0.flag($1) } }
 }
 
 extension Field<[String]> {
-  static func texts(_ name: String, of shape: Shape = .text) -> Field {
+  package static func texts(_ name: String, of shape: Shape = .text) -> Field {
     Field(name, .list(of: shape)) { $0.strings($1) }
   }
 
   /// Returns a member that is an array of strings, or null for an empty array.
-  static func textsOrNull(_ name: String) -> Field {
+  package static func textsOrNull(_ name: String) -> Field {
     Field(name, Shape.list(of: .text).orNull) { $0.isNull($1) ? [] : $0.strings($1) }
   }
 }
 
 extension Field<JSONObject> {
-  static func object(_ name: String, _ shape: Shape = .object) -> Field {
+  package static func object(_ name: String, _ shape: Shape = .object) -> Field {
     Field(name, shape) { $0.object($1) }
   }
 }
 
 extension Field<JSONArray> {
-  static func list(_ name: String, of shape: Shape) -> Field {
+  package static func list(_ name: String, of shape: Shape) -> Field {
     Field(name, .list(of: shape)) { $0.list($1) }
   }
 }
 
 extension Field<UserID> {
-  static func user(_ name: String) -> Field { Field(name, .id(Example.charles)) { $0.id($1) } }
+  package static func user(_ name: String) -> Field {
+    Field(name, .id(Example.charles)) { $0.id($1) }
+  }
 }
 
 extension Field<JSON> {
   /// Returns a member with any JSON value.
-  static func json(_ name: String, _ shape: Shape) -> Field { Field(name, shape) { $0.json($1) } }
+  package static func json(_ name: String, _ shape: Shape) -> Field {
+    Field(name, shape) { $0.json($1) }
+  }
 }

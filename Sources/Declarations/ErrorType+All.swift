@@ -3,14 +3,14 @@ import Tenancy
 import Sessions
 import Delivery
 import Accounts
-import Runtime
+package import Runtime
 import HTTP
 import JSON
 import WireKit
 
 extension ErrorType {
   /// The types of error of all modules, by status and code.
-  static let all: [ErrorType] =
+  package static let all: [ErrorType] =
     [
       generalErrors, appErrors, administrationErrors, accountErrors, secondFactorErrors,
       sessionErrors, deviceErrors, identityErrors, documentErrors, propertyErrors, searchErrors,
@@ -20,7 +20,7 @@ extension ErrorType {
     .sorted { ($0.status.code, $0.code) < ($1.status.code, $1.code) }
 
   /// Returns the type with a code; nil if no type has it.
-  static func named(_ code: String) -> ErrorType? {
+  package static func named(_ code: String) -> ErrorType? {
     all.first { $0.code.hasSameBytes(as: code) }
   }
 }

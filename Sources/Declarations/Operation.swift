@@ -1,24 +1,24 @@
 import Accounts
-import Runtime
+package import Runtime
 import Sessions
-import HTTP
+package import HTTP
 import JSON
-import WireKit
+package import WireKit
 
 /// A route of this API, with its description in the reference.
-struct Operation: Sendable {
-  let route: Route
+package struct Operation: Sendable {
+  package let route: Route
   /// The shape of the request body.
   ///
   /// For a merge patch, this is the shape of the patch.
-  let takes: Shape?
-  let query: [QueryParameter]
-  let versions: Versions
-  let gives: [Answer]
+  package let takes: Shape?
+  package let query: [QueryParameter]
+  package let versions: Versions
+  package let gives: [Answer]
   /// The problems that do not follow from access, body, path and versions.
-  let refuses: [ErrorType]
+  package let refuses: [ErrorType]
 
-  init(
+  package init(
     _ method: Method,
     _ pattern: String,
     access: Access,
@@ -50,7 +50,7 @@ struct Operation: Sendable {
 }
 
 /// The preconditions that a route evaluates.
-enum Versions: Sendable {
+package enum Versions: Sendable {
   case none
   /// None, although the response has an `ETag`.
   case tagged
@@ -65,79 +65,89 @@ enum Versions: Sendable {
 }
 
 /// A successful response of a route.
-struct Answer: Sendable {
-  let status: Status
+package struct Answer: Sendable {
+  package let status: Status
   /// The description.
-  let says: String
-  let shape: Shape?
+  package let says: String
+  package let shape: Shape?
   /// The media types of the body.
-  var types: [MediaType] = [.json]
-  var fields: [FieldName] = []
+  package let types: [MediaType]
+  package let fields: [FieldName]
 
-  static func ok(_ shape: Shape, _ says: String = "") -> Answer {
+  package init(
+    status: Status,
+    says: String,
+    shape: Shape?,
+    types: [MediaType] = [.json],
+    fields: [FieldName] = []
+  ) {
+    (self.status, self.says, self.shape) = (status, says, shape)
+    (self.types, self.fields) = (types, fields)
+  }
+
+  package static func ok(_ shape: Shape, _ says: String = "") -> Answer {
     Answer(status: .ok, says: says, shape: shape)
   }
 
-  static func created(_ shape: Shape?, _ says: String, fields: [FieldName] = []) -> Answer {
+  package static func created(_ shape: Shape?, _ says: String, fields: [FieldName] = []) -> Answer {
     Answer(status: .created, says: says, shape: shape, fields: fields)
   }
 
-  static func accepted(_ shape: Shape?, _ says: String) -> Answer {
+  package static func accepted(_ shape: Shape?, _ says: String) -> Answer {
     Answer(status: .accepted, says: says, shape: shape)
   }
 
-  static let noContent = Answer(status: .noContent, says: "", shape: nil)
+  package static let noContent = Answer(status: .noContent, says: "", shape: nil)
 }
 
 /// A parameter of the query.
-struct QueryParameter: Sendable {
-  let name: String
-  let says: String
-  let shape: Shape
+package struct QueryParameter: Sendable {
+  package let name: String
+  package let says: String
+  package let shape: Shape
 
-  static let cursor = QueryParameter(
+  package init(name: String, says: String, shape: Shape) {
+    (self.name, self.says, self.shape) = (name, says, shape)
+  }
+
+  package static let cursor = QueryParameter(
     name: "cursor",
     says: "the position of the page, taken from the Link of the previous page",
     shape: .id(Example.event)
   )
-  static let versionCursor = QueryParameter(
+  package static let versionCursor = QueryParameter(
     name: "cursor",
     says: cursor.says,
     shape: .integer.like(7)
   )
-  static let next = QueryParameter(
+  package static let next = QueryParameter(
     name: "next",
     says: "the user who becomes active on the device: most_recent (who signed in last) or none",
     shape: .choice(["most_recent", "none"])
       .named("NextActive", "The next active user when a user leaves a device.")
   )
-  static let limit = QueryParameter(
+  package static let limit = QueryParameter(
     name: "limit",
     says: "the maximum number of entries in the page",
     shape: .integer(1...Users.pageSize)
   )
-  static let app = QueryParameter(name: "app", says: "only of this app", shape: .slug)
-  static let filter = QueryParameter(
+  package static let app = QueryParameter(name: "app", says: "only of this app", shape: .slug)
+  package static let filter = QueryParameter(
     name: "filter",
     says: "the users to return, such as metadata.theme = \"dark\" and created_at > 2026-01-01",
     shape: .text.like("email = \"ada@example.com\"")
   )
-  static let audience = QueryParameter(
+  package static let audience = QueryParameter(
     name: "for",
     says: "users omits the routes for API clients and operators",
     shape: .only("users")
   )
-  static let search = QueryParameter(
-    name: "q",
-    says: "the words to search for",
-    shape: .text(0...ReferenceResource.queryLimit).like("forgot password")
-  )
-  static let versions = QueryParameter(
+  package static let versions = QueryParameter(
     name: "versions",
     says: "whether to return each property with its version",
     shape: .flag
   )
-  static let keep = QueryParameter(
+  package static let keep = QueryParameter(
     name: "keep",
     says: "the value to keep after a conflict: new overwrites the stored one, old keeps it",
     shape: .choice(["new", "old"]).named("Keep", "The value to keep after a conflict.")
@@ -145,21 +155,33 @@ struct QueryParameter: Sendable {
 }
 
 /// A group of operations in the reference.
-struct Chapter: Sendable {
-  let title: String
-  let says: String
+package struct Chapter: Sendable {
+  package let title: String
+  package let says: String
   /// Shell commands.
   ///
   /// They use `B`, the URL of the server, and variables of earlier chapters.
-  var example: String?
+  package let example: String?
   /// Shell commands for API clients and the operator.
   ///
   /// They also use `SECRET`, a client secret.
-  var exampleOfPrograms: String?
-  let operations: [Operation]
+  package let exampleOfPrograms: String?
+  package let operations: [Operation]
+
+  package init(
+    title: String,
+    says: String,
+    example: String? = nil,
+    exampleOfPrograms: String? = nil,
+    operations: [Operation]
+  ) {
+    (self.title, self.says) = (title, says)
+    (self.example, self.exampleOfPrograms) = (example, exampleOfPrograms)
+    self.operations = operations
+  }
 
   /// The chapter without the operations for API clients and operators.
-  fileprivate var ofUsers: Chapter {
+  package var ofUsers: Chapter {
     Chapter(
       title: title,
       says: says,
@@ -173,9 +195,4 @@ struct Chapter: Sendable {
       }
     )
   }
-}
-
-extension RESTWire {
-  /// The chapters without the operations for API clients and operators.
-  static let chaptersOfUsers = chapters.map(\.ofUsers).filter { !$0.operations.isEmpty }
 }

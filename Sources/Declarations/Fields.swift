@@ -1,31 +1,32 @@
-import Runtime
+package import Runtime
 import EventLoop
-import HTTP
-import JSON
-import WireKit
+package import HTTP
+package import JSON
+package import WireKit
 
 /// A request body: an object with these members and no others.
-struct Fields<each Value: Sendable>: Sendable {
+package struct Fields<each Value: Sendable>: Sendable {
   private let fields: (repeat Field<each Value>)
   private let names: [String]
   /// The value of the member `provider`, or nil if the body has no such member.
   fileprivate let provider: String?
   private var rules: Rules?
   /// The required members, and the optional ones.
-  let required: [(key: String, value: Shape)]
-  let optional: [(key: String, value: Shape)]
+  package let required: [(key: String, value: Shape)]
+  package let optional: [(key: String, value: Shape)]
   /// The shape in the reference.
-  private(set) var shape: Shape
+  package private(set) var shape: Shape
 
   /// A function that returns the rules of the domain that the values break.
-  typealias Rules = @EventLoop @Sendable (Call, repeat each Value) throws(Failure) -> [Fault]
+  package typealias Rules =
+    @EventLoop @Sendable (Call, repeat each Value) throws(Failure) -> [Fault]
 
   /// - Parameters:
   ///   - name: the name in the reference.
   ///   - description: the description in the reference.
   ///   - provider: the value of the member `provider`, which selects one of several bodies.
   ///   - fields: the members.
-  init(
+  package init(
     _ name: String,
     _ description: String,
     provider: String? = nil,
@@ -48,14 +49,14 @@ struct Fields<each Value: Sendable>: Sendable {
   }
 
   /// Returns the body with an example.
-  func like(_ example: JSON) -> Fields {
+  package func like(_ example: JSON) -> Fields {
     var fields = self
     fields.shape = shape.like(example)
     return fields
   }
 
   /// Returns the body with an example for one route.
-  func shown(as sample: JSON) -> Fields {
+  package func shown(as sample: JSON) -> Fields {
     var fields = self
     fields.shape = shape.shown(as: sample)
     return fields
@@ -64,14 +65,14 @@ struct Fields<each Value: Sendable>: Sendable {
   /// Returns the body with additional rules.
   ///
   /// A malformed body then reports the broken rules of the domain too, in one response.
-  func telling(_ rules: @escaping Rules) -> Fields {
+  package func telling(_ rules: @escaping Rules) -> Fields {
     var fields = self
     fields.rules = rules
     return fields
   }
 
   /// - Throws: `.invalid` with all broken rules.
-  @EventLoop func read(_ call: Call) throws(Failure) -> (repeat each Value) {
+  @EventLoop package func read(_ call: Call) throws(Failure) -> (repeat each Value) {
     var members = try ObjectDecoder(call.json, known: names)
     let values = (repeat (each fields).read(&members, (each fields).name))
     try members.check(rules?(call, repeat each values) ?? [])
@@ -80,21 +81,21 @@ struct Fields<each Value: Sendable>: Sendable {
 }
 
 /// One of several request bodies, selected by the member `provider`.
-struct Variants<Value: Sendable>: Sendable {
+package struct Variants<Value: Sendable>: Sendable {
   private let variants: [Variant<Value>]
-  let shape: Shape
+  package let shape: Shape
 
   /// - Parameters:
   ///   - name: the name in the reference.
   ///   - description: the description in the reference.
   ///   - variants: the bodies.
-  init(_ name: String, _ description: String, _ variants: Variant<Value>...) {
+  package init(_ name: String, _ description: String, _ variants: Variant<Value>...) {
     self.variants = variants
     shape = Shape.either(variants.map(\.shape)).named(name, description)
   }
 
   /// - Throws: `.invalid` with all broken rules.
-  @EventLoop func read(_ call: Call) throws(Failure) -> Value {
+  @EventLoop package func read(_ call: Call) throws(Failure) -> Value {
     let name = call.json["provider"]?.string ?? ""
     guard let variant = variants.first(where: { $0.provider.hasSameBytes(as: name) }) else {
       let all = variants.map(\.provider)
@@ -106,7 +107,7 @@ struct Variants<Value: Sendable>: Sendable {
 }
 
 /// One of the request bodies that a route accepts.
-struct Variant<Value: Sendable>: Sendable {
+package struct Variant<Value: Sendable>: Sendable {
   fileprivate let provider: String
   fileprivate let shape: Shape
   fileprivate let read: @EventLoop @Sendable (Call) throws(Failure) -> Value
@@ -114,7 +115,7 @@ struct Variant<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - fields: the members, with a provider.
   ///   - make: converts the members.
-  init<each Member: Sendable>(
+  package init<each Member: Sendable>(
     _ fields: Fields<repeat each Member>,
     _ make: @escaping @Sendable (repeat each Member) -> Value
   ) {
@@ -129,7 +130,7 @@ struct Variant<Value: Sendable>: Sendable {
 
 extension Operation {
   /// Creates an operation that passes the members of the body to the handler.
-  init<each Value: Sendable>(
+  package init<each Value: Sendable>(
     _ method: Method,
     _ pattern: String,
     access: Access,
@@ -161,7 +162,7 @@ extension Operation {
   }
 
   /// Creates an operation that passes the value of one of several bodies to the handler.
-  init<Value: Sendable>(
+  package init<Value: Sendable>(
     _ method: Method,
     _ pattern: String,
     access: Access,

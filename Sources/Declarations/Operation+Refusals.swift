@@ -1,14 +1,14 @@
 import Documents
 import Sessions
 import Tenancy
-import Runtime
+package import Runtime
 import HTTP
 import JSON
-import WireKit
+package import WireKit
 
 extension Operation {
   /// All kinds of problems that the route can return.
-  var problems: [ErrorType] {
+  package var problems: [ErrorType] {
     var all = Set(ErrorType.everywhere + route.access.problems + route.body.problems + refuses)
     if takes != nil || !query.isEmpty { all.insert(.invalid) }
     if !parameters.isEmpty { all.formUnion(ErrorType.path) }
@@ -23,7 +23,7 @@ extension Operation {
   }
 
   /// The problems that do not follow from access, path and body.
-  var ownProblems: [ErrorType] {
+  package var ownProblems: [ErrorType] {
     let given = Set(
       ErrorType.everywhere + route.access.impliedProblems
         + (parameters.isEmpty ? [] : ErrorType.path)
@@ -37,20 +37,20 @@ extension Operation {
   private var readsJSON: Bool { route.body.mediaTypes.contains { $0.rawValue.hasSuffix("json") } }
 
   /// Whether the resource always exists, and version 0 counts as absent.
-  var countsAsUnwritten: Bool { route.pattern.hasSuffix("metadata") }
+  package var countsAsUnwritten: Bool { route.pattern.hasSuffix("metadata") }
 
   /// Whether a rate limit applies to the route.
-  var isGuarded: Bool { refuses.contains(.tooManyAttempts) }
+  package var isGuarded: Bool { refuses.contains(.tooManyAttempts) }
 
   /// The names of the path parameters, in order.
-  var parameters: [String] {
+  package var parameters: [String] {
     route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }.map {
       String($0.dropFirst().dropLast())
     }
   }
 
   /// The name in generated clients: the method and the words of the path.
-  var id: String {
+  package var id: String {
     let words = route.pattern.split(separator: "/").flatMap {
       $0.split { "{}-.".contains($0) }
     }
@@ -61,7 +61,7 @@ extension Operation {
 
 extension ErrorType {
   /// The problems of every route: refusals by nginx, an unknown app, and failures of the server.
-  static let everywhere: [ErrorType] = [
+  package static let everywhere: [ErrorType] = [
     .requestMalformed, .conditionMalformed, .preconditionFailed, .unknownApp, .bodyTooLarge,
     .uriTooLong,
     .tooManyRequests,
@@ -69,30 +69,30 @@ extension ErrorType {
   ]
 
   /// The problems of every route that reads JSON.
-  static let json: [ErrorType] = JSONError.Reason.allCases.map(\.type)
-  static let body: [ErrorType] = [.mediaType, .bodyTruncated]
+  package static let json: [ErrorType] = JSONError.Reason.allCases.map(\.type)
+  package static let body: [ErrorType] = [.mediaType, .bodyTruncated]
   /// The problems of every POST.
   ///
   /// Some occur only if the route stores responses, some only otherwise.
-  static let post: [ErrorType] = [
+  package static let post: [ErrorType] = [
     .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
     .idempotencyKeyInUse,
   ]
   /// The problems of every route with path parameters.
-  static let path: [ErrorType] = [.pathMalformed, .notFound]
+  package static let path: [ErrorType] = [.pathMalformed, .notFound]
 
   /// Whether the reference lists the problem once for all routes.
-  var isCommon: Bool {
+  package var isCommon: Bool {
     (Self.everywhere + Self.json + Self.body + Self.post + [.pathMalformed]).contains(self)
   }
 }
 
 extension Access {
-  static let userProblems: [ErrorType] = [
+  package static let userProblems: [ErrorType] = [
     .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded, .insufficientScope,
   ]
-  static let clientProblems: [ErrorType] = [.unknownClient, .insufficientScope]
-  static let deviceProblems: [ErrorType] = [.deviceUnknown, .originForbidden]
+  package static let clientProblems: [ErrorType] = [.unknownClient, .insufficientScope]
+  package static let deviceProblems: [ErrorType] = [.deviceUnknown, .originForbidden]
 
   /// The problems that follow from the credentials alone.
   fileprivate var impliedProblems: [ErrorType] {

@@ -10,7 +10,7 @@ import WireKit
 extension Shape {
   // MARK: Everywhere
 
-  static let problem = Shape.object(
+  package static let problem = Shape.object(
     [
       "type": .text, "title": .text, "status": .integer(400...599), "code": .text,
     ],
@@ -26,10 +26,12 @@ extension Shape {
   /// Entity tags, or `*`.
   ///
   /// It matches an empty field too, which nginx drops.
-  static let tags = Shape.text(pattern: #"^(|\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like("\"7\"")
+  package static let tags = Shape.text(pattern: #"^(|\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$"#).like(
+    "\"7\""
+  )
 
   /// Returns the shape of a path parameter.
-  static func parameter(_ name: String) -> Shape {
+  package static func parameter(_ name: String) -> Shape {
     switch name {
     case "key": .text(1...PropertySet.keyLimit).like("volume")
     case "app": .slug
@@ -38,7 +40,7 @@ extension Shape {
     case "class": .documentClass
     case "picture": .text(1...100).like(.string(String(Example.picture.dropFirst(13))))
     case "chapter": .text(1...100).like("signing-in")
-    case "file": .text(1...100).like(.string(ReferenceFiles.script.name))
+    case "file": .text(1...100).like("reference-0123456789abcdef.js")
     case "code": .text(1...100).like("email_taken")
     case "session": .id(Example.session)
     case "identity": .id(Example.identity)
@@ -53,20 +55,20 @@ extension Shape {
 
   // MARK: Logging in
 
-  static let flow = Shape.object([
+  package static let flow = Shape.object([
     "flow": .text.saying("send it with the code").like(.string(Example.flow)),
     "expires_in": .count.saying("seconds until the code expires").like(600),
   ]).named("Flow", "A sign-in, registration or change of address that waits for its code.")
   /// The shape of both responses of a registration.
   ///
   /// Client generators have one type for a route.
-  static let registration = Shape.either(.grant, .flow)
+  package static let registration = Shape.either(.grant, .flow)
     .named("Registration", "The tokens of the new user, or the flow that waits for a code.")
-  static let address = Shape.text.like(.string(Example.email))
-  static let password = Shape.text.like(.string(Example.password))
-  static let newPassword = Shape.text.like(.string(Example.newPassword))
+  package static let address = Shape.text.like(.string(Example.email))
+  package static let password = Shape.text.like(.string(Example.password))
+  package static let newPassword = Shape.text.like(.string(Example.newPassword))
 
-  static let grant = Shape.object(
+  package static let grant = Shape.object(
     [
       "access_token": .text.saying("a JWT"), "token_type": .only("Bearer"),
       "expires_in": .count.saying("lifetime of the access token in seconds"),
@@ -79,9 +81,13 @@ extension Shape {
     ]
   ).named("Tokens", "The tokens of a session.").like(Example.tokens)
 
+  package static let listOfRecoveryCodes = Shape.list(of: .text, atMost: 10)
+    .saying("returned only once, after a second factor is confirmed")
+    .like(.array(Example.recoveryCodes.map(JSON.string)))
+
   // MARK: Users
 
-  static let profile = Shape.object([
+  package static let profile = Shape.object([
     "id": .id(Example.ada), "created_at": .time, "updated_at": .time, "version": .count,
     "anonymous": .flag.saying("whether the user has no credentials"), "blocked": .flag,
     "email": .text.orNull, "email_verified": .flag,
@@ -90,16 +96,19 @@ extension Shape {
     "picture": .text.orNull.saying("the path of the picture on this server"),
   ]).named("Profile", "The profile of a user.").like(Example.profile)
 
-  static let profilePatch = Shape.object(optional: Array(editable), isClosed: true)
+  package static let profilePatch = Shape.object(optional: Array(editable), isClosed: true)
     .named("ProfilePatch", "Members of the profile to change; null removes one.")
     .like(["name": "Ada Lovelace", "zone": "Europe/London", "phone": .null])
 
-  static let newUser = Shape.object(optional: Array(importable) + Array(editable), isClosed: true)
-    .named("NewUser", "A user to create or import.")
-    .like([
-      "email": "charles@example.com", "email_verified": true, "name": "Charles Babbage",
-      "metadata": Example.metadata,
-    ])
+  package static let newUser = Shape.object(
+    optional: Array(importable) + Array(editable),
+    isClosed: true
+  )
+  .named("NewUser", "A user to create or import.")
+  .like([
+    "email": "charles@example.com", "email_verified": true, "name": "Charles Babbage",
+    "metadata": Example.metadata,
+  ])
 
   private static let editable: KeyValuePairs<String, Shape> = [
     "name": .member("name"), "given_name": .member("given_name"),
@@ -129,34 +138,34 @@ extension Shape {
     .text(1...(Profiles.editable[name] ?? 1)).orNull
   }
 
-  static let identities = Shape.list(
+  package static let identities = Shape.list(
     of: .object([
       "id": .id(Example.identity), "provider": .text.like("password"), "subject": .address,
       "verified": .flag.like(true), "created_at": .time(Example.registered),
     ]).named("Identity", "An identity: an address, an account at an issuer, or an API key.")
   )
 
-  static let apiKeys = Shape.list(
+  package static let apiKeys = Shape.list(
     of: .object([
       "id": .id(Example.apiKey), "name": .nameOfKey, "disabled": .flag.like(false),
       "created_at": .time(Example.keyMade), "last_used_at": .time(Example.played).orNull,
     ]).named("APIKey", "An API key of a user, without its secret.")
   )
 
-  static let nameOfKey = Shape.label.like("laptop")
-  static let keyOfUser = Shape.text.like(.string(Example.keyOfUser))
+  package static let nameOfKey = Shape.label.like("laptop")
+  package static let keyOfUser = Shape.text.like(.string(Example.keyOfUser))
 
-  static let newAPIKey = Shape.object([
+  package static let newAPIKey = Shape.object([
     "id": .id(Example.apiKey), "name": .nameOfKey, "key": .keyOfUser.saying("returned only once"),
   ]).named("NewAPIKey", "An API key with its secret.")
 
   /// The shape of both responses of a route.
   ///
   /// Client generators have one type for a route.
-  static let linked = Shape.either(.grant, .newAPIKey)
+  package static let linked = Shape.either(.grant, .newAPIKey)
     .named("LinkResult", "The tokens of a new session, or the new API key.")
 
-  static let sessions = Shape.list(
+  package static let sessions = Shape.list(
     of: .object([
       "id": .id(Example.session), "device_id": .id(Example.device),
       "provider": .text.like("password"), "current": .flag.like(true), "address": .caller.orNull,
@@ -166,7 +175,7 @@ extension Shape {
     atMost: Sessions.pageSize
   )
 
-  static let events = Shape.list(
+  package static let events = Shape.list(
     of: .object(members: event(like: ["provider": "password"])).named(
       "AuditEvent",
       "An event of the audit log."
@@ -174,7 +183,7 @@ extension Shape {
     atMost: Audit.pageSize
   )
 
-  static let eventsOfApps = Shape.list(
+  package static let eventsOfApps = Shape.list(
     of: .object(
       members: event(like: ["client_id": .string(Example.client)]) + [
         (key: "app", value: .slug.orNull), (key: "user_id", value: .id(Example.ada).orNull),
@@ -195,7 +204,7 @@ extension Shape {
   private static let caller = Shape.text.like(.string(Example.networkAddress))
   private static let agent = Shape.text.like(.string(Example.agent))
 
-  static let devicePlaces = Shape.object([
+  package static let devicePlaces = Shape.object([
     "device_id": .id(Example.device),
     "users": .list(
       of: .object([
@@ -211,14 +220,14 @@ extension Shape {
 
   // MARK: Documents and properties
 
-  static let document = Shape.map(of: .any)
+  package static let document = Shape.map(of: .any)
     .named("JSONDocument", "A JSON object of the app.").like(Example.customData)
 
-  static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentKind.keyLimit)}$")
+  package static let metadata = Shape.map(of: .any, named: "^[^.$]{1,\(DocumentKind.keyLimit)}$")
     .named("Metadata", "A JSON object of the app. The rule for keys holds at every depth.")
     .like(Example.metadata)
 
-  static let documentVersions = Shape.list(
+  package static let documentVersions = Shape.list(
     of: .object([
       "version": .count.like(7), "changed_at": .time(Example.played), "actor": .text.like("user"),
       "deleted": .flag.like(false),
@@ -226,7 +235,7 @@ extension Shape {
     atMost: Users.pageSize
   )
 
-  static let jsonPatch = Shape.list(
+  package static let jsonPatch = Shape.list(
     of: .either(
       .object([
         "op": .choice(["add", "replace", "test"]), "path": .pointer, "value": .any.like("rope"),
@@ -243,19 +252,19 @@ extension Shape {
 
   private static let pointer = Shape.text(pattern: "^(/([^~/]|~[01])*)*$").like("/items/0")
 
-  static let propertyValue = Shape.either(
+  package static let propertyValue = Shape.either(
     .text(0...PropertySet.largestString),
     .flag,
     .number
   ).named("PropertyValue", "A string, a boolean or a number. Numbers keep their spelling.").like(8)
 
-  static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
+  package static let properties = Shape.map(of: .propertyValue, atMost: PropertySet.limit)
     .named("Properties", "Properties by key.").like(Example.properties)
 
   /// The shape of both responses of a route.
   ///
   /// Client generators have one type for a route.
-  static let propertiesOrVersions = Shape.map(
+  package static let propertiesOrVersions = Shape.map(
     of: .either(
       .text(0...PropertySet.largestString),
       .flag,
@@ -267,15 +276,15 @@ extension Shape {
   ).named("PropertiesOrVersions", "Properties by key, with their versions if requested.")
     .like(Example.properties)
 
-  static let propertiesPatch = Shape.map(of: .propertyValue.orNull)
+  package static let propertiesPatch = Shape.map(of: .propertyValue.orNull)
     .named("PropertiesPatch", "Properties to set by key; null removes one.")
     .like(["volume": 8, "sound": .null])
 
-  static let property = Shape.object([
+  package static let property = Shape.object([
     "key": .text.like("volume"), "value": .propertyValue, "version": .count.like(2),
   ]).named("Property", "A property with its version.")
 
-  static let updateOutcome = Shape.object([
+  package static let updateOutcome = Shape.object([
     "outcome": .choice(UpdateWord.allCases.map(\.rawValue)).like("updated").saying(
       "no_document: the user has no document, and upsert is not true; no_match: the filter does not "
         + "match the document"

@@ -1,16 +1,16 @@
-import JSON
+package import JSON
 
 /// The JSON Schema of a value in a request or a response.
 ///
 /// - Source: JSON Schema 2020-12, of which OpenAPI 3.1 is a superset.
-struct Shape: Sendable {
+package struct Shape: Sendable {
   /// The name in the reference, or nil for a shape that is described where it is used.
-  private(set) var name: String?
-  private(set) var schema: JSONObject
+  package private(set) var name: String?
+  package private(set) var schema: JSONObject
   /// The named shapes within this one.
   private var parts: [Shape] = []
   /// The example for one use of this shape, instead of the example of the schema.
-  private(set) var sample: JSON?
+  package private(set) var sample: JSON?
 
   private init(_ schema: JSONObject, parts: [Shape] = []) {
     self.schema = schema
@@ -24,16 +24,16 @@ struct Shape: Sendable {
   }
 
   /// The schema at a place of use: a `$ref` to the name, or the whole schema.
-  var reference: JSON {
+  package var reference: JSON {
     guard let name else { return .object(schema) }
     return ["$ref": .string("#/components/schemas/\(name)")]
   }
 
   /// The named shapes within this one, and this one if it has a name.
-  var named: [Shape] { parts.flatMap(\.named) + (name == nil ? [] : [self]) }
+  package var named: [Shape] { parts.flatMap(\.named) + (name == nil ? [] : [self]) }
 
   /// Whether the value may contain tokens of a session or secrets of a second factor.
-  var givesSecrets: Bool { named.contains { $0.name.map(Self.secrets.contains) == true } }
+  package var givesSecrets: Bool { named.contains { $0.name.map(Self.secrets.contains) == true } }
 
   private static let secrets: Set<String> = ["Tokens", "Enrollment", "RecoveryCodes"]
 
@@ -41,56 +41,58 @@ struct Shape: Sendable {
 
   // MARK: Values
 
-  static let any = Shape(JSONObject())
-  static let flag = Shape("boolean")
-  static let text = Shape("string")
-  static let number = Shape("number")
-  static let null = Shape("null")
-  static let time = Shape("string", ["format": "date-time"])
-  static let count = Shape("integer", ["minimum": 0])
-  static let integer = Shape("integer")
+  package static let any = Shape(JSONObject())
+  package static let flag = Shape("boolean")
+  package static let text = Shape("string")
+  package static let number = Shape("number")
+  package static let null = Shape("null")
+  package static let time = Shape("string", ["format": "date-time"])
+  package static let count = Shape("integer", ["minimum": 0])
+  package static let integer = Shape("integer")
   /// A body that is not JSON.
-  static let binary = Shape("string", ["format": "binary"])
+  package static let binary = Shape("string", ["format": "binary"])
   /// An object with any members.
   ///
   /// The name avoids words that languages and client generators reserve.
-  static let object = Shape("object").named("AnyObject", "An object of any members.")
+  package static let object = Shape("object").named("AnyObject", "An object of any members.")
 
   /// An object with any members, described where it is used.
-  static let members = Shape("object", ["additionalProperties": true])
+  package static let members = Shape("object", ["additionalProperties": true])
 
   /// Returns the shape of an id, which has 24 hexadecimal digits.
-  static func id(_ example: String) -> Shape {
+  package static func id(_ example: String) -> Shape {
     Shape("string", ["pattern": idPattern]).like(.string(example))
   }
 
-  static let idPattern: JSON = "^[0-9a-f]{24}$"
+  package static let idPattern: JSON = "^[0-9a-f]{24}$"
 
-  static func time(_ example: String) -> Shape { time.like(.string(example)) }
+  package static func time(_ example: String) -> Shape { time.like(.string(example)) }
 
-  static func text(_ length: ClosedRange<Int>) -> Shape {
+  package static func text(_ length: ClosedRange<Int>) -> Shape {
     Shape(
       "string",
       ["minLength": number(length.lowerBound), "maxLength": number(length.upperBound)]
     )
   }
 
-  static func text(pattern: String) -> Shape { Shape("string", ["pattern": .string(pattern)]) }
+  package static func text(pattern: String) -> Shape {
+    Shape("string", ["pattern": .string(pattern)])
+  }
 
-  static func integer(_ range: ClosedRange<Int>) -> Shape {
+  package static func integer(_ range: ClosedRange<Int>) -> Shape {
     Shape("integer", ["minimum": number(range.lowerBound), "maximum": number(range.upperBound)])
   }
 
-  static func choice(_ values: [String]) -> Shape {
+  package static func choice(_ values: [String]) -> Shape {
     Shape("string", ["enum": .array(values.map(JSON.string))])
   }
 
   /// Returns the shape of one fixed string.
-  static func only(_ value: String) -> Shape { Shape("string", ["const": .string(value)]) }
+  package static func only(_ value: String) -> Shape { Shape("string", ["const": .string(value)]) }
 
   // MARK: Compound shapes
 
-  static func list(of element: Shape, atMost limit: Int? = nil) -> Shape {
+  package static func list(of element: Shape, atMost limit: Int? = nil) -> Shape {
     var list = Shape("array", ["items": element.reference])
     if let limit { list.schema["maxItems"] = number(limit) }
     list.parts = element.asPart
@@ -104,7 +106,8 @@ struct Shape: Sendable {
   ///   - pattern: the pattern of the names.
   ///   - limit: the maximum number of members.
   /// - Returns: the shape.
-  static func map(of value: Shape, named pattern: String? = nil, atMost limit: Int? = nil) -> Shape
+  package static func map(of value: Shape, named pattern: String? = nil, atMost limit: Int? = nil)
+    -> Shape
   {
     var map = Shape("object", ["additionalProperties": value.reference])
     if let pattern { map.schema["propertyNames"] = ["pattern": .string(pattern)] }
@@ -116,16 +119,16 @@ struct Shape: Sendable {
   /// Returns the shape of a value that has exactly one of these shapes.
   ///
   /// Client generators map `oneOf` to a union, and `anyOf` to an object with all members.
-  static func either(_ shapes: Shape...) -> Shape { either(shapes) }
+  package static func either(_ shapes: Shape...) -> Shape { either(shapes) }
 
-  static func either(_ shapes: [Shape]) -> Shape {
+  package static func either(_ shapes: [Shape]) -> Shape {
     var schema = JSONObject()
     schema["oneOf"] = .array(shapes.map(\.reference))
     return Shape(schema, parts: shapes.flatMap(\.asPart))
   }
 
   /// Returns the shape of an object with required and optional members.
-  static func object(
+  package static func object(
     _ members: KeyValuePairs<String, Shape>,
     optional: KeyValuePairs<String, Shape> = [:]
   ) -> Shape {
@@ -133,7 +136,7 @@ struct Shape: Sendable {
   }
 
   /// Returns the shape of an object with computed members.
-  static func object(
+  package static func object(
     members: [(key: String, value: Shape)] = [],
     optional: [(key: String, value: Shape)] = [],
     isClosed: Bool = false
@@ -151,17 +154,17 @@ struct Shape: Sendable {
   }
 
   /// Returns the shape of a request body, which has no other members.
-  static func body(
+  package static func body(
     _ members: KeyValuePairs<String, Shape> = [:],
     optional: KeyValuePairs<String, Shape> = [:]
   ) -> Shape {
     object(members: Array(members), optional: Array(optional), isClosed: true)
   }
 
-  var isInteger: Bool { schema["type"] == "integer" }
+  package var isInteger: Bool { schema["type"] == "integer" }
 
   /// The shape that also accepts null.
-  var orNull: Shape {
+  package var orNull: Shape {
     guard name == nil, let type = schema["type"]?.string else {
       var either = Shape.either(self, .null)
       // Client generators map this `anyOf` to an optional value.
@@ -175,27 +178,27 @@ struct Shape: Sendable {
     return shape
   }
 
-  func named(_ name: String, _ description: String) -> Shape {
+  package func named(_ name: String, _ description: String) -> Shape {
     var shape = saying(description)
     shape.name = name
     return shape
   }
 
-  func saying(_ description: String) -> Shape {
+  package func saying(_ description: String) -> Shape {
     var shape = self
     shape.schema["description"] = .string(description)
     return shape
   }
 
   /// Returns the shape with an example for every place of use.
-  func like(_ example: JSON) -> Shape {
+  package func like(_ example: JSON) -> Shape {
     var shape = self
     shape.schema["examples"] = [example]
     return shape
   }
 
   /// Returns the shape with an example for this place of use.
-  func shown(as sample: JSON) -> Shape {
+  package func shown(as sample: JSON) -> Shape {
     var shape = self
     shape.sample = sample
     return shape
