@@ -159,11 +159,13 @@ extension Shape {
     "id": .id(Example.apiKey), "name": .nameOfKey, "key": .keyOfUser.saying("returned only once"),
   ]).named("NewAPIKey", "An API key with its secret.")
 
-  /// The shape of both responses of a route.
+  /// The shape of all responses of a route.
   ///
   /// Client generators have one type for a route.
-  package static let linked = Shape.either(.grant, .newAPIKey)
-    .named("LinkResult", "The tokens of a new session, or the new API key.")
+  package static let linked = Shape.either(.grant, .newAPIKey, .flow).named(
+    "LinkResult",
+    "The tokens of a new session, the new API key, or the flow that waits for a code."
+  )
 
   package static let sessions = Shape.list(
     of: .object([

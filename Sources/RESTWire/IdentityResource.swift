@@ -30,7 +30,10 @@ import WireKit
         gives: [
           .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
           .created(.linked.shown(as: Example.newAPIKey), "The API key."),
-          .accepted(.flow, "A mailed code completes the link."),
+          .accepted(
+            .linked.shown(as: ["flow": .string(Example.flow), "expires_in": 600]),
+            "A mailed code completes the link."
+          ),
         ],
         refuses: [
           .loginMethodDisabled, .emailTaken, .identityTaken, .identityExists, .emailRestorePending,
