@@ -416,6 +416,15 @@ class Consent(OpenIDCase):
             self.visitor.open(party.path)
             form = self.visitor.form("/consent")
 
+    def test_a_client_learns_that_its_user_is_blocked(self):
+        self.site.sql(f"update users set blocked_at = now() where email = '{self.email}'")
+        party = Party(self, self.spa)
+        page = self.shows(self.signed_in(party, self.email), "Account blocked", status=403)
+        answer = dict(urllib.parse.parse_qsl(
+            urllib.parse.urlsplit(page.links["single_page"]).query))
+        self.assertEqual((answer["error"], answer["error_description"], answer["state"]),
+                         ("access_denied", "user is blocked", party.parameters["state"]))
+
     def test_a_client_may_do_without_the_confirmation(self):
         self.site.dossier("client", "set", self.native["id"], "confirm_sign_in=false")
         self.addCleanup(self.site.dossier, "client", "set", self.native["id"], "confirm_sign_in=null")

@@ -19,7 +19,11 @@ struct AuthorizationError: Error {
     (self.code, self.description) = (code, description)
   }
 
+  /// The values of the response.
+  var values: [(String, String)] { [("error", code), ("error_description", description)] }
+
   static let accessDenied = AuthorizationError("access_denied", "The user has declined.")
+  static let userBlocked = AuthorizationError("access_denied", "user is blocked")
   static let loginRequired = AuthorizationError("login_required", "Login required")
   static let consentRequired = AuthorizationError("consent_required", "Consent required")
   static let interactionRequired = AuthorizationError(

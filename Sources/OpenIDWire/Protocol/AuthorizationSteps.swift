@@ -69,6 +69,18 @@ import WireKit
     try await handOver(authorization, call).1.response(.accessDenied, to: call, afterForm: true)
   }
 
+  /// Returns the page for a blocked user, with a link that tells the client.
+  static func blocked(_ authorization: Authorization, _ call: Call) async throws(Failure)
+    -> Response
+  {
+    let (client, handOver) = try await handOver(authorization, call)
+    let page = Page.blocked(
+      support: call.context.app.brandingSettings.support,
+      client: handOver.link(.userBlocked).map { (client.name, $0) }
+    )
+    return call.response(with: page, .forbidden)
+  }
+
   private static func handOver(
     _ authorization: Authorization,
     _ call: Call

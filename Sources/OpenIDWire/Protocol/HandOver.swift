@@ -30,22 +30,33 @@ import WireKit
 
   /// Returns the response with an error.
   func response(_ error: AuthorizationError, to call: Call, afterForm: Bool = false) -> Response {
-    response(
-      [("error", error.code), ("error_description", error.description)],
-      to: call,
-      afterForm: afterForm
-    )
+    response(error.values, to: call, afterForm: afterForm)
   }
 
+  /// Returns where a link of a page sends the browser with an error; nil if the client gets its
+  /// response otherwise than by a URL.
+  func link(_ error: AuthorizationError) -> Destination? {
+    guard request.mode == .query else { return nil }
+    let target = RedirectTarget(request.redirect)
+    return Destination(target.url(with: complete(error.values)), of: target)
+  }
+
+  /// Adds the values that every response has.
+  ///
   /// - Source: RFC 9207 section 2, for `iss`.
+  private func complete(_ values: [(String, String)]) -> [(String, String)] {
+    var values = values
+    if let state = request.state { values.append(("state", state)) }
+    values.append(("iss", issuer))
+    return values
+  }
+
   private func response(
     _ values: [(String, String)],
     to call: Call,
     afterForm: Bool
   ) -> Response {
-    var values = values
-    if let state = request.state { values.append(("state", state)) }
-    values.append(("iss", issuer))
+    let values = complete(values)
     let target = RedirectTarget(request.redirect)
     switch request.mode {
     case .query: return query(values, target, to: call, afterForm: afterForm)

@@ -36,6 +36,7 @@ extension Catalog {
     sendNewCode = Send a new code
     savePassword = Save password
     backToApp = Back to {app}
+    backToClient = Back to {client}
     backToSignIn = Back to sign-in
     contactSupport = Contact support
     reload = Reload

@@ -36,6 +36,7 @@ extension Catalog {
     sendNewCode = Neuen Code senden
     savePassword = Passwort speichern
     backToApp = Zurück zu {app}
+    backToClient = Zurück zu {client}
     backToSignIn = Zurück zur Anmeldung
     contactSupport = Support kontaktieren
     reload = Neu laden

@@ -8,7 +8,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case showPassword, hidePassword, passwordShown, passwordHidden
   // Buttons and links of several pages.
   case `continue`, cancel, change, save, show, verify, confirm, download, remove, delete, end
-  case sendCode, sendLink, sendNewCode, savePassword, backToApp, backToSignIn, contactSupport,
+  case sendCode, sendLink, sendNewCode, savePassword, backToApp, backToClient, backToSignIn,
+    contactSupport,
     reload
   // Fields.
   case email, password, newPassword, newPasswordHint, code, mailCodeHint, authenticatorCodeHint

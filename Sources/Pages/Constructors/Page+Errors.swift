@@ -41,11 +41,19 @@ extension Page {
   }
 
   /// The account is blocked; only for a user who has entered the right credentials.
-  package static func blocked(support: Destination? = nil) -> Page {
+  ///
+  /// - `client`: the name of the client, and where the browser tells it so; nil for none.
+  package static func blocked(
+    support: Destination? = nil,
+    client: (name: String, error: Destination)? = nil
+  ) -> Page {
     failure(
       .accountBlocked,
       [.message(.accountBlockedText)],
-      links: support.map { [Link(.message(.contactSupport), to: $0)] } ?? []
+      links: [
+        client.map { Link(.message(.backToClient, ["client": .name($0.name)]), to: $0.error) },
+        support.map { Link(.message(.contactSupport), to: $0) },
+      ].compactMap(\.self)
     )
   }
 

@@ -1,3 +1,4 @@
+import Accounts
 import EventLoop
 import HTTP
 import OpenID
@@ -119,7 +120,10 @@ import WireKit
     } catch {
       // The user may send the form again.
       try? await Authorizations.settle(authorization, state, context)
-      throw error
+      guard ErrorType.userBlocked ~= error, authorization.request.client != .pages else {
+        throw error
+      }
+      return try await AuthorizationSteps.blocked(authorization, call)
     }
     return try await finish(next)
   }
