@@ -142,7 +142,7 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
-        "EventLoop", "JSON", "Outbound", "Postgres", "Runtime",
+        "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy",
       ],
       swiftSettings: house + unchecked
     ),

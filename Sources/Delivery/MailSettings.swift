@@ -1,3 +1,4 @@
+import Tenancy
 package import Runtime
 import JSON
 import Outbound
@@ -82,10 +83,7 @@ package struct MailSettings: SettingsSection {
   }
 
   private static func isPage(_ text: String) -> Bool {
-    guard !text.isEmpty else { return true }
-    let starts = ["https://", "http://127.0.0.1", "http://localhost"]
-    return starts.contains { text.hasPrefix($0) && text != "https://" }
-      && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") }
+    text.isEmpty || ClientURL.isCallable(text) && !text.utf8.contains(UInt8(ascii: "#"))
   }
 }
 

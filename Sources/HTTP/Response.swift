@@ -60,6 +60,9 @@ package struct Response: Sendable {
     append("\r\n")
   }
 
+  /// The length of the head so far, in bytes.
+  package var headLength: Int { head.count }
+
   /// Returns the value of the first field with this name.
   package subscript(_ name: FieldName) -> String? {
     let start = Array("\(name.literal): ".utf8)

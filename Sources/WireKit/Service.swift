@@ -98,8 +98,15 @@ package import HTTP
     {
       endpoint.served.crossOrigin.permit(origin, access, in: &response)
     }
+    guard response.headLength <= Self.longestHead else { return await fail(call, Failure(.uriTooLong)) }
     return response
   }
+
+  /// The longest head of a response, in bytes.
+  ///
+  /// The buffer of nginx has 16 KiB. It takes a worker that sends more for a dead one. Only text of
+  /// the request makes a head so long.
+  private static let longestHead = 15_000
 
   // MARK: Requests without a route
 

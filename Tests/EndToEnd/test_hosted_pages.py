@@ -281,6 +281,27 @@ class Flow(HostedCase):
             self.assertEqual(asset.status, 200)
             self.assertIn("immutable", asset.headers["Cache-Control"])
 
+    def test_long_input_never_looks_like_a_dead_worker(self):
+        """What a form or a query says returns in the header of a response, which nginx bounds."""
+        self.visitor.open("/u/reset")
+        for length in [300, 3_000, 12_000]:
+            self.shows(self.visitor.submit("/reset/request", email="x" * length),
+                       "Reset your password", "Enter an address like name@example.com.")
+        client = self.site.dossier("client", "create", "--app", "default", "--kind", "single_page",
+                                   "--callback", "https://app.example.com/cb", "long")
+        self.site.dossier("client", "set", client["id"], "logout_urls=https://app.example.com/")
+        query = (f"client_id={client['id']}&post_logout_redirect_uri=https://app.example.com/"
+                 f"&redirect_uri=https://app.example.com/cb&response_type=code&prompt=none&state=")
+        for path in ["/oidc/logout", "/authorize"]:
+            for state in ["%25" * 2_048, "A" * 2_048, "A" * 9_000]:
+                page = self.new_visitor().open(f"{path}?{query}{state}")
+                self.assertLess(page.status, 500, (path, len(state), page.text))
+        form = f"{query}{'%25' * 4_000}"
+        page = self.new_visitor().send("POST", "/authorize", form, **{
+            "Content-Type": "application/x-www-form-urlencoded"})
+        self.assertLess(page.status, 500, page.text)
+        self.assertNotIn("too big header", (self.site.folder / "nginx.log").read_text())
+
     def test_pages_of_unknown_paths(self):
         for path in ["/u", "/u/nothing", "/u/x/y", "/account/nothing", "/u/done/x",
                      "/u/avatar/x.png", "/u/assets/x.css", "/u/0123/sign-in"]:
@@ -505,6 +526,19 @@ class SecondFactors(HostedCase):
         self.saved_codes(self.shows(page, "Save your recovery codes"))
         self.shows(self.visitor.open("/account/recovery-codes/file"),
                    "Replace your recovery codes")
+
+    def test_the_next_user_of_a_browser_gets_no_codes(self):
+        self.enrolled(self.own_email())
+        self.visitor.open("/account/recovery-codes")
+        page = self.shows(self.visitor.submit("/account/recovery-codes"), "Save your recovery codes")
+        paths = [page.path, page.links["Download"]]
+        self.visitor.open("/account")
+        self.visitor.submit("/account/sign-out")
+        self.sign_up("next-" + self.own_email())
+        for path in paths:
+            page = self.visitor.open(path)
+            self.assertNotIn("<code>", page.body.decode())
+            self.assertIn("text/html", page.headers["Content-Type"])
         self.shows(self.visitor.open("/account/authenticator"), "Turn off the authenticator app")
         page = self.visitor.submit("/authenticator/remove")
         self.shows(page, "Your account")

@@ -29,8 +29,8 @@ import WireKit
     guard let active = users.first(where: \.isActive) else { return nil }
     self.call = call
     browserUser = active
-    state = PageState(of: call)
     call.context.principal = active.principal(in: call.context.app.id)
+    state = PageState(of: call)
   }
 
   /// The flow of a user's forms, so that a form of one user changes no other.

@@ -11,8 +11,8 @@ import WireKit
 /// The state that a form leaves for the next page, where no authorization keeps it.
 ///
 /// It is encrypted in the query of the redirect. So two tabs do not mix it, a reload shows it again,
-/// and no attacker can make a page show an error or an address of their choice. It is bound to the path
-/// and the browser, and expires.
+/// and no attacker can make a page show an error or an address of their choice. It is bound to the
+/// path, the browser and its user, and expires.
 struct PageState {
   var errors: [FormError] = []
   /// The user's input in fields that are no secrets, and other values of the page.
@@ -21,9 +21,12 @@ struct PageState {
   /// The name of the parameter.
   private static let parameter = "state"
   private static let lifetime = 600
+  /// The longest value that is kept, in bytes: it returns in the address of the page.
+  private static let longest = 1_300
 
   init(errors: [FormError] = [], values: [String: String] = [:]) {
-    (self.errors, self.values) = (errors, values)
+    self.errors = errors
+    self.values = values.filter { $0.value.utf8.count <= Self.longest }
   }
 
   /// Reads the state of the page of a request; an empty state if it has none that is valid.
@@ -33,7 +36,7 @@ struct PageState {
       let browser = call.knownBrowser, let sealed = [UInt8](base64URL: text),
       let opened = try? call.context.keys.master.opened(
         sealed,
-        as: Self.name(String(call.request.path), browser)
+        as: Self.name(String(call.request.path), browser, call)
       ),
       let json = try? JSON.parse(opened), let end = json["until"]?.number?.int, end > time(nil)
     else { return }
@@ -59,7 +62,7 @@ struct PageState {
     do {
       let sealed = try call.context.keys.master.sealed(
         json.serialized(),
-        as: Self.name(String(page), call.browser.key)
+        as: Self.name(String(page), call.browser.key, call)
       )
       return path.with(Self.parameter, sealed.base64URL)
     } catch {
@@ -67,7 +70,11 @@ struct PageState {
     }
   }
 
-  private static func name(_ path: String, _ browser: BrowserKey) -> String {
-    "page \(path) \(browser.text)"
+  @EventLoop private static func name(
+    _ path: String,
+    _ browser: BrowserKey,
+    _ call: Call
+  ) -> String {
+    "page \(path) \(browser.text) \(call.context.principal.user?.text ?? "")"
   }
 }

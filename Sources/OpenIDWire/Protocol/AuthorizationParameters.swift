@@ -45,7 +45,7 @@ struct AuthorizationParameters {
   private(set) var error: AuthorizationError?
 
   /// The longest value that is stored.
-  private static let longest = 2_048
+  static let longest = 2_048
 
   /// Checks the parameters of a request.
   ///

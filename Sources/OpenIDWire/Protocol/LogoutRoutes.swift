@@ -148,7 +148,9 @@ private struct LogoutRequest {
     guard client.settings.logoutURLs.contains(where: { $0.hasSameBytes(as: wanted) }) else {
       throw .unregisteredRedirect(wanted, client: client.name)
     }
-    guard let state = values["state"], !state.isEmpty else {
+    guard let state = values["state"], !state.isEmpty,
+      state.utf8.count <= AuthorizationParameters.longest
+    else {
       target = wanted
       return
     }

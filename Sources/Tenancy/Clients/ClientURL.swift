@@ -41,7 +41,7 @@ package enum ClientURL {
   }
 
   /// Returns whether a text is a URL that this server may call: https, or http on this machine.
-  static func isCallable(_ url: String) -> Bool {
+  package static func isCallable(_ url: String) -> Bool {
     guard reason(against: url) == nil, let (scheme, _) = parts(of: url) else { return false }
     return scheme == "http" || scheme == "https"
   }
