@@ -98,7 +98,9 @@ package import HTTP
     {
       endpoint.served.crossOrigin.permit(origin, access, in: &response)
     }
-    guard response.headLength <= Self.longestHead else { return await fail(call, Failure(.uriTooLong)) }
+    guard response.headLength <= Self.longestHead else {
+      return await fail(call, Failure(.uriTooLong))
+    }
     return response
   }
 

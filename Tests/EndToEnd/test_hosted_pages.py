@@ -282,7 +282,7 @@ class Flow(HostedCase):
             self.assertIn("immutable", asset.headers["Cache-Control"])
 
     def test_long_input_never_looks_like_a_dead_worker(self):
-        """What a form or a query says returns in the header of a response, which nginx bounds."""
+        """Pages repeat input in the header of a response, whose length nginx bounds."""
         self.visitor.open("/u/reset")
         for length in [300, 3_000, 12_000]:
             self.shows(self.visitor.submit("/reset/request", email="x" * length),
