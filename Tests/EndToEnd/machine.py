@@ -1,5 +1,6 @@
 """Programs, ports and variables of the machine that runs the tests."""
 
+import fcntl
 import os
 import pathlib
 import random
@@ -36,15 +37,26 @@ SERVER_USER = functions("server_user", check=True).stdout.strip()
 AS_SERVER = functions("as_server", check=True).stdout.split()
 
 
+# The locks of the ports that this process has taken, until it ends.
+TAKEN = []
+
+
 def free_port():
-    """Returns a free port that the system will not give to a connection of a parallel test."""
+    """Returns a free port that neither the system nor a parallel test takes."""
+    folder = pathlib.Path(f"/tmp/dossier-test-ports-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
     while True:
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", random.randrange(10_000, 32_000)))
-                return probe.getsockname()[1]
-            except OSError:
-                continue
+        port = random.randrange(10_000, 32_000)
+        lock = open(folder / str(port), "w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            lock.close()
+            continue
+        TAKEN.append(lock)
+        return port
 
 
 def wait_until(condition, seconds=120, what="the condition"):
