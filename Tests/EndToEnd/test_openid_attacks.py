@@ -177,8 +177,10 @@ class Redirects(OpenIDCase):
             self.assertEqual(answer.get("state"), party.parameters["state"])
 
     def test_a_message_goes_to_a_web_origin_only(self):
-        page = self.visitor.open(Party(self, self.spa, response_mode="web_message").path)
-        self.assertEqual((page.status, page.location), (400, None))
+        for parameters in [{}, {"redirect_uri": None}]:
+            party = Party(self, self.spa, response_mode="web_message", **parameters)
+            page = self.visitor.open(party.path)
+            self.assertEqual((page.status, page.location), (400, None), parameters)
 
     def test_repeated_parameters_get_a_page(self):
         party = Party(self, self.spa)

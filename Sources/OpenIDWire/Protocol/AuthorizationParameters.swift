@@ -127,24 +127,16 @@ struct AuthorizationParameters {
     _ client: Client
   ) throws(Failure) -> AuthorizationRequest {
     let registered = client.settings.callbackURLs
-    guard let redirect = values["redirect_uri"], !redirect.isEmpty else {
-      guard registered.count == 1, let only = registered.first else {
-        throw .unregisteredRedirect("", client: client.name)
-      }
-      var request = AuthorizationRequest(client: client.id, redirect: only)
-      request.namesRedirect = false
-      return request
-    }
+    let named = values["redirect_uri"] ?? ""
+    // Without a redirect URI, the only registered one counts.
+    let redirect = named.isEmpty && registered.count == 1 ? registered[0] : named
     let mode = values["response_mode"].flatMap(ResponseMode.init)
     guard client.mayReceive(at: redirect, by: mode) else {
       throw .unregisteredRedirect(redirect, client: client.name)
     }
-    if mode == .webMessage {
-      guard let origin = RedirectTarget(redirect).origin,
-        client.settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })
-      else { throw .unregisteredRedirect(redirect, client: client.name) }
-    }
-    return AuthorizationRequest(client: client.id, redirect: redirect)
+    var request = AuthorizationRequest(client: client.id, redirect: redirect)
+    request.namesRedirect = !named.isEmpty
+    return request
   }
 
   private static func readResponse(
@@ -202,7 +194,7 @@ struct AuthorizationParameters {
       guard let prompt = Prompt(rawValue: String(word)) else {
         throw AuthorizationError(
           "invalid_request",
-          "prompt is none, or some of login, consent, select_account and create."
+          "The value of prompt must be none, or some of login, consent, select_account and create."
         )
       }
       request.prompts.insert(prompt)
@@ -231,10 +223,15 @@ struct AuthorizationParameters {
 }
 
 extension Client {
-  /// Returns whether a URL is registered for responses.
+  /// Returns whether a URL is registered for responses of a mode.
+  ///
+  /// A message goes to a web origin only, and its page may name that origin alone.
   func mayReceive(at url: String, by mode: ResponseMode?) -> Bool {
-    if settings.callbackURLs.contains(where: { $0.hasSameBytes(as: url) }) { return true }
-    // A page that gets its response by a message may name its origin alone.
-    return mode == .webMessage && settings.webOrigins.contains { $0.hasSameBytes(as: url) }
+    let isCallback = settings.callbackURLs.contains { $0.hasSameBytes(as: url) }
+    guard mode == .webMessage else { return isCallback }
+    guard let origin = RedirectTarget(url).origin,
+      settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })
+    else { return false }
+    return isCallback || origin.hasSameBytes(as: url)
   }
 }
