@@ -45,3 +45,10 @@ package struct VersionedFile: Sendable {
     return response
   }
 }
+
+extension [VersionedFile] {
+  /// Returns the first of the files that has a name; nil if none has it.
+  package func response(for name: String) -> Response? {
+    lazy.compactMap { $0.response(for: name) }.first
+  }
+}

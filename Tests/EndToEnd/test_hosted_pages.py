@@ -291,7 +291,7 @@ class Flow(HostedCase):
                                    "--callback", "https://app.example.com/cb", "long")
         self.site.dossier("client", "set", client["id"], "logout_urls=https://app.example.com/")
         query = (f"client_id={client['id']}&post_logout_redirect_uri=https://app.example.com/"
-                 f"&redirect_uri=https://app.example.com/cb&response_type=code&prompt=none&state=")
+                 "&redirect_uri=https://app.example.com/cb&response_type=code&prompt=none&state=")
         for path in ["/oidc/logout", "/authorize"]:
             for state in ["%25" * 2_048, "A" * 2_048, "A" * 9_000]:
                 page = self.new_visitor().open(f"{path}?{query}{state}")

@@ -14,8 +14,7 @@ import WireKit
       summary: "Read the stylesheet or the script of the pages"
     ) { (call) throws(Failure) in
       let files = [file(call.pages.renderer.stylesheet), script]
-      let responses = files.lazy.compactMap { $0.response(for: call.text("name")) }
-      guard let response = responses.first else { throw .routeNotFound }
+      guard let response = files.response(for: call.text("name")) else { throw .routeNotFound }
       return response
     }
   ]

@@ -41,7 +41,7 @@ struct ReferenceSection: Sendable {
   /// The fragment of the address.
   let id: String
   let title: String
-  /// Who else may do the same; distinguishes routes with the same title.
+  /// The kind of callers, where two routes have the same title.
   var tag: String?
   /// The route, or a sentence; search results show it.
   let detail: String

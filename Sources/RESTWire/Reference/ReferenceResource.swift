@@ -71,8 +71,7 @@ import WireKit
       summary: "Read the stylesheet or the script of the reference"
     ) { (call) throws(Failure) in
       let files = [ReferenceFiles.stylesheet, ReferenceFiles.script]
-      let responses = files.lazy.compactMap { $0.response(for: call.text("file")) }
-      guard let response = responses.first else { throw .notFound }
+      guard let response = files.response(for: call.text("file")) else { throw .notFound }
       return response
     },
     Operation(

@@ -47,16 +47,16 @@ package enum ClientOriginQueries {
   static let all = Statement<ClientOriginRow>(
     "client_origins.all",
     """
-    select distinct c.app_id,
-      case s.name when 'callback_urls' then substring(o.origin from '^https?://[^/?#]+')
-        else o.origin end
+    select distinct c.app_id, u.origin
     from clients c
     cross join (values ('web_origins'), ('cors_origins'), ('callback_urls')) s (name)
     cross join lateral jsonb_array_elements_text(
       case when jsonb_typeof(c.settings -> s.name) = 'array' then c.settings -> s.name
-        else '[]' end) o (origin)
-    where c.app_id is not null and c.disabled_at is null and o.origin is not null
-      and (s.name <> 'callback_urls' or o.origin ~ '^https?://')
+        else '[]' end) o (url)
+    cross join lateral (
+      select case s.name when 'callback_urls' then substring(o.url from '^https?://[^/?#]+')
+        else o.url end) u (origin)
+    where c.app_id is not null and c.disabled_at is null and u.origin is not null
     """
   )
 
