@@ -136,7 +136,7 @@ create table resource_servers (
 
 comment on table resource_servers is 'APIs of an app that access tokens are for.';
 comment on column resource_servers.identifier is
-  'The audience of its tokens, compared by bytes.';
+  'The audience of its tokens, compared by bytes. api/v2/ is the Management API; the issuer precedes it in tokens.';
 comment on column resource_servers.scopes is
   'Its scopes, each with a description for users. jsonb would not keep their order.';
 comment on column resource_servers.token_seconds is 'The lifetime of its access tokens.';
@@ -147,6 +147,56 @@ comment on column resource_servers.skips_consent is
 comment on column resource_servers.claims is
   'Claims of its access tokens, each with the source of its value.';
 comment on column resource_servers.version is 'Grows by one with each change.';
+
+create function management_scopes() returns json
+  language sql immutable parallel safe
+  return '{
+    "read:users": "Read users",
+    "create:users": "Create users",
+    "update:users": "Change users",
+    "delete:users": "Delete users",
+    "read:users_app_metadata": "Read app metadata",
+    "create:users_app_metadata": "Create app metadata",
+    "update:users_app_metadata": "Change app metadata",
+    "delete:users_app_metadata": "Delete app metadata",
+    "read:logs": "Read logs",
+    "read:logs_users": "Read the logs of users",
+    "read:sessions": "Read sessions",
+    "delete:sessions": "End sessions",
+    "read:refresh_tokens": "Read refresh tokens",
+    "delete:refresh_tokens": "Revoke refresh tokens",
+    "read:roles": "Read roles",
+    "create:roles": "Create roles",
+    "update:roles": "Change roles",
+    "delete:roles": "Delete roles",
+    "read:role_members": "Read the users of roles",
+    "create:role_members": "Assign roles to users",
+    "delete:role_members": "Remove roles from users",
+    "create:user_tickets": "Create links that verify addresses and reset passwords",
+    "read:clients": "Read clients",
+    "create:clients": "Create clients",
+    "update:clients": "Change clients",
+    "delete:clients": "Delete clients",
+    "read:resource_servers": "Read APIs",
+    "create:resource_servers": "Create APIs",
+    "update:resource_servers": "Change APIs",
+    "delete:resource_servers": "Delete APIs",
+    "read:client_grants": "Read grants",
+    "create:client_grants": "Create grants",
+    "update:client_grants": "Change grants",
+    "delete:client_grants": "Delete grants",
+    "read:current_user": "Read your profile and metadata",
+    "create:current_user_metadata": "Create your metadata",
+    "update:current_user_metadata": "Change your metadata",
+    "delete:current_user_metadata": "Delete your metadata",
+    "update:current_user_identities": "Link and unlink your accounts"
+  }'::json;
+
+comment on function management_scopes() is
+  'Returns the scopes of the Management API of Auth0 that Dossier has, with their descriptions.';
+
+insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, skips_consent)
+select app_id, new_object_id(), 'api/v2/', 'Management API', management_scopes(), false from apps;
 
 create table client_grants (
   app_id text collate "C" not null,
@@ -201,6 +251,7 @@ comment on view app_records is 'Apps as the API and the command line show them.'
 drop view app_records;
 drop table signing_keys;
 drop table client_grants;
+drop function management_scopes();
 drop table resource_servers;
 drop table clients;
 drop table issuers;

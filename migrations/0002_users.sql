@@ -15,6 +15,7 @@ comment on function email_key(text) is
 create table users (
   user_id text collate "C" primary key check (user_id ~ '^[0-9a-f]{24}$'),
   app_id text collate "C" not null,
+  foreign_id text collate "C" check (length(foreign_id) between 3 and 255),
   anonymous boolean not null,
   email text,
   email_verified boolean not null default false,
@@ -55,6 +56,8 @@ create index users_by_nickname on users (app_id, nickname collate "C", user_id)
 create index users_by_created_at on users (app_id, created_at, user_id);
 
 comment on table users is 'Users of all apps, with their profiles.';
+comment on column users.foreign_id is
+  'The id that Auth0''s clients see, of a user who came with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
 comment on column users.anonymous is
   'Whether the user has no identity to sign in with again. Such a user is a guest.';
 comment on column users.email is 'The address as the user wrote it; email_key compares it.';
@@ -117,7 +120,7 @@ create index identity_subjects_reserved on identity_subjects (reserved_until)
 comment on table identity_subjects is
   'The user of each identity and address. An identity belongs to at most one user of an app. No foreign key, since several nodes distribute this table by another key than identities.';
 comment on column identity_subjects.provider is
-  'As in identities; email stands for addresses, verified or not.';
+  'As in identities; email stands for addresses, verified or not, and auth0 for users.foreign_id.';
 comment on column identity_subjects.reserved_until is
   'For a former address of the user: until when no other user can have it. Null for the present one.';
 

@@ -5,6 +5,7 @@ import OpenIDWire
 package import Runtime
 import Sessions
 import Tenancy
+import WireKit
 package import EventLoop
 import Outbound
 package import Postgres

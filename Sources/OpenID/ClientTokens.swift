@@ -31,7 +31,11 @@ package import Tenancy
     if let before = try await ClientSessions.session(of: text, context), before.client == client.id
     {
       _ = try before.granting(scopes)
-      if let audience, before.audience?.hasSameBytes(as: audience) != true {
+      if let audience,
+        before.audience?.hasSameBytes(
+          as: ManagementAPI.identifier(of: audience, at: provider.issuer)
+        ) != true
+      {
         throw .audienceNotGranted(audience)
       }
       _ = try await TokenIssue.audience(of: before, context)
@@ -88,7 +92,8 @@ package import Tenancy
     _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     let app = context.app.id
-    guard let server = try await ResourceServers.find(audience, of: app, context),
+    let identifier = ManagementAPI.identifier(of: audience, at: provider.issuer)
+    guard let server = try await ResourceServers.find(identifier, of: app, context),
       let grant = try await ClientGrants.scopes(of: client.id, at: server.id, app: app, context)
     else { throw .audienceNotGranted(audience) }
     let all = grant.text.split(separator: " ").map(String.init)

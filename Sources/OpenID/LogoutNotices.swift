@@ -4,6 +4,7 @@ import JSON
 package import Outbound
 package import Postgres
 package import Runtime
+import Sessions
 
 /// Tells clients, from server to server, that a session of theirs has ended.
 ///
@@ -22,11 +23,17 @@ package import Runtime
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
+    var foreign: String?
     for told in sessions {
+      if told.knowsForeignIDs, foreign == nil {
+        foreign = try await ForeignIDs.id(of: user, context)
+      }
       let id = MailID()
       let json: JSON = [
         "url": .string(told.url), "client": .string(told.client.text),
-        "user": .string(user.text), "session": .string(told.session.text),
+        "user": .string(user.text),
+        "subject": .string(told.knowsForeignIDs ? foreign ?? user.text : user.text),
+        "session": .string(told.session.text),
         "issuer": .string(issuer),
       ]
       let sealed: [UInt8]
@@ -59,12 +66,14 @@ package import Runtime
       let json = try? JSON.parse(opened), let url = json["url"]?.string,
       let client = json["client"]?.string.flatMap({ ClientID($0) }),
       let user = json["user"]?.string.flatMap({ UserID($0) }),
+      let subject = json["subject"]?.string,
       let session = json["session"]?.string.flatMap({ SessionID($0) }),
       let issuer = json["issuer"]?.string
     else { throw .internalError("it cannot be opened with this master key") }
     let token = try await TokenIssue.logoutToken(
       of: session,
       user,
+      known: subject,
       for: client,
       by: issuer,
       app: due.app,
@@ -95,11 +104,14 @@ struct ToldSession: RowDecodable {
   let session: SessionID
   let client: ClientID
   let url: String
+  /// Whether the client knows users by their foreign ids.
+  let knowsForeignIDs: Bool
 
   init(from row: Row) throws(DatabaseError) {
     session = SessionID(trusted: try row.text(0))
     client = ClientID(trusted: try row.text(1))
     url = try row.text(2)
+    knowsForeignIDs = try row.bool(3)
   }
 }
 
@@ -108,7 +120,8 @@ package enum LogoutNoticeQueries {
   static let told = Statement<ToldSession, UserID, String>(
     "logout_notices.told",
     """
-    select s.session_id, s.client_id, c.settings ->> 'backchannel_logout_url'
+    select s.session_id, s.client_id, c.settings ->> 'backchannel_logout_url',
+      c.settings ->> 'claims_profile' is not distinct from 'auth0'
     from sessions s join clients c on c.client_id = s.client_id and c.disabled_at is null
     where s.user_id = $1 and s.parent_id = $2 and s.ended_at is null and s.expires_at > now()
       and c.settings ->> 'backchannel_logout_url' <> ''

@@ -1,8 +1,8 @@
 import Accounts
 import Documents
 package import EventLoop
-package import JSON
 import Encoding
+package import JSON
 package import Runtime
 package import Tenancy
 
@@ -131,12 +131,4 @@ extension Profile {
 extension Timestamp {
   /// Whole seconds since 1970.
   var seconds: Int { microseconds.dividedDown(by: 1_000_000).0 }
-
-  /// The time as `2026-03-04T05:06:07.089Z`, with three digits of the fraction.
-  var milliseconds: String {
-    let (seconds, rest) = microseconds.dividedDown(by: 1_000_000)
-    let whole = CalendarTime(seconds: seconds, nanoseconds: 0).text
-    let digits = String(rest / 1_000)
-    return "\(whole).\(String(repeating: "0", count: 3 - digits.count))\(digits)Z"
-  }
 }

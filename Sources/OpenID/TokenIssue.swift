@@ -52,13 +52,17 @@ package struct IssuedTokens: Sendable {
       of: session.user,
       context
     )
-    var audiences = session.audience.map { [$0] } ?? []
+    var audiences =
+      session.audience.map {
+        [ManagementAPI.audience(of: $0, at: provider.issuer)]
+      } ?? []
     if session.audience == nil || scopes.contains(.openID) { audiences.append(provider.userInfo) }
     access["aud"] =
       audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
     access["did"] = .string(session.device.text)
     begin(&access, for: client, scopes, context)
-    complete(&access, for: session, by: provider, lifetime)
+    let subject = try await client.subject(of: session.user, context)
+    complete(&access, for: session, subject, by: provider, lifetime)
     var identity: JSONObject?
     if scopes.contains(.openID) {
       var claims = try await StandardClaims.members(
@@ -73,7 +77,7 @@ package struct IssuedTokens: Sendable {
         claims["amr"] = .array(session.methods.map(JSON.string))
       }
       claims["nonce"] = nonce.map(JSON.string)
-      complete(&claims, for: session, by: provider, identityLifetime)
+      complete(&claims, for: session, subject, by: provider, identityLifetime)
       identity = claims
     }
     let signed = try await sign(access, identity, context)
@@ -96,7 +100,7 @@ package struct IssuedTokens: Sendable {
   ) async throws(Failure) -> IssuedTokens {
     var claims = JSONObject()
     let subject = "\(client.id)@clients"
-    claims["aud"] = .string(server.identifier)
+    claims["aud"] = .string(ManagementAPI.audience(of: server.identifier, at: provider.issuer))
     begin(&claims, for: client, scopes, context)
     claims["gty"] = "client-credentials"
     claims["iss"] = .string(provider.issuer)
@@ -143,11 +147,12 @@ package struct IssuedTokens: Sendable {
   private static func complete(
     _ claims: inout JSONObject,
     for session: ClientSession,
+    _ subject: String,
     by provider: Provider,
     _ lifetime: Duration
   ) {
     claims["iss"] = .string(provider.issuer)
-    claims["sub"] = .string(session.user.text)
+    claims.setUser(session.user, as: subject)
     claims["sid"] = .string(session.session.text)
     stamp(&claims, lifetime)
   }
@@ -201,6 +206,7 @@ package struct IssuedTokens: Sendable {
   static func logoutToken(
     of session: SessionID,
     _ user: UserID,
+    known subject: String,
     for client: ClientID,
     by issuer: String,
     app: AppID,
@@ -209,7 +215,7 @@ package struct IssuedTokens: Sendable {
     var claims = JSONObject()
     claims["iss"] = .string(issuer)
     claims["aud"] = .string(client.text)
-    claims["sub"] = .string(user.text)
+    claims.setUser(user, as: subject)
     claims["sid"] = .string(session.text)
     claims["jti"] = .string(ID<IssuedTokens>().text)
     claims["events"] = ["http://schemas.openid.net/event/backchannel-logout": [:]]

@@ -16,6 +16,14 @@ package struct Timestamp: Sendable, Equatable {
     return CalendarTime(seconds: seconds, nanoseconds: rest * 1_000).text + "+00:00"
   }
 
+  /// The time as `2026-03-04T05:06:07.089Z`, with three digits of the fraction.
+  package var milliseconds: String {
+    let (seconds, rest) = microseconds.dividedDown(by: 1_000_000)
+    let whole = CalendarTime(seconds: seconds, nanoseconds: 0).text
+    let digits = String(rest / 1_000)
+    return "\(whole).\(String(repeating: "0", count: 3 - digits.count))\(digits)Z"
+  }
+
   /// Parses `2026-04-30 12:00:00.25+00`.
   package init?(stored text: [UInt8]) {
     guard let time = CalendarTime(stored: text) else { return nil }

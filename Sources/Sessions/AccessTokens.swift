@@ -105,7 +105,7 @@ import WebTokens
     let claims = try await verify(token, app)
     // We signed the token, so a claim of a wrong type is handled like a missing one.
     guard let expires = claims["exp"]?.number?.int,
-      let user = claims["sub"]?.string.flatMap({ UserID($0) }),
+      let user = claims.user,
       let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
       let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
       let scope = claims["scope"]?.string
@@ -182,7 +182,7 @@ import WebTokens
       key.hasSigned(read), read.claims["iss"]?.string?.hasSameBytes(as: issuer) == true,
       // A logout token has it.
       read.claims["events"] == nil,
-      let user = read.claims["sub"]?.string.flatMap({ UserID($0) }),
+      let user = read.claims.user,
       let session = read.claims["sid"]?.string.flatMap({ SessionID($0) }),
       let client = read.claims["aud"]?.string
     else { return nil }

@@ -63,7 +63,11 @@ struct AuthorizationParameters {
     (request, error) = try Self.request(values, of: client)
     let audience = values["audience"] ?? values["resource"]
     if let audience, !audience.isEmpty {
-      server = try await ResourceServers.find(audience, of: context.app.id, context)
+      server = try await ResourceServers.find(
+        ManagementAPI.identifier(of: audience, at: call.issuer),
+        of: context.app.id,
+        context
+      )
       if server == nil, error == nil {
         error = AuthorizationError(
           "invalid_target",
@@ -216,7 +220,7 @@ struct AuthorizationParameters {
       switch StandardScope(rawValue: word) {
       case .offlineAccess: server?.allowsOfflineAccess ?? true
       case .some: true
-      case nil: server?.scopes.contains { $0.name.hasSameBytes(as: word) } ?? false
+      case nil: server?.grants(toUsers: word) ?? false
       }
     }
   }

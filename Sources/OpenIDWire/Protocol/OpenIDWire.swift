@@ -19,6 +19,11 @@ package struct OpenIDWire: Wire {
     self.picturePath = picturePath
   }
 
+  /// Returns the path of the generated picture of a user who has none.
+  package static func path(ofAvatarOf user: UserID, _ master: MasterKey) -> String {
+    AvatarRoutes.path(of: user, master)
+  }
+
   package var routes: [Route] {
     AuthorizeRoutes.routes + TokenRoutes.routes(picturePath) + UserInfoRoutes.routes(picturePath)
       + RevocationRoutes.routes + LogoutRoutes.routes + DiscoveryRoutes.routes

@@ -41,7 +41,7 @@ import WireKit
       let context = call.context
       let app = context.app.id
       if let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app) {
-        if let user = claims["sub"]?.string.flatMap({ UserID($0) }),
+        if let user = claims.user,
           let session = claims["sid"]?.string.flatMap({ SessionID($0) })
         {
           try await ClientSessions.revoke(session, of: user, by: client, context)
@@ -83,7 +83,7 @@ import WireKit
       let isOwn = claims["client_id"]?.string?.hasSameBytes(as: client.id.text) == true
       guard isOwn || client.settings.isFirstParty else { return nil }
       if let session = claims["sid"] {
-        guard let user = claims["sub"]?.string.flatMap({ UserID($0) }),
+        guard let user = claims.user,
           let session = session.string.flatMap({ SessionID($0) }),
           try await ClientSessions.isLive(session, of: user, context)
         else { return nil }
@@ -104,7 +104,7 @@ import WireKit
     json["token_type"] = "refresh_token"
     json["scope"] = .string(session.scopes.joined(separator: " "))
     json["client_id"] = .string(client.id.text)
-    json["sub"] = .string(session.user.text)
+    json["sub"] = .string(try await client.subject(of: session.user, context))
     return .object(json)
   }
 }

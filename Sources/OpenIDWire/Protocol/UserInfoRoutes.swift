@@ -40,7 +40,7 @@ import WireKit
     else { throw .tokenInvalid }
     let scopes = context.principal.scopes.text.split(separator: " ").map(String.init)
     var claims = JSONObject()
-    claims["sub"] = .string(user.text)
+    claims["sub"] = .string(try await client.subject(of: user, context))
     let members = try await StandardClaims.members(
       for: scopes,
       of: client,

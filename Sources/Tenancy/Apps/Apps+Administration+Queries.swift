@@ -8,6 +8,14 @@ package enum AppsAdministrationQueries {
     "insert into apps (app_id, name) values ($1, $2)"
   )
 
+  static let createManagementAPI = Statement<NoRow, AppID, ResourceServerID>(
+    "apps.create_management_api",
+    """
+    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, skips_consent)
+    values ($1, $2, 'api/v2/', 'Management API', management_scopes(), false)
+    """
+  )
+
   static let list = Statement<AppRow>(
     "apps.list",
     """
@@ -53,5 +61,7 @@ package enum AppsAdministrationQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [create, list, find, lock, change]
+  package static let all: [any PreparedStatement] = [
+    create, createManagementAPI, list, find, lock, change,
+  ]
 }

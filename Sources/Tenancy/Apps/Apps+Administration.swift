@@ -41,6 +41,11 @@ extension Apps {
     return try await context.transaction { transaction async throws(Failure) in
       try await transaction.send(AppsAdministrationQueries.create, id, name)
         .rows(duplicate: .appExists)
+      _ = try await transaction.run(
+        AppsAdministrationQueries.createManagementAPI,
+        id,
+        ResourceServerID()
+      )
       try await Event("app_create", detail: ["name": .string(name)]).record(
         in: transaction,
         app: id,

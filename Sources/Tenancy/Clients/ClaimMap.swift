@@ -102,7 +102,8 @@ extension ClaimMap {
   ///   Logout.
   package static let reserved: Set<String> = [
     "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "nonce", "azp", "at_hash", "c_hash",
-    "auth_time", "amr", "acr", "sid", "did", "app", "scope", "client_id", "name", "given_name",
+    "auth_time", "amr", "acr", "sid", "did", "uid", "app", "scope", "client_id", "name",
+    "given_name",
     "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture", "website",
     "email", "email_verified", "gender", "birthdate", "zoneinfo", "locale", "phone_number",
     "phone_number_verified", "address", "updated_at", "permissions", "gty", "events", "org_id",

@@ -9,7 +9,7 @@ package struct Client: Sendable {
   package let kind: ClientKind
   package let name: String
   /// Its scopes at the management API.
-  package let scopes: Scopes
+  package var scopes: Scopes
   package let settings: ClientSettings
 
   package var isOperator: Bool { app == nil }

@@ -1,10 +1,7 @@
-import JSON
-import Accounts
 package import EventLoop
 import HTTP
-import OpenID
+import JSON
 import Runtime
-import WireKit
 
 /// The issuer of each app.
 ///
@@ -27,20 +24,8 @@ import WireKit
 
 extension Call {
   /// The scheme, host and port of the app's issuer.
-  var issuerOrigin: String { context.dependencies[ProviderAddress.self].origin(of: self) }
+  package var issuerOrigin: String { context.dependencies[ProviderAddress.self].origin(of: self) }
 
   /// The `iss` of the app's tokens.
-  var issuer: String { issuerOrigin + "/" }
-
-  /// Returns this server as the clients of the app know it.
-  ///
-  /// - Parameter picturePath: returns the path of a picture by its name.
-  /// - Returns: the provider.
-  func provider(_ picturePath: @escaping @Sendable (String) -> String) -> Provider {
-    let (origin, master) = (issuerOrigin, context.keys.master)
-    return Provider(issuer: issuer) { profile in
-      profile.picture.map { origin + picturePath($0) }
-        ?? origin + AvatarRoutes.path(of: profile.id, master)
-    }
-  }
+  package var issuer: String { issuerOrigin + "/" }
 }

@@ -1,0 +1,18 @@
+import EventLoop
+package import Runtime
+import Sessions
+package import Tenancy
+
+extension Client {
+  /// Returns the `sub` of a user for the client.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func subject(of user: UserID, _ context: RequestContext) async throws(Failure)
+    -> String
+  {
+    switch settings.claimsProfile {
+    case .oidc: user.text
+    case .auth0: try await ForeignIDs.id(of: user, context)
+    }
+  }
+}

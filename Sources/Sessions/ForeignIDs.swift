@@ -1,0 +1,85 @@
+package import EventLoop
+package import Postgres
+package import JSON
+package import Runtime
+
+/// The ids by which Auth0's clients know users.
+///
+/// A user who came with such an id, by an import for example, keeps it. Any other user has `auth0|`
+/// and its own id.
+@EventLoop package enum ForeignIDs {
+  private nonisolated static let prefix = "auth0|"
+  /// The most bytes of an id.
+  package nonisolated static let longest = 255
+
+  /// Returns the id of a user.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func id(of user: UserID, _ context: RequestContext) async throws(Failure)
+    -> String
+  {
+    try await context.first(ForeignIDQueries.id, user) ?? id(of: user)
+  }
+
+  /// Returns the id of a user who did not come with one.
+  package nonisolated static func id(of user: UserID) -> String { prefix + user.text }
+
+  /// Returns the user of an id: one with which a user came, or the form of any other user.
+  ///
+  /// - Returns: the user, who need not exist; nil if the id names none.
+  /// - Throws: `.databaseUnavailable`.
+  package static func user(
+    of id: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID? {
+    guard isForeign(id) else { return nil }
+    if let user = try await context.first(ForeignIDQueries.user, context.app.id, id) {
+      return UserID(trusted: user)
+    }
+    return id.utf8.starts(with: prefix.utf8)
+      ? UserID(String(id.utf8.dropFirst(prefix.utf8.count)) ?? "") : nil
+  }
+
+  /// Returns whether a text has the form of a foreign id: a provider, `|`, and its id.
+  package nonisolated static func isForeign(_ text: String) -> Bool {
+    guard (3...longest).contains(text.utf8.count),
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") }),
+      let bar = text.utf8.firstIndex(of: UInt8(ascii: "|"))
+    else { return false }
+    return bar != text.utf8.startIndex && text.utf8.index(after: bar) != text.utf8.endIndex
+  }
+}
+
+extension JSONObject {
+  /// The user of a token of this server, whose `sub` may be a foreign id.
+  package var user: UserID? { (self["uid"] ?? self["sub"])?.string.flatMap { UserID($0) } }
+
+  /// Sets the claims that name a user.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - subject: the id that the client knows.
+  package mutating func setUser(_ user: UserID, as subject: String) {
+    self["sub"] = .string(subject)
+    if !subject.hasSameBytes(as: user.text) { self["uid"] = .string(user.text) }
+  }
+}
+
+package enum ForeignIDQueries {
+  /// Returns no row for a user who did not come with one.
+  static let id = Statement<String, UserID>(
+    "foreign_ids.id",
+    "select foreign_id from users where user_id = $1 and foreign_id is not null"
+  )
+
+  /// Served by the primary key.
+  static let user = Statement<String, AppID, String>(
+    "foreign_ids.user",
+    """
+    select user_id from identity_subjects
+    where app_id = $1 and provider = 'auth0' and subject = $2
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [id, user]
+}
