@@ -236,6 +236,14 @@ let package = Package(
       swiftSettings: house
     ),
     .target(
+      name: "ManagementWire",
+      dependencies: [
+        "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Runtime", "Sessions",
+        "Tenancy", "Transfer", "WireKit",
+      ],
+      swiftSettings: house
+    ),
+    .target(
       name: "Configuration",
       dependencies: [
         "OpenID", "OpenIDWire", "AppServicesWire", "Accounts", "Delivery", "Documents", "Runtime",
@@ -260,7 +268,8 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "OpenID", "OpenIDWire", "AppServicesWire", "CLinux", "Configuration", "Accounts",
+        "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "CLinux", "Configuration",
+        "Accounts",
         "Delivery", "Documents",
         "Runtime", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
@@ -349,7 +358,8 @@ let package = Package(
       dependencies: [
         "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
-        "Outbound", "Postgres", "OpenIDWire", "RESTWire", "Declarations", "TestSupport", "WireKit",
+        "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "RESTWire", "Declarations",
+        "TestSupport", "WireKit",
         "dossier-pictures",
         "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -380,7 +390,8 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "CFastCGI", "Accounts", "Documents", "OpenID", "OpenIDWire", "Runtime", "Tenancy", "Transfer",
+  "CFastCGI", "Accounts", "Documents", "ManagementWire", "OpenID", "OpenIDWire", "Runtime",
+  "Tenancy", "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns",
   "WebTokens",
   .product(name: "Crypto", package: "swift-crypto"),

@@ -49,4 +49,29 @@ struct DocumentWrite {
     }
     return written
   }
+
+  /// Writes the document in a transaction, whose user is locked.
+  ///
+  /// - Throws: as `Documents.write`; `.preconditionFailed` names no version.
+  @EventLoop func run(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try document.requireWritable(context)
+    let rows = try await transaction.send(
+      DocumentsQueries.write,
+      user,
+      context.principal,
+      document,
+      TextBytes(body),
+      isMerge,
+      condition.allowed.map(VersionList.init),
+      condition.allowsFirst,
+      context.principal.name,
+      DataChange(of: document.pathName, context)
+    ).rows(violation: .documentTooLarge(limit: document.limit))
+    guard let row = rows.first else { throw context.gone }
+    if row.document == nil { throw .preconditionFailed(current: 0) }
+  }
 }

@@ -1,4 +1,5 @@
 import AppServicesWire
+import ManagementWire
 import OpenIDWire
 import RESTWire
 import WireKit
@@ -12,5 +13,9 @@ func clientWires(origin: String = "http://localhost") -> [any Wire] {
   [
     RESTWire(), AppServicesWire(origin: origin, picturePath: RESTWire.path(ofPicture:)),
     OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
+    ManagementWire(
+      picturePath: RESTWire.path(ofPicture:),
+      avatarPath: OpenIDWire.path(ofAvatarOf:_:)
+    ),
   ]
 }

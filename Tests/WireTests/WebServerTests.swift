@@ -1,5 +1,6 @@
 import AppServicesWire
 import FoundationEssentials
+import ManagementWire
 import OpenIDWire
 import RESTWire
 import Testing
@@ -16,6 +17,10 @@ import WireKit
       RESTWire(),
       AppServicesWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
       OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
+      ManagementWire(
+        picturePath: RESTWire.path(ofPicture:),
+        avatarPath: OpenIDWire.path(ofAvatarOf:_:)
+      ),
     ]
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),

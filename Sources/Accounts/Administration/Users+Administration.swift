@@ -67,15 +67,28 @@ extension Users {
     if condition: VersionCondition = VersionCondition(),
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
-    let action = isBlocked ? "user_block" : "user_unblock"
     try await change(user, if: condition, context) {
       (transaction, found) async throws(Failure) in
-      guard found.isBlocked != isBlocked else { return }
-      _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
-      if isBlocked { try await endSessions(of: user, "blocked", context, in: transaction) }
-      try await Event(action, of: user).record(in: transaction, context)
+      try await setBlocked(isBlocked, user, found, in: transaction, context)
     }
     return try await Profiles.read(of: user, context)
+  }
+
+  /// Blocks or unblocks a locked user, in a transaction.
+  @EventLoop package static func setBlocked(
+    _ isBlocked: Bool,
+    _ user: UserID,
+    _ found: AdministeredUser,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard found.isBlocked != isBlocked else { return }
+    _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
+    if isBlocked { try await endSessions(of: user, "blocked", context, in: transaction) }
+    try await Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
+      in: transaction,
+      context
+    )
   }
 
   /// Marks the address of a user as verified, at the operator's request.
@@ -88,21 +101,31 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) {
     try await change(user, context) { (transaction, found) async throws(Failure) in
-      guard let address = found.address else { throw .notFound }
-      guard !address.isVerified else { return }
-      _ = try await transaction.run(
-        AccountQueries.verify,
-        user,
-        context.app.id,
-        address.key,
-        IdentityID(),
-        true
-      )
-      try await Event("email_verify", of: user).record(in: transaction, context)
-      try await SecurityNotice.emailVerified.notice(of: user, in: transaction, context).queue(
-        in: transaction
-      )
+      try await verifyEmail(of: user, found, in: transaction, context)
     }
+  }
+
+  /// Marks the address of a locked user as verified, in a transaction.
+  @EventLoop package static func verifyEmail(
+    of user: UserID,
+    _ found: AdministeredUser,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let address = found.address else { throw .notFound }
+    guard !address.isVerified else { return }
+    _ = try await transaction.run(
+      AccountQueries.verify,
+      user,
+      context.app.id,
+      address.key,
+      IdentityID(),
+      true
+    )
+    try await Event("email_verify", of: user).record(in: transaction, context)
+    try await SecurityNotice.emailVerified.notice(of: user, in: transaction, context).queue(
+      in: transaction
+    )
   }
 
   @EventLoop static func endSessions(

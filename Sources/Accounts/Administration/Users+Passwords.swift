@@ -16,22 +16,43 @@ extension Users {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
+    let hash = try await hash(of: password, for: user, context)
+    try await change(user, context) { (transaction, _) async throws(Failure) in
+      try await setPassword(hash, of: user, in: transaction, context)
+    }
+  }
+
+  /// Returns the hash of a password for a user who logs in by an address.
+  ///
+  /// - Throws: `.notFound` if the user does not, `.invalid`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func hash(
+    of password: String,
+    for user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
     let app = context.app
     let found = try await context.read(UsersAdministrationQueries.find, user, app.id)
     guard let address = found.first?.address, address.isCredential else { throw .notFound }
     if let fault = Credentials.fault(in: password, of: address.key, at: "/password", app) {
       throw .invalid([fault])
     }
-    let hash = try await context.passwords.hash(password, for: context.owner)
-    try await change(user, context) { (transaction, _) async throws(Failure) in
-      _ = try await transaction.run(PasswordQueries.set, user, hash)
-      _ = try await transaction.run(APIKeyQueries.removeAll, user)
-      try await endSessions(of: user, "password_set", context, in: transaction)
-      try await Event("password_set", of: user).record(in: transaction, context)
-      try await SecurityNotice.passwordSet.notice(of: user, in: transaction, context).queue(
-        in: transaction
-      )
-    }
+    return try await context.passwords.hash(password, for: context.owner)
+  }
+
+  /// Sets the password of a locked user by its hash, in a transaction.
+  @EventLoop package static func setPassword(
+    _ hash: String,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await transaction.run(PasswordQueries.set, user, hash)
+    _ = try await transaction.run(APIKeyQueries.removeAll, user)
+    try await endSessions(of: user, "password_set", context, in: transaction)
+    try await Event("password_set", of: user).record(in: transaction, context)
+    try await SecurityNotice.passwordSet.notice(of: user, in: transaction, context).queue(
+      in: transaction
+    )
   }
 
   /// Mails a user a password reset link, even shortly after another mail.

@@ -76,6 +76,28 @@ import ReferenceData
     return changed
   }
 
+  /// Changes members of the profile of a locked user, in a transaction.
+  ///
+  /// - Throws: `.invalid`, `.sessionEnded`, `.notFound`.
+  package static func change(
+    _ members: JSONObject,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let faults = members.compactMap { name, value in fault(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    let found = try await transaction.run(
+      ProfileQueries.change,
+      user,
+      context.principal,
+      TextBytes(JSON.object(members).serialized()),
+      nil,
+      DataChange(of: "profile", context)
+    )
+    if found.isEmpty { throw context.gone }
+  }
+
   /// Computes changes with `revision` from the current profile, and repeats that after a concurrent
   /// write.
   ///

@@ -1,3 +1,5 @@
+import Encoding
+
 /// A search filter for users: terms combined with `and`, `or` and `not`.
 ///
 /// A term is false if the value is missing or of another kind; its `not` is then true.
@@ -77,6 +79,14 @@ package enum FilterValue: Sendable, Equatable {
     case number
     case boolean
     case time
+  }
+
+  /// Returns a time in a form that PostgreSQL accepts; nil outside the years from 1 and zones up to
+  /// 15:59.
+  package static func moment(_ text: String) -> String? {
+    guard let time = CalendarTime(text), time.day.year > 0 else { return nil }
+    guard let zone = time.zone else { return text + "T00:00:00Z" }
+    return abs(zone) < 16 * 60 ? text : nil
   }
 
   package var kind: Kind {

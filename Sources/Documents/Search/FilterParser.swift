@@ -168,7 +168,7 @@ private struct FilterParser {
     let value = try value()
     guard case .profile(let member) = subject else { return value }
     if member.kind == .time, case .text(let text) = value {
-      guard let time = Self.moment(text) else {
+      guard let time = FilterValue.moment(text) else {
         throw scanner.error(
           .value,
           "A time is as in \"2026-01-31\" or \"2026-01-31T12:00:00Z\".",
@@ -182,14 +182,6 @@ private struct FilterParser {
       throw scanner.error(.kind, "\(member.rawValue) is compared with \(kind).", at: start)
     }
     return value
-  }
-
-  /// Returns a time in a form that PostgreSQL accepts; nil outside the years from 1 and zones up to
-  /// 15:59.
-  private static func moment(_ text: String) -> String? {
-    guard let time = CalendarTime(text), time.day.year > 0 else { return nil }
-    guard let zone = time.zone else { return text + "T00:00:00Z" }
-    return abs(zone) < 16 * 60 ? text : nil
   }
 
   private mutating func value() throws(FilterError) -> FilterValue {

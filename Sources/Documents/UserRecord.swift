@@ -1,0 +1,89 @@
+package import Accounts
+import EventLoop
+package import JSON
+package import Postgres
+package import Runtime
+
+/// A user with its identities, sign-ins, metadata and app metadata.
+package struct UserRecord: RowDecodable {
+  package let profile: Profile
+  /// The id with which the user came; nil for a user of this server.
+  package let foreignID: String?
+  package let lastLogin: Timestamp?
+  package let loginCount: Int
+  /// The identities, oldest first.
+  package let identities: [Identity]
+  /// Nil if it was never written.
+  package let metadata: JSON?
+  package let appMetadata: JSON?
+
+  /// An identity, with the operator's name of its issuer.
+  package struct Identity: Sendable {
+    package let provider: String
+    package let subject: String
+    /// Nil for an identity of this server, and for an issuer that was removed.
+    package let issuer: String?
+  }
+
+  package init(from row: Row) throws(DatabaseError) {
+    profile = try Profile(from: row)
+    foreignID = row.text(ifAny: 16)
+    lastLogin = try row.time(ifAny: 17)
+    loginCount = try row.int(18)
+    identities = (try row.json(19).array ?? []).compactMap { json in
+      guard let provider = json["provider"]?.string, let subject = json["subject"]?.string
+      else { return nil }
+      return Identity(provider: provider, subject: subject, issuer: json["issuer"]?.string)
+    }
+    metadata = row.isNull(20) ? nil : try row.json(20)
+    appMetadata = row.isNull(21) ? nil : try row.json(21)
+  }
+}
+
+extension Users {
+  /// Returns a user; app metadata only if the principal may read it.
+  ///
+  /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func record(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserRecord {
+    let rows = try await context.fetch(
+      UserRecordQueries.read,
+      user,
+      context.principal,
+      DocumentKind.metadata.isReadable(context),
+      DocumentKind.appMetadata.isReadable(context)
+    )
+    guard let record = rows.first else { throw context.gone }
+    return record
+  }
+}
+
+package enum UserRecordQueries {
+  /// Returns one row if the principal may access the user.
+  ///
+  /// - Parameter 3: whether to read the metadata.
+  /// - Parameter 4: whether to read the app metadata.
+  static let read = Statement<UserRecord, UserID, Principal, Bool, Bool>(
+    "user_records.read",
+    """
+    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
+      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
+      p.zone, p.picture, (select u.foreign_id from users u where u.user_id = $1), c.last_login_at,
+      c.login_count,
+      (select coalesce(json_agg(json_build_object('provider', i.provider, 'subject', i.subject,
+          'issuer', (select s.name from issuers s
+            where s.app_id = c.app_id and i.provider = 'jwt:' || s.issuer))
+          order by i.created_at, i.identity_id), '[]')
+        from identities i where i.user_id = $1 and i.provider <> 'api-key'),
+      (select d.body from documents d where $3::boolean and d.user_id = $1
+        and d.class = 'metadata' and d.deleted_at is null),
+      (select d.body from documents d where $4::boolean and d.user_id = $1
+        and d.class = 'app_metadata' and d.deleted_at is null)
+    from caller($1, $2) c cross join lateral profile_of(c) p
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read]
+}

@@ -1,0 +1,82 @@
+package import Accounts
+import EventLoop
+package import JSON
+package import Runtime
+
+/// Changes of a user that are made together, or not at all.
+package struct UserRevision: Sendable {
+  /// Members of the profile; null removes one.
+  package var profile = JSONObject()
+  /// New members of documents: null removes one, and an empty object removes all.
+  package var documents: [(kind: DocumentKind, members: JSONObject)] = []
+  package var isBlocked: Bool?
+  /// Whether the address is verified now.
+  package var verifiesEmail = false
+  package var password: String?
+
+  package init() {}
+}
+
+extension Users {
+  /// Changes a user in one transaction, and repeats that after a concurrent write of a document.
+  ///
+  /// - Throws: `.insufficientScope`, `.invalid`, `.schemaMismatch`, `.documentTooLarge`, `.notFound`,
+  ///   `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func revise(
+    _ user: UserID,
+    _ revision: UserRevision,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    var hash: String?
+    if let password = revision.password {
+      hash = try await self.hash(of: password, for: user, context)
+    }
+    try await context.revise("user", of: user) { [hash] () async throws(Failure) in
+      var writes: [DocumentWrite] = []
+      for (kind, members) in revision.documents {
+        writes.append(try await write(kind, members, of: user, context))
+      }
+      do throws(Failure) {
+        try await change(user, context) { [writes] (transaction, found) async throws(Failure) in
+          for write in writes { try await write.run(of: user, in: transaction, context) }
+          if revision.profile.count > 0 {
+            try await Profiles.change(revision.profile, of: user, in: transaction, context)
+          }
+          if revision.verifiesEmail {
+            try await verifyEmail(of: user, found, in: transaction, context)
+          }
+          if let hash { try await setPassword(hash, of: user, in: transaction, context) }
+          if let isBlocked = revision.isBlocked {
+            try await setBlocked(isBlocked, user, found, in: transaction, context)
+          }
+        }
+        return .done(())
+      } catch .preconditionFailed {
+        return .overtaken
+      }
+    }
+  }
+
+  /// Returns the write of a document with new members, from its stored version.
+  @EventLoop private static func write(
+    _ kind: DocumentKind,
+    _ members: JSONObject,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> DocumentWrite {
+    try kind.requireWritable(context)
+    let rule = try DocumentRule(of: kind, in: context.app)
+    let stored = try await Documents.load(kind, of: user, context)
+    let text = try await context.calculate(on: .max) { () throws(Failure) in
+      var body = JSONObject()
+      if members.count > 0, let stored {
+        body = try Documents.parsed(stored.body).object ?? body
+      }
+      // A member replaces the stored one as a whole: this is no merge patch.
+      for (name, value) in members { body[name] = value == .null ? nil : value }
+      return try rule.text(of: .object(body))
+    }
+    let version = VersionCondition(oneOf: [stored?.version ?? 0])
+    return DocumentWrite(of: kind, text, isMerge: false, if: version)
+  }
+}

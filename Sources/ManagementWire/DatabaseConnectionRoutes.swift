@@ -1,0 +1,128 @@
+import Accounts
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Tenancy
+import WireKit
+
+/// `/dbconnections`: sign-up and reset of a password, without a page.
+@EventLoop enum DatabaseConnectionRoutes {
+  nonisolated static let prefix = "/dbconnections"
+
+  nonisolated static let routes = [
+    Route(
+      .post,
+      "\(prefix)/signup",
+      access: .open,
+      body: .json(limit: 65_536).holdingDocuments,
+      summary: "Create a user with an address and a password",
+      signUp
+    ),
+    Route(
+      .post,
+      "\(prefix)/change_password",
+      access: .open,
+      body: .json(limit: 16_384),
+      summary: "Mail a link that resets the password",
+      changePassword
+    ),
+  ]
+
+  nonisolated static func own(_ path: Substring) -> Bool {
+    path.utf8.starts(with: "\(prefix)/".utf8)
+  }
+
+  /// Creates a user as a registration does, by the app's setting `sign_up`.
+  private static func signUp(_ call: Call) async throws(Failure) -> Response {
+    let body = call.json
+    try await check(body, call)
+    // A response without a code would tell who has an account.
+    guard call.context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
+    let credentials = try Credentials(email: text("email", body), password: text("password", body))
+    try await Users.registerOnly(credentials, call.context)
+    let user = try await Users.holder(of: credentials.email, call.context)
+    let answer: JSON = [
+      "_id": .string(user?.text ?? ""), "email": .string(credentials.email),
+      "email_verified": false,
+    ]
+    return Response(.ok, json: answer.serialized())
+  }
+
+  /// Mails a link; the response is the same for an unknown address.
+  private static func changePassword(_ call: Call) async throws(Failure) -> Response {
+    try await check(call.json, call)
+    try await Emails.requestReset(of: text("email", call.json), call.context)
+    var response = Response(.ok)
+    response.body = Array("We have just sent you an email to reset your password.".utf8)
+    response.add(.contentType, literal: "text/html; charset=utf-8")
+    return response
+  }
+
+  /// Checks the client and the connection of a request.
+  private static func check(_ body: JSON, _ call: Call) async throws(Failure) {
+    let context = call.context
+    guard let id = ClientID(try text("client_id", body)),
+      let client = try await Clients.client(id, of: context.app.id, context),
+      client.kind != .machine, client.settings.connections.contains(.password)
+    else { throw Failure(.clientUnknown) }
+    guard try text("connection", body).hasSameBytes(as: Connection.database) else {
+      throw Failure(.connectionUnknown)
+    }
+  }
+
+  private static func text(_ name: String, _ body: JSON) throws(Failure) -> String {
+    guard let text = body[name]?.string, !text.isEmpty else {
+      throw .invalid([Fault("/\(name)", "missing", "missing \(name) parameter")])
+    }
+    return text
+  }
+}
+
+/// An error of `/dbconnections`, whose form is its own.
+struct SignUpError {
+  private let status: Status
+  private let name: String
+  private let code: String
+  private let description: String
+
+  init(_ failure: Failure) {
+    let isWeak = failure.faults.contains { $0.place == "/password" && $0.code != "missing" }
+    status =
+      switch failure.type.kind {
+      case .conflict, .invalid, .malformed: .badRequest
+      default: failure.type.status
+      }
+    name = isWeak ? "PasswordStrengthError" : "BadRequestError"
+    code =
+      switch failure.type {
+      case .emailTaken: "user_exists"
+      case .signUpClosed: "signup_disabled"
+      case .clientUnknown: "unauthorized"
+      case .connectionUnknown: "invalid_connection"
+      default:
+        isWeak
+          ? "invalid_password"
+          : failure.type.kind == .tooMany
+            ? "too_many_requests" : "invalid_signup"
+      }
+    description =
+      failure.type == .emailTaken
+      ? "The user already exists." : failure.faults.first?.detail ?? failure.explanation
+  }
+
+  var json: JSON {
+    [
+      "name": .string(name), "code": .string(code), "description": .string(description),
+      "statusCode": .number(JSONNumber(status.code)),
+    ]
+  }
+
+  var response: Response { Response(status, json: json.serialized()) }
+}
+
+extension ErrorType {
+  static let clientUnknown = ErrorType("client_unknown", .invalid)
+    .titled("No client has this id.")
+    .remedied("Compare client_id with the id of the application in this app.")
+}

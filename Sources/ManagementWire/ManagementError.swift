@@ -1,0 +1,111 @@
+import Accounts
+import HTTP
+import JSON
+import Runtime
+import Sessions
+import Tenancy
+import Transfer
+import WireKit
+
+/// An error of the Management API.
+struct ManagementError {
+  private let status: Status
+  private let message: String
+  /// The stable code; nil where the API has none.
+  private let code: String?
+
+  private init(_ status: Status, _ code: String?, _ message: String) {
+    (self.status, self.code, self.message) = (status, code, message)
+  }
+
+  /// Maps an error of the domain, by its type or else by its kind.
+  init(_ failure: Failure) {
+    switch failure.type {
+    case .notFound:
+      self.init(.notFound, "inexistent_user", "The user does not exist.")
+    case .unownedResource:
+      self.init(
+        .forbidden,
+        "unowned_resource",
+        "User to be acted on does not match subject in bearer token."
+      )
+    case .fieldsNotYours: self.init(.forbidden, "insufficient_scope", failure.explanation)
+    case .insufficientScope:
+      self.init(
+        .forbidden,
+        "insufficient_scope",
+        "Insufficient scope, expected any of: \(failure["scope"]?.string ?? "")"
+      )
+    case .userIDMalformed: self.init(.badRequest, "invalid_uri", failure.explanation)
+    case .pageTooFar: self.init(.badRequest, "invalid_paging", failure.explanation)
+    case .queryMalformed: self.init(.badRequest, "invalid_query_string", failure.explanation)
+    case .connectionUnknown:
+      self.init(.badRequest, "inexistent_connection", failure.explanation)
+    case .userExists, .emailTaken:
+      self.init(.conflict, "auth0_idp_error", "The user already exists.")
+    case .tokenMissing: self.init(.unauthorized, nil, "Missing authentication")
+    case .tokenExpired:
+      self.init(.unauthorized, nil, "Expired token received for JSON Web Token validation")
+    case .tokenInvalid, .sessionEnded: self.init(.unauthorized, nil, "Invalid token")
+    case .routeNotFound: self.init(.notFound, nil, "Not Found")
+    default: self = Self.ofKind(failure)
+    }
+  }
+
+  private static func ofKind(_ failure: Failure) -> ManagementError {
+    // nginx's own errors have no faults, and its files no apostrophes.
+    let message =
+      failure.faults.first.map { "'\($0.detail)' on property \($0.place)." } ?? failure.explanation
+    let status = failure.type.status
+    return switch failure.type.kind {
+    case .malformed, .invalid:
+      ManagementError(.badRequest, "invalid_body", "Payload validation error: \(message)")
+    case .unauthenticated: ManagementError(status, nil, message)
+    case .forbidden: ManagementError(status, "insufficient_scope", message)
+    case .tooMany: ManagementError(status, "too_many_requests", message)
+    case .notFound, .conflict, .precondition, .tooLarge, .unsupportedMedia, .unavailable,
+      .internal:
+      ManagementError(status, failure.type.code, message)
+    }
+  }
+
+  /// The body; Auth0.swift reads `code` and `description`, which the service itself does not send.
+  var json: JSON {
+    var body = JSONObject()
+    body["statusCode"] = .number(JSONNumber(status.code))
+    body["error"] = .string(status.reason)
+    body["message"] = .string(message)
+    body["errorCode"] = code.map(JSON.string)
+    body["code"] = .string(code ?? "unauthorized")
+    body["description"] = .string(message)
+    return .object(body)
+  }
+
+  var response: Response { Response(status, json: json.serialized()) }
+}
+
+extension ErrorType {
+  /// The token of a user names another user.
+  static let unownedResource = ErrorType("unowned_resource", .forbidden)
+    .titled("The user of the path is not the user of the token.")
+    .remedied("Name the user of the token, or send a token of a back end.")
+  static let fieldsNotYours = ErrorType("fields_not_yours", .forbidden)
+    .titled("The token may not change these fields.")
+    .remedied("Send user_metadata only, or use a token of a back end.")
+  static let userIDMalformed = ErrorType("user_id_malformed", .malformed)
+    .titled("The id in the path is no id of a user.")
+    .remedied("Send an id such as auth0|65f1c0de65f1c0de65f1c0de.")
+  static let pageTooFar = ErrorType("page_too_far", .invalid)
+    .titled("You can only page through the first 1000 records.")
+    .remedied("Search for fewer users.")
+  static let queryMalformed = ErrorType("query_malformed", .invalid)
+    .titled("A parameter of the query is invalid.")
+    .remedied("Compare the query with the guide.")
+  static let connectionUnknown = ErrorType("connection_unknown", .invalid)
+    .titled("The connection does not exist.")
+    .remedied("Send the connection Username-Password-Authentication.")
+}
+
+extension Failure {
+  static func queryMalformed(_ detail: String) -> Failure { Failure(.queryMalformed, detail) }
+}

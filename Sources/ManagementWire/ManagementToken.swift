@@ -1,0 +1,79 @@
+import EventLoop
+import JSON
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+extension BearerKind {
+  /// An access token of the Management API with one of some scopes, of a user or of a client.
+  static func management(_ scopes: [String]) -> BearerKind {
+    BearerKind(
+      "access token of the Management API (\(scopes.joined(separator: " or ")))",
+      isOfForm: AccessTokens.isOfForm
+    ) { token, call async throws(Failure) in
+      let owner = try await ManagementToken.owner(of: token, call)
+      let granted =
+        switch owner {
+        case .user(let principal): principal.scopes
+        case .client(let client): client.scopes
+        }
+      guard scopes.contains(where: granted.contains) else {
+        throw .insufficientScope(scopes.joined(separator: ","))
+      }
+      return owner
+    }
+  }
+}
+
+@EventLoop private enum ManagementToken {
+  /// Verifies a token.
+  ///
+  /// A client that was disabled is refused at once, as is a user whose session has ended.
+  static func owner(of token: String, _ call: Call) async throws(Failure) -> BearerOwner {
+    let (context, app) = (call.context, call.context.app.id)
+    let audience = ManagementAPI.audience(of: ManagementAPI.identifier, at: call.issuer)
+    // A native token names no client.
+    guard let id = AccessTokens.claimedClient(of: token) else { throw .tokenInvalid }
+    do throws(Failure) {
+      return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
+    } catch .tokenInvalid {
+      guard let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app),
+        claims["sid"] == nil, claims["aud"]?.string?.hasSameBytes(as: audience) == true,
+        var client = try await Clients.client(id, of: app, context)
+      else { throw .tokenInvalid }
+      client.scopes = Scopes(withImplied(claims["scope"]?.string ?? ""))
+      return .client(client)
+    }
+  }
+
+  /// The scopes for users include their app metadata, as at Auth0.
+  private static func withImplied(_ text: String) -> String {
+    let scopes = Scopes(text)
+    var all = text
+    if scopes.contains(Scopes.readUsers) { all += " \(Scopes.readAppMetadata)" }
+    if scopes.contains(Scopes.updateUsers) || scopes.contains(Scopes.createUsers) {
+      all += " \(Scopes.updateAppMetadata)"
+    }
+    return all
+  }
+}
+
+extension Call {
+  /// Returns the user of the path.
+  ///
+  /// - Throws: `.unownedResource` if a user's token names another user, `.notFound`.
+  func managedUser() async throws(Failure) -> UserID {
+    let id = text("user")
+    guard ForeignIDs.isForeign(id) else {
+      throw Failure(
+        .userIDMalformed,
+        "Path validation error: 'String does not match pattern ^.+\\|.+$' on property id."
+      )
+    }
+    let user = try await ForeignIDs.user(of: id, context)
+    if let own = context.principal.user, own != user { throw Failure(.unownedResource) }
+    guard let user else { throw .notFound }
+    return user
+  }
+}

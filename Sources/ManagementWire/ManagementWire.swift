@@ -1,0 +1,58 @@
+import EventLoop
+package import HTTP
+import JSON
+package import Runtime
+package import WireKit
+
+/// The Management API and the sign-up of Auth0, for its SDKs.
+///
+/// Sign-in and tokens are those of OpenID Connect, which another wire serves.
+/// - Source: the requests and responses of the public SDKs; see `Moving from Auth0`.
+package struct ManagementWire: Wire {
+  private let pictures: PictureURLs
+
+  /// Creates the wire.
+  ///
+  /// - Parameters:
+  ///   - picturePath: returns the path at which another wire serves a picture, by its name.
+  ///   - avatarPath: returns the path of the generated picture of a user who has none.
+  package init(
+    picturePath: @escaping @Sendable (String) -> String,
+    avatarPath: @escaping @Sendable (UserID, MasterKey) -> String
+  ) {
+    pictures = PictureURLs(picturePath: picturePath, avatarPath: avatarPath)
+  }
+
+  package var routes: [Route] {
+    UserRoutes.routes(pictures) + UserListRoutes.routes(pictures) + DatabaseConnectionRoutes.routes
+  }
+
+  package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }
+
+  package var writtenFields: [WrittenField] { [.clientOrigin] }
+
+  package var crossOrigin: CrossOriginFields {
+    CrossOriginFields(
+      sent: [
+        .authorization, .contentType, FieldName("Auth0-Client"), FieldName("X-Correlation-ID"),
+        .requestID,
+      ],
+      exposed: [.retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .requestID]
+    )
+  }
+
+  @EventLoop package func app(of call: Call) -> AppReference { .host }
+
+  @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
+    DatabaseConnectionRoutes.own(call.request.path)
+      ? SignUpError(failure).response : ManagementError(failure).response
+  }
+
+  package func page(for failure: Failure, at prefix: String) -> WebServerPage {
+    WebServerPage(
+      .json,
+      prefix == DatabaseConnectionRoutes.prefix
+        ? SignUpError(failure).json.text : ManagementError(failure).json.text
+    )
+  }
+}

@@ -1,0 +1,102 @@
+import Accounts
+import Documents
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Sessions
+import WireKit
+
+/// `/api/v2/users` and `/api/v2/users-by-email`: lists of users.
+@EventLoop enum UserListRoutes {
+  /// The records through which a client can page.
+  private nonisolated static let most = 1_000
+
+  nonisolated static func routes(_ pictures: PictureURLs) -> [Route] {
+    let access = Access.bearer(
+      .management([Scopes.readUsers, "read:user_idp_tokens"]),
+      proof: .session
+    )
+    return [
+      Route(.get, UserRoutes.path, access: access, summary: "List or search the users") {
+        call async throws(Failure) in try await list(call, pictures)
+      },
+      Route(.get, "/api/v2/users-by-email", access: access, summary: "Find the user of an address")
+      { call async throws(Failure) in
+        let query = try call.query
+        let selection = try FieldSelection(query)
+        guard let email = query["email"], !email.isEmpty else {
+          throw .queryMalformed("Missing required property: email.")
+        }
+        let found = try await Users.holder(of: email, call.context)
+        let users = try await shown(found.map { [$0] } ?? [], selection, pictures, call)
+        return Response(.ok, json: JSON.array(users).serialized())
+      },
+    ]
+  }
+
+  private static func list(
+    _ call: Call,
+    _ pictures: PictureURLs
+  ) async throws(Failure) -> Response {
+    let query = try ListParameters(call.query)
+    let profiles = try await profiles(by: query, call.context)
+    let sorted = try query.sorted(profiles, isComplete: profiles.count < most)
+    let page = sorted.dropFirst(query.start).prefix(query.size)
+    let users = try await shown(page.map(\.id), query.selection, pictures, call)
+    guard query.hasTotals else { return Response(.ok, json: JSON.array(users).serialized()) }
+    let body: JSON = [
+      "start": .number(JSONNumber(query.start)), "limit": .number(JSONNumber(query.size)),
+      "length": .number(JSONNumber(users.count)), "total": .number(JSONNumber(profiles.count)),
+      "users": .array(users),
+    ]
+    return Response(.ok, json: body.serialized())
+  }
+
+  /// Returns the profiles of the users that a query finds, at most `most`.
+  private static func profiles(
+    by query: ListParameters,
+    _ context: RequestContext
+  ) async throws(Failure) -> [Profile] {
+    var profiles: [Profile] = []
+    switch query.search {
+    case .user(let id):
+      guard let user = try await ForeignIDs.user(of: id, context) else { return [] }
+      do throws(Failure) { return [try await Profiles.read(of: user, context)] } catch .notFound {
+        return []
+      }
+    case .all(let filter):
+      var cursor: UserID?
+      let needed = query.readsAll ? most : min(query.start + query.size, most)
+      repeat {
+        let page =
+          if let filter {
+            try await Users.search(filter, after: cursor, count: Users.pageSize, context)
+          } else {
+            try await Users.page(after: cursor, context)
+          }
+        profiles += page.items
+        cursor = page.next
+      } while cursor != nil && profiles.count < needed
+    }
+    return profiles
+  }
+
+  private static func shown(
+    _ users: [UserID],
+    _ selection: FieldSelection,
+    _ pictures: PictureURLs,
+    _ call: Call
+  ) async throws(Failure) -> [JSON] {
+    var shown: [JSON] = []
+    for user in users {
+      do throws(Failure) {
+        let record = try await Users.record(of: user, call.context)
+        shown.append(UserObject(record, pictures, call).selected(by: selection))
+      } catch .notFound {
+        // The user was deleted meanwhile.
+      }
+    }
+    return shown
+  }
+}

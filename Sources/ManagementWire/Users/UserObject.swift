@@ -1,0 +1,148 @@
+import Accounts
+import Documents
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// The URLs of the pictures of users.
+struct PictureURLs: Sendable {
+  let picturePath: @Sendable (String) -> String
+  let avatarPath: @Sendable (UserID, MasterKey) -> String
+}
+
+/// The connections that each app has.
+enum Connection {
+  /// Users with an address and a password.
+  static let database = "Username-Password-Authentication"
+  /// Users with an address and mailed codes.
+  static let email = "email"
+}
+
+/// A user as the Management API shows it.
+struct UserObject {
+  let json: JSONObject
+
+  @EventLoop init(_ record: UserRecord, _ pictures: PictureURLs, _ call: Call) {
+    let profile = record.profile
+    let id = record.foreignID ?? ForeignIDs.id(of: profile.id)
+    var user = JSONObject()
+    user["user_id"] = .string(id)
+    user["email"] = profile.email.map(JSON.string)
+    user["email_verified"] = profile.email.map { _ in .bool(profile.isEmailVerified) }
+    user["phone_number"] = profile.phone.map(JSON.string)
+    let local = profile.email.map { String($0.prefix { $0 != "@" }) }
+    let name = profile.name ?? profile.email ?? profile.nickname ?? profile.id.text
+    user["name"] = .string(name)
+    user["nickname"] = .string(profile.nickname ?? local ?? name)
+    user["given_name"] = profile.givenName.map(JSON.string)
+    user["family_name"] = profile.familyName.map(JSON.string)
+    let picture =
+      if let name = profile.picture {
+        pictures.picturePath(name)
+      } else {
+        pictures.avatarPath(profile.id, call.context.keys.master)
+      }
+    user["picture"] = .string(call.issuerOrigin + picture)
+    user["created_at"] = .string(profile.createdAt.milliseconds)
+    user["updated_at"] = .string(profile.updatedAt.milliseconds)
+    user["identities"] = .array(Self.identities(of: record, id))
+    user["last_login"] = record.lastLogin.map { .string($0.milliseconds) }
+    user["logins_count"] =
+      record.loginCount > 0 ? .number(JSONNumber(record.loginCount)) : nil
+    user["blocked"] = profile.isBlocked ? true : nil
+    user["user_metadata"] = record.metadata
+    user["app_metadata"] = record.appMetadata
+    json = user
+  }
+
+  /// Returns the identities; there is at least one, as at Auth0.
+  private static func identities(of record: UserRecord, _ id: String) -> [JSON] {
+    let own = String(id.drop { $0 != "|" }.dropFirst())
+    let all = record.identities.map { identity -> JSON in
+      switch identity.provider {
+      case "password": described(Connection.database, "auth0", own)
+      case "email": described(Connection.email, "email", own)
+      case "anonymous": described("anonymous", "anonymous", own)
+      default:
+        described(
+          identity.issuer ?? identity.provider,
+          identity.issuer ?? identity.provider,
+          identity.subject
+        )
+      }
+    }
+    return all.isEmpty ? [described(Connection.database, "auth0", own)] : all
+  }
+
+  private static func described(
+    _ connection: String,
+    _ provider: String,
+    _ id: String
+  ) -> JSON {
+    [
+      "connection": .string(connection), "provider": .string(provider), "user_id": .string(id),
+      "isSocial": false,
+    ]
+  }
+
+  /// Returns the object with the fields that a query selects.
+  func selected(by selection: FieldSelection) -> JSON {
+    guard let names = selection.names else { return .object(json) }
+    var chosen = JSONObject()
+    for (name, value) in json
+    where names.contains(where: { $0.hasSameBytes(as: name) }) == selection.includes {
+      chosen[name] = value
+    }
+    return .object(chosen)
+  }
+}
+
+/// The parameters `fields` and `include_fields`.
+struct FieldSelection {
+  /// Nil for all fields.
+  let names: [String]?
+  let includes: Bool
+
+  static let parameters = ["fields", "include_fields"]
+  private static let most = 100
+
+  /// - Throws: `.queryMalformed`.
+  init(_ query: FormValues) throws(Failure) {
+    let fields = query["fields"] ?? ""
+    names =
+      fields.isEmpty ? nil : fields.split(separator: ",").prefix(Self.most).map(String.init)
+    includes = try query.flag("include_fields") ?? true
+  }
+}
+
+extension FormValues {
+  /// Returns a parameter that is `true` or `false`; nil if it is absent.
+  ///
+  /// - Throws: `.queryMalformed`.
+  func flag(_ name: String) throws(Failure) -> Bool? {
+    switch self[name] {
+    case nil, "": nil
+    case "true": true
+    case "false": false
+    default: throw .queryMalformed("\(name) is true or false.")
+    }
+  }
+}
+
+extension Call {
+  /// The parameters of the query.
+  ///
+  /// - Throws: `.queryMalformed`.
+  var query: FormValues {
+    get throws(Failure) {
+      guard let query = FormValues(request.query) else {
+        throw .queryMalformed("The query must be percent-encoded UTF-8 that names nothing twice.")
+      }
+      return query
+    }
+  }
+}

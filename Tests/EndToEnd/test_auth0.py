@@ -1,0 +1,283 @@
+"""Programs of Auth0's Python SDK, in two versions, work on the Management API."""
+
+import json
+import os
+import pathlib
+import subprocess
+import urllib.parse
+
+from openid import CALLBACK, OpenIDCase, Party, claims
+from machine import TOOLS_FOLDER
+
+START = """
+import json, sys
+site = json.loads(sys.argv[1])
+from auth0.authentication import Database, GetToken
+domain = "127.0.0.1:%d" % site["port"]
+token = GetToken(domain, site["client"], client_secret=site["secret"], protocol="http")
+access = token.client_credentials(site["api"])["access_token"]
+email = site["email"]
+"""
+
+VERSION_4 = START + """
+from auth0.management import Users, UsersByEmail
+from auth0.exceptions import Auth0Error
+users = Users(domain, access, protocol="http")
+connection = "Username-Password-Authentication"
+made = users.create({"connection": connection, "email": email, "password": site["password"],
+                     "user_metadata": {"theme": "dark"}, "app_metadata": {"plan": "pro"}})
+user = made["user_id"]
+assert user.startswith("auth0|"), made
+assert made["user_metadata"] == {"theme": "dark"} and made["app_metadata"] == {"plan": "pro"}, made
+assert made["identities"][0]["connection"] == connection and "logins_count" not in made, made
+try:
+    users.create({"connection": connection, "email": email, "password": site["password"]})
+    raise AssertionError("created twice")
+except Auth0Error as error:
+    assert (error.status_code, error.error_code) == (409, "auth0_idp_error"), error
+only = users.get(user, fields=["user_metadata", "app_metadata"])
+assert only == {"user_metadata": {"theme": "dark"}, "app_metadata": {"plan": "pro"}}, only
+changed = users.update(user, {"user_metadata": {"theme": None, "size": {"a": 1.50}}, "name": "Ada"})
+assert changed["user_metadata"] == {"size": {"a": 1.5}} and changed["name"] == "Ada", changed
+changed = users.update(user, {"user_metadata": {"size": {"b": 2}}})
+assert changed["user_metadata"] == {"size": {"b": 2}}, changed
+changed = users.update(user, {"app_metadata": {}})
+assert changed["app_metadata"] == {}, changed
+for body in [{"email_verified": True, "password": "another horse battery"}, {"nonsense": 1},
+             {"app_metadata": {"email": "x"}}]:
+    try:
+        users.update(user, body)
+        raise AssertionError(body)
+    except Auth0Error as error:
+        assert (error.status_code, error.error_code) == (400, "invalid_body"), error
+found = users.list(q='email:"%s"' % email, search_engine="v3")
+assert (found["total"], found["length"], found["start"], found["limit"]) == (1, 1, 0, 25), found
+assert found["users"][0]["user_id"] == user
+assert users.list(q='user_id:"%s"' % user)["users"][0]["user_id"] == user
+assert isinstance(users.list(include_totals=False), list)
+assert UsersByEmail(domain, access, protocol="http").search_users_by_email(email)[0]["user_id"] == user
+try:
+    users.list(q="email:(")
+    raise AssertionError("parsed")
+except Auth0Error as error:
+    assert (error.status_code, error.error_code) == (400, "invalid_query_string"), error
+try:
+    users.list(page=10, per_page=100)
+    raise AssertionError("paged")
+except Auth0Error as error:
+    assert (error.status_code, error.error_code) == (400, "invalid_paging"), error
+users.delete(user)
+users.delete(user)
+try:
+    users.get(user)
+    raise AssertionError("found")
+except Auth0Error as error:
+    assert (error.status_code, error.error_code) == (404, "inexistent_user"), error
+database = Database(domain, site["page"], protocol="http")
+signed = database.signup(email="new" + email, password=site["password"], connection=connection)
+assert signed["email"] == "new" + email and signed["email_verified"] is False, signed
+try:
+    database.signup(email="new" + email, password=site["password"], connection=connection)
+    raise AssertionError("signed up twice")
+except Auth0Error as error:
+    assert error.status_code == 400 and error.error_code == "user_exists", error
+database.change_password(email="nobody" + email, connection=connection)
+print("done")
+"""
+
+VERSION_6 = START + """
+from auth0.management import Auth0
+from auth0.management.core.api_error import ApiError
+client = Auth0(base_url="http://%s/api/v2" % domain, token=access)
+made = client.users.create(
+    connection="Username-Password-Authentication", email=email, password=site["password"],
+    user_metadata={"theme": "dark"})
+user = made.user_id
+assert client.users.get(user).email == email
+both = client.users.update(user, user_metadata={"theme": None}, app_metadata={"plan": "pro"})
+assert both.user_metadata == {} and both.app_metadata == {"plan": "pro"}, both
+assert [found.user_id for found in client.users.list(q='email:"%s"' % email)] == [user]
+assert [found.user_id for found in client.users.list_users_by_email(email=email)] == [user]
+assert client.users.update(user, blocked=True).blocked is True
+client.users.delete(user)
+try:
+    client.users.get(user)
+    raise AssertionError("found")
+except ApiError as error:
+    assert error.status_code == 404 and error.body["errorCode"] == "inexistent_user", error
+print("done")
+"""
+
+
+class Auth0Case(OpenIDCase):
+    """Tests with a back end that may do all, and a single-page app of Auth0's SDK."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cls.issuer + "api/v2/"
+        servers = cls.site.dossier("resource-server", "list")
+        own = next(server for server in servers if server["identifier"] == "api/v2/")
+        cls.back_end = cls.new_client("machine")
+        scopes = ["read:users", "create:users", "update:users", "delete:users"]
+        cls.site.dossier("client", "grant", cls.back_end["id"], own["id"],
+                         *[word for scope in scopes for word in ["--scope", scope]])
+        cls.page = cls.new_client("single_page", "--callback", CALLBACK)
+        cls.site.dossier("client", "set", cls.page["id"], "claims_profile=auth0")
+
+    def run_program(self, version, program):
+        site = {"port": self.site.port, "client": self.back_end["id"],
+                "secret": self.back_end["secret"], "api": self.api, "page": self.page["id"],
+                "email": self.own_email(), "password": "correct horse battery"}
+        folders = [TOOLS_FOLDER / f"auth0-{version}", pathlib.Path(__file__).parent]
+        run = subprocess.run(
+            [TOOLS_FOLDER / "bin/python", "-B", "-c", program, json.dumps(site)],
+            capture_output=True, text=True, timeout=120,
+            env={**os.environ, "PYTHONPATH": ":".join(map(str, folders))})
+        self.assertEqual(run.stdout.strip().splitlines()[-1:], ["done"], run.stdout + run.stderr)
+
+    def management(self, method, path, body=None, token=None, **options):
+        return self.site.request(
+            method, "/api/v2/" + path, None if body is None else json.dumps(body),
+            {"Content-Type": "application/json"} if body is not None else {}, token=token, **options)
+
+    def back_end_token(self, **fields):
+        answer = self.site.request("POST", "/oauth/token", json.dumps({
+            "grant_type": "client_credentials", "client_id": self.back_end["id"],
+            "client_secret": self.back_end["secret"], "audience": self.api, **fields}),
+            {"Content-Type": "application/json"})
+        return self.expect(answer, 200).json["access_token"]
+
+
+class Python(Auth0Case):
+    def test_version_4(self):
+        self.run_program("4.13.0", VERSION_4)
+
+    def test_version_6(self):
+        self.run_program("6.8.0", VERSION_6)
+
+
+class Tokens(Auth0Case):
+    """Tokens of users, as in the tutorial on metadata."""
+
+    SCOPE = "openid profile email read:current_user update:current_user_metadata read:users"
+
+    def signed_in_user(self, scope=SCOPE):
+        email, user = self.user()
+        party_tokens = self.consented(email, scope)
+        return user, party_tokens
+
+    def consented(self, email, scope):
+        party = Party(self, self.page, scope=scope, audience=self.api)
+        page = self.signed_in(party, email)
+        if "wants access" in page.heading:
+            page = self.visitor.submit("/consent", button="allow")
+        return self.expect(party.exchange(party.code(page)), 200).json
+
+    def test_a_user_reads_and_changes_its_own_metadata(self):
+        user, tokens = self.signed_in_user()
+        subject = f"auth0|{user}"
+        self.assertEqual(claims(tokens["id_token"])["sub"], subject)
+        self.assertEqual(claims(tokens["access_token"])["sub"], subject)
+        self.assertIn(self.api, claims(tokens["access_token"])["aud"])
+        self.assertNotIn("read:users", tokens["scope"].split())
+        path, token = f"users/auth0%7C{user}", tokens["access_token"]
+        self.assertEqual(
+            self.expect(self.userinfo(token), 200).json["sub"], subject)
+        query = "?fields=user_metadata,app_metadata&include_fields=true"
+        self.assertEqual(self.expect(self.management("GET", path + query, token=token), 200).json, {})
+        body = {"user_metadata": {"personal_affirmation": "I can"}}
+        changed = self.expect(self.management("PATCH", path, body, token), 200).json
+        self.assertEqual(changed["user_metadata"], body["user_metadata"])
+        self.assertEqual(changed["user_id"], subject)
+        back_end = self.back_end_token()
+        self.expect(self.management(
+            "PATCH", path, {"app_metadata": {"display_announcement": True}}, back_end), 200)
+        read = self.expect(self.management("GET", path + query, token=token), 200).json
+        self.assertEqual(read["app_metadata"], {"display_announcement": True})
+        self.refused(self.management("PATCH", path, {"app_metadata": {}}, token),
+                     403, "insufficient_scope")
+        self.refused(self.management("PATCH", path, {**body, "name": "Eve"}, token),
+                     403, "insufficient_scope")
+        _, other = self.user("other" + self.own_email())
+        for method, more in [("GET", None), ("PATCH", body)]:
+            self.refused(self.management(method, f"users/auth0%7C{other}", more, token),
+                         403, "unowned_resource")
+        for method, route, more in [
+                ("GET", "users", None), ("DELETE", path, None),
+                ("GET", "users-by-email?email=a@example.com", None),
+                ("POST", "users", {"connection": "Username-Password-Authentication"})]:
+            self.refused(self.management(method, route, more, token), 403, "insufficient_scope")
+
+    def test_without_the_scope_the_sign_in_works_and_the_read_is_refused(self):
+        user, tokens = self.signed_in_user("openid profile email")
+        answer = self.management("GET", f"users/auth0%7C{user}", token=tokens["access_token"])
+        self.refused(answer, 403, "insufficient_scope")
+        self.assertIn("read:current_user", answer.json["message"])
+
+    def test_an_ended_session_and_a_blocked_user_are_refused_at_once(self):
+        user, tokens = self.signed_in_user()
+        path = f"users/auth0%7C{user}"
+        self.expect(self.management("PATCH", path, {"blocked": True}, self.back_end_token()), 200)
+        self.refused(self.management("GET", path, token=tokens["access_token"]), 401, None)
+
+    def test_tokens_of_other_audiences_and_clients_are_refused(self):
+        tokens, _ = self.tokens()
+        self.refused(self.management("GET", "users", token=tokens["access_token"]), 401, None)
+        self.refused(self.management("GET", "users", token="x.y.z"), 401, None)
+        self.refused(self.management("GET", "users"), 401, None)
+        narrow = self.back_end_token(scope="read:users")
+        self.refused(self.management("POST", "users", {}, narrow), 403, "insufficient_scope")
+        token = self.back_end_token()
+        self.expect(self.management("GET", "users", token=token), 200)
+        self.refused(self.management("GET", "users/nobody", token=token), 400, "invalid_uri")
+
+    def refused(self, answer, status, code):
+        self.assertEqual((answer.status, answer.json.get("errorCode")), (status, code), answer.body)
+        self.assertEqual(answer.json["statusCode"], status)
+
+
+class Search(Auth0Case):
+    def found(self, q, **parameters):
+        query = urllib.parse.urlencode({"q": q, **parameters})
+        answer = self.management("GET", f"users?{query}", token=self.back_end_token())
+        return sorted(user["email"] for user in self.expect(answer, 200).json)
+
+    def test_the_forms_of_a_search(self):
+        token = self.back_end_token()
+        mails = [f"{number}{self.own_email()}" for number in range(3)]
+        for number, mail in enumerate(mails):
+            self.expect(self.management("POST", "users", {
+                "connection": "Username-Password-Authentication", "email": mail,
+                "password": "correct horse battery", "family_name": f"Searched {number}",
+                "nickname": "sought"}, token), 201)
+        first, second, third = mails
+        for q, expected in [
+                (f'email:"{first}"', [first]),
+                (f"email:{first} OR email:{second}", [first, second]),
+                (f'email:("{first}" OR "{third}")', [first, third]),
+                ("family_name:Searched*", mails),
+                ('family_name:"Searched 1"', [second]),
+                (r"family_name:Searched\ 2", [third]),
+                ('nickname:sought AND NOT family_name:"Searched 0"', [second, third]),
+                ('nickname:sought AND -family_name:"Searched 0"', [second, third]),
+                ('nickname:sought AND (family_name:"Searched 0" OR email_verified:true)', [first]),
+                ("nickname:sought AND created_at:[2020-01-01 TO *]", mails),
+                ("nickname:sought AND created_at:[* TO 2020-01-01}", []),
+                ("nickname:sought AND _exists_:family_name", mails)]:
+            with self.subTest(q):
+                self.assertEqual(self.found(q), expected)
+        pages = [self.found("nickname:sought", page=page, per_page=2) for page in range(3)]
+        self.assertEqual([len(page) for page in pages], [2, 1, 0])
+        sort = {"q": "nickname:sought", "sort": "family_name:-1"}
+        answer = self.management("GET", "users?" + urllib.parse.urlencode(sort), token=token)
+        self.assertEqual([user["email"] for user in answer.json], [third, second, first])
+
+    def test_invalid_searches(self):
+        token = self.back_end_token()
+        for query in ["q=email:", "q=:a", "q=email:a)", "q=nothing:a", "q=email:%22a", "q=email:a%5C",
+                      "q=(" + "(" * 100, "q=email:a%00", "sort=name", "per_page=101", "page=-1",
+                      "search_engine=v2", "q=email:*a*", "page=99999999999999999999"]:
+            with self.subTest(query):
+                answer = self.management("GET", f"users?{query}", token=token)
+                self.assertEqual(answer.status, 400, answer.body)
