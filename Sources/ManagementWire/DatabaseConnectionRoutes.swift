@@ -64,7 +64,8 @@ import WireKit
     let context = call.context
     guard let id = ClientID(try text("client_id", body)),
       let client = try await Clients.client(id, of: context.app.id, context),
-      client.kind != .machine, client.settings.connections.contains(.password)
+      client.kind != .machine,
+      client.settings.connections.isEmpty || client.settings.connections.contains(.password)
     else { throw Failure(.clientUnknown) }
     guard try text("connection", body).hasSameBytes(as: Connection.database) else {
       throw Failure(.connectionUnknown)

@@ -55,7 +55,7 @@ import Testing
 
   /// Citus rejects functions that name a distributed table or take its row.
   ///
-  /// The list may only become shorter.
+  /// The list may only become shorter. Constants may contain the words.
   @Test func `no function but those listed names a table`() async throws {
     let place = try await Workspace.ofRepository()
     try await place.run("up")
@@ -64,7 +64,8 @@ import Testing
       select string_agg(distinct proname, ' ' order by proname) from pg_proc p, pg_class c
       where pronamespace = current_schema()::regnamespace
         and relnamespace = current_schema()::regnamespace and relkind = 'r'
-        and pg_get_functiondef(p.oid) ~ ('\\m' || relname || '\\M')
+        and regexp_replace(pg_get_functiondef(p.oid), '''[^'']*''', '', 'g')
+          ~ ('\\m' || relname || '\\M')
       """
     )
     #expect(
