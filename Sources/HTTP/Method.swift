@@ -39,6 +39,7 @@ package struct Status: Hashable, Sendable {
   package static let created = Status(201, "Created")
   package static let accepted = Status(202, "Accepted")
   package static let noContent = Status(204, "No Content")
+  package static let found = Status(302, "Found")
   package static let seeOther = Status(303, "See Other")
   package static let notModified = Status(304, "Not Modified")
   package static let badRequest = Status(400, "Bad Request")

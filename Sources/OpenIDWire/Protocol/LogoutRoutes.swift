@@ -15,7 +15,7 @@ import WireKit
 @EventLoop enum LogoutRoutes {
   private nonisolated static let path = "/oidc/logout"
   private nonisolated static let confirmPath = "/oidc/logout/confirm"
-  private nonisolated static let donePath = "/oidc/logout/done"
+  nonisolated static let donePath = "/oidc/logout/done"
 
   nonisolated static let routes = [
     Route(

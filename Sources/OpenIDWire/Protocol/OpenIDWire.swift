@@ -26,7 +26,8 @@ package struct OpenIDWire: Wire {
 
   package var routes: [Route] {
     AuthorizeRoutes.routes + TokenRoutes.routes(picturePath) + UserInfoRoutes.routes(picturePath)
-      + RevocationRoutes.routes + LogoutRoutes.routes + DiscoveryRoutes.routes
+      + RevocationRoutes.routes + LogoutRoutes.routes + DirectLogoutRoutes.routes
+      + DiscoveryRoutes.routes
       + PageRoutes.routes(picturePath)
   }
 
@@ -34,7 +35,7 @@ package struct OpenIDWire: Wire {
   private static let endpoints = ["/oauth", "/userinfo", "/.well-known"]
 
   package var prefixes: [String] {
-    Self.endpoints + ["/authorize", "/oidc", "/u", "/account"]
+    Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]
   }
 
   package var fields: [FieldName] { [.acceptLanguage] }
