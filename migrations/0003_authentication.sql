@@ -48,7 +48,8 @@ create table authentication_flows (
   app_id text collate "C" not null references apps on delete cascade,
   flow_id text collate "C" not null check (flow_id ~ '^[0-9a-f]{24}$'),
   purpose text collate "C" not null check (
-    purpose in ('sign_in', 'register', 'link', 'change_email', 'second_factor', 'enroll')),
+    purpose in (
+      'sign_in', 'passwordless', 'register', 'link', 'change_email', 'second_factor', 'enroll')),
   user_id text collate "C" references users on delete cascade,
   email_key text collate "C",
   email text,

@@ -16,6 +16,25 @@ package enum EmailCodes {
     for email: String,
     _ context: RequestContext
   ) async throws(Failure) -> String {
+    try await mail(.signIn, to: email, context).text(context)
+  }
+
+  /// Mails a code that a client exchanges with the address, whether or not a user has it.
+  ///
+  /// - Returns: the id of the flow, which the client does not need.
+  /// - Throws: as `request`.
+  @EventLoop package static func start(
+    for email: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> FlowID {
+    try await mail(.passwordless, to: email, context).id
+  }
+
+  @EventLoop private static func mail(
+    _ purpose: AuthenticationFlow.Purpose,
+    to email: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> AuthenticationFlow.New {
     try context.requireOpen(.emailCode)
     try EmailAddress.check(email, context)
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
@@ -24,7 +43,7 @@ package enum EmailCodes {
     let account = try await Accounts.find(address, context)
     try await RequestLimiter.mail(to: address.key, for: account, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
-    let flow = AuthenticationFlow.New(.signIn, verified?.email ?? email, address)
+    let flow = AuthenticationFlow.New(purpose, verified?.email ?? email, address)
     let isClosed = account == nil && context.app.accountSettings.signUp == .closed
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
@@ -35,7 +54,7 @@ package enum EmailCodes {
         try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
       }
     }
-    return flow.text(context)
+    return flow
   }
 
   /// Signs in, or signs up, by a mailed code.
@@ -53,6 +72,35 @@ package enum EmailCodes {
   ) async throws(Failure) -> Sessions.TokenSet {
     let flow = try await AuthenticationFlow(code, flow, for: [.signIn, .register], context)
     if flow.purpose == .signIn { try context.requireOpen(.emailCode) }
+    return try await complete(flow, as: style, context)
+  }
+
+  /// Signs in, or signs up, by the code that `start` has mailed last to an address.
+  ///
+  /// - Throws: as the sign-in with a flow.
+  @EventLoop package static func signIn(
+    _ code: String,
+    at email: String,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    try context.requireOpen(.emailCode)
+    let address = try await EmailAddress(email, context)
+    guard let flow = try await AuthenticationFlow.newest(of: address, context) else {
+      throw .invalidCode
+    }
+    return try await complete(
+      AuthenticationFlow(code, flow, for: [.passwordless], context),
+      as: style,
+      context
+    )
+  }
+
+  @EventLoop private static func complete(
+    _ flow: AuthenticationFlow,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
     while true {
       do throws(Failure) {
         if let account = try await Accounts.findLatest(flow.address, context) {

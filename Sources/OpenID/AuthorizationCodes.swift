@@ -162,10 +162,7 @@ package import Tenancy
     if client.needsConsent(at: server) {
       try await Consents.require(request, by: row.user, in: transaction)
     }
-    let lifetime =
-      scopes.contains(.offlineAccess)
-      ? client.settings.refreshTokenLifetime
-      : server?.tokenLifetime ?? TokenIssue.usualLifetime
+    let lifetime = ClientSession.lifetime(of: scopes, for: client, at: server)
     let place = ClientSessions.place(of: client.id, on: row.device, context)
     let opened = try await transaction.run(
       ClientSessionQueries.open,

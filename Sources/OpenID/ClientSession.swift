@@ -8,7 +8,8 @@ package import Tenancy
 
 /// A session of an OpenID Connect client.
 ///
-/// It begins when the client exchanges a code, below the session of the user at the pages.
+/// It begins when the client exchanges a code, below the session of the user at the pages. Or the client
+/// signs the user in itself.
 package struct ClientSession: RowDecodable {
   package let user: UserID
   package let session: SessionID
@@ -30,6 +31,17 @@ package struct ClientSession: RowDecodable {
   ///
   /// A page without refresh tokens begins one whenever it loads.
   static let limit = 10
+
+  /// Returns how long a session with some scopes lasts without a refresh.
+  static func lifetime(
+    of scopes: [String],
+    for client: Client,
+    at server: ResourceServer?
+  ) -> Duration {
+    scopes.contains(.offlineAccess)
+      ? client.settings.refreshTokenLifetime
+      : server?.tokenLifetime ?? TokenIssue.usualLifetime
+  }
 
   package init(from row: Row) throws(DatabaseError) {
     user = UserID(trusted: try row.text(0))

@@ -1,6 +1,6 @@
-package import Runtime
 import EventLoop
 package import JSON
+package import Runtime
 
 /// The scopes and tokens of the sessions of a wire.
 package struct SessionStyle: Sendable {
@@ -17,22 +17,40 @@ package struct SessionStyle: Sendable {
   ///
   /// The tabs of a browser may share a device without sharing their tokens.
   package let keepsSessions: Bool
+  /// The client of OpenID Connect that gets the tokens; nil for other wires and for the pages.
+  package let party: Party?
+
+  /// A client of OpenID Connect that signs users in itself.
+  package struct Party: Sendable {
+    package let client: ClientID
+    /// The resource server of its access tokens; nil for none.
+    package let audience: String?
+    /// How long the session lasts without a refresh.
+    package let lifetime: Duration
+
+    package init(client: ClientID, audience: String?, lifetime: Duration) {
+      (self.client, self.audience, self.lifetime) = (client, audience, lifetime)
+    }
+  }
 
   /// - Parameters:
   ///   - name: the name of the wire, or of one of its kinds of clients.
   ///   - scopes: the scopes of the sessions.
   ///   - refreshTokens: the form of the refresh tokens.
   ///   - keepsSessions: whether a sign-in keeps the earlier sessions of the user on the device.
+  ///   - party: the client of OpenID Connect that gets the tokens; nil for none.
   ///   - claims: claims of an access token beside those that this server adds.
   package init(
     _ name: String,
     scopes: Scopes,
     refreshTokens: RefreshTokens = .rotated,
     keepsSessions: Bool = false,
+    of party: Party? = nil,
     claims: @escaping Claims = { _ in [] }
   ) {
     (self.name, self.scopes) = (name, scopes)
     (self.refreshTokens, self.keepsSessions) = (refreshTokens, keepsSessions)
+    self.party = party
     self.claims = claims
   }
 

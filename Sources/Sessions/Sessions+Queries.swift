@@ -86,10 +86,12 @@ package enum SessionsQueries {
   /// - Parameter 16: the id of the audit entry.
   /// - Parameter 17: the authentication methods.
   /// - Parameter 18: whether the sessions on the device stay.
+  /// - Parameter 19: the client of OpenID Connect that signs the user in; null for none.
+  /// - Parameter 20: the resource server of its tokens; null for none.
   package static let open = Statement<
     NoRow, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
     String?,
-    Int, Int, APIKeyID?, Int?, String, EventID, String, Bool
+    Int, Int, APIKeyID?, Int?, String, EventID, String, Bool, ClientID?, String?
   >(
     "sessions.open",
     """
@@ -114,7 +116,7 @@ package enum SessionsQueries {
       from surplus
       union all
       select record_event($1, $4, 'login', 'user', $2, $3, $9::inet, $10,
-        jsonb_build_object('provider', $5::text), $16)
+        jsonb_strip_nulls(jsonb_build_object('provider', $5::text, 'client_id', $19::text)), $16)
       from room
     ), place as (
       insert into device_users as p (user_id, device_id, chosen_at, assurance)
@@ -126,9 +128,9 @@ package enum SessionsQueries {
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at, style, amr)
+      agent, key_id, authenticated_at, style, amr, client_id, audience)
     select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
-      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $17
+      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $17, $19, $20
     from room where (select count(*) from facts) > 0
     """
   )

@@ -274,7 +274,9 @@ class Machines(OpenIDCase):
         self.error(Party(self, self.machine).token(grant_type="authorization_code", code="x"),
                    403, "unauthorized_client")
         self.error(Party(self, self.spa).token(grant_type="password", username="a", password="b"),
-                   403, "unsupported_grant_type")
+                   403, "unauthorized_client")
+        self.error(Party(self, self.spa).token(grant_type="implicit"), 403,
+                   "unsupported_grant_type")
         self.error(Party(self, self.spa).token(), 400, "invalid_request")
         self.error(Party(self, {"id": "x"}).token(grant_type="refresh_token"), 401,
                    "invalid_client")

@@ -10,9 +10,14 @@ package import Postgres
 /// A code works only for the client that has the flow. So an attacker cannot use up the tries of
 /// another client. A user who reads a code aloud to a stranger does not let the stranger in. Each
 /// code needs a mail, so the limits of mail bound how many codes an attacker can guess.
+///
+/// In a `passwordless` flow, the code names its address instead, since Auth0's SDKs know no flow. There,
+/// an attacker can use up the tries of the newest code.
 @EventLoop package struct AuthenticationFlow {
   enum Purpose: String, Sendable {
     case signIn = "sign_in"
+    /// A sign-in by a code that names its address instead of the flow.
+    case passwordless
     case register
     case link
     case changeEmail = "change_email"
@@ -45,7 +50,7 @@ package import Postgres
     package let address: EmailAddress
     package var hash: String?
     package var user: UserID?
-    fileprivate let credential = Credential(.flow, of: FlowID())
+    fileprivate let credential: Credential
     fileprivate let code = AuthenticationFlow.newCode()
 
     @EventLoop init(
@@ -57,12 +62,17 @@ package import Postgres
     ) {
       (self.purpose, self.email, self.address) = (purpose, email, address)
       (self.hash, self.user) = (hash, user)
+      credential =
+        purpose == .passwordless
+        ? AuthenticationFlow.unsalted(FlowID()) : Credential(.flow, of: FlowID())
     }
 
     /// Returns what the client sends with the code.
     @EventLoop package func text(_ context: RequestContext) -> String {
       credential.text(context.keys.master)
     }
+
+    package var id: FlowID { credential.owner() }
 
     /// The code as people read it.
     var shownCode: String { "\(code.prefix(length / 2)) \(code.suffix(length / 2))" }
@@ -88,6 +98,11 @@ package import Postgres
     }
   }
 
+  /// Returns the credential of a flow that no client sends, so that its id is enough to make it again.
+  private static func unsalted(_ id: FlowID) -> Credential {
+    Credential(.flow, of: id, salt: [UInt8](repeating: 0, count: 16))
+  }
+
   private nonisolated static func newCode() -> String {
     let most = (0..<length).reduce(1) { power, _ in power * 10 }
     let digits = String(Int.random(in: 0..<most))
@@ -95,6 +110,21 @@ package import Postgres
   }
 
   // MARK: Completing
+
+  /// Returns the newest `passwordless` flow of an address, in the form of other flows; nil for none.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  static func newest(
+    of address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> String? {
+    try await context.readLatest(
+      FlowQueries.newest,
+      context.app.id,
+      address.key,
+      Purpose.passwordless.rawValue
+    ).first.map { unsalted(FlowID(trusted: $0)).text(context.keys.master) }
+  }
 
   /// Finds the flow of a code, and counts the try.
   ///
@@ -202,6 +232,18 @@ package enum FlowQueries {
     """
   )
 
+  /// Returns the newest flow of an address and a purpose; no row if all have expired.
+  ///
+  /// Served by `authentication_flows_by_address`.
+  static let newest = Statement<String, AppID, String, String>(
+    "flows.newest",
+    """
+    select flow_id from authentication_flows
+    where app_id = $1 and email_key = $2 and purpose = $3 and expires_at > now()
+    order by expires_at desc, flow_id desc limit 1
+    """
+  )
+
   /// Deletes all flows of an address and a purpose, and returns their ids.
   ///
   /// Served by `authentication_flows_by_address`.
@@ -213,5 +255,5 @@ package enum FlowQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [write, spend, use]
+  package static let all: [any PreparedStatement] = [write, spend, newest, use]
 }

@@ -60,7 +60,7 @@ import Postgres
       credential.provider,
       live.scope,
       BinaryBytes(live.salt),
-      context.app.sessionSettings.sessionLifetime,
+      style.party?.lifetime ?? context.app.sessionSettings.sessionLifetime,
       context.address.text,
       context.agent,
       Devices.limit,
@@ -70,7 +70,9 @@ import Postgres
       style.name,
       EventID(),
       secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)",
-      style.keepsSessions
+      style.keepsSessions,
+      style.party?.client,
+      style.party?.audience
     )
     return { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)

@@ -127,7 +127,7 @@ import Postgres
 extension AuthenticationFlow.Purpose {
   fileprivate var ofCode: CodePurpose {
     switch self {
-    case .signIn, .secondFactor, .enroll: .signIn
+    case .signIn, .passwordless, .secondFactor, .enroll: .signIn
     case .register, .link: .registration
     case .changeEmail: .newAddress
     }

@@ -215,7 +215,7 @@ struct AuthorizationParameters {
   }
 
   /// Returns the scopes that exist, once each, in the order of the request.
-  private static func scopes(_ text: String, _ server: ResourceServer?) -> [String] {
+  static func scopes(_ text: String, _ server: ResourceServer?) -> [String] {
     [String](scopes: text).filter { word in
       switch StandardScope(rawValue: word) {
       case .offlineAccess: server?.allowsOfflineAccess ?? true

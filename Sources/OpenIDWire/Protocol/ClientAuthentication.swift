@@ -108,6 +108,12 @@ struct TokenParameters {
     value(name).flatMap { $0.isEmpty ? nil : $0 }
   }
 
+  /// Returns a parameter; throws `invalid_request` if it is absent.
+  func required(_ name: String) throws(TokenError) -> String {
+    guard let value = self[name] else { throw .badRequest("\(name) is required.") }
+    return value
+  }
+
   /// The scopes, once each; nil if the client names none.
   var scopes: [String]? {
     self["scope"].map { [String](scopes: $0) }

@@ -63,7 +63,10 @@ import WireKit
       "scopes_supported": list(StandardScope.allCases.map(\.rawValue)),
       "response_types_supported": ["code"],
       "response_modes_supported": list(ResponseMode.allCases.map(\.rawValue)),
-      "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
+      "grant_types_supported": list(
+        ["authorization_code", "refresh_token", "client_credentials"]
+          + DirectGrant.allCases.map(\.rawValue)
+      ),
       "code_challenge_methods_supported": ["S256"],
       "subject_types_supported": ["public"],
       "id_token_signing_alg_values_supported": ["RS256"],

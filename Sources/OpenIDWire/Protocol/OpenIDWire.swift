@@ -27,12 +27,12 @@ package struct OpenIDWire: Wire {
   package var routes: [Route] {
     AuthorizeRoutes.routes + TokenRoutes.routes(picturePath) + UserInfoRoutes.routes(picturePath)
       + RevocationRoutes.routes + LogoutRoutes.routes + DirectLogoutRoutes.routes
-      + DiscoveryRoutes.routes
+      + PasswordlessRoutes.routes + DiscoveryRoutes.routes
       + PageRoutes.routes(picturePath)
   }
 
   /// The prefixes whose clients are programs, and get JSON.
-  private static let endpoints = ["/oauth", "/userinfo", "/.well-known"]
+  private static let endpoints = ["/oauth", "/passwordless", "/userinfo", "/.well-known"]
 
   package var prefixes: [String] {
     Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]

@@ -1,3 +1,4 @@
+import Accounts
 import EventLoop
 import HTTP
 import JSON
@@ -14,6 +15,10 @@ struct TokenError: Error {
   let status: Status
   let code: String
   let description: String
+  /// Further members of the body.
+  var members: [(String, JSON)] = []
+  /// When the client may try again; nil if the error does not depend on time.
+  fileprivate(set) var retryAfter: Duration?
 
   init(_ status: Status, _ code: String, _ description: String) {
     (self.status, self.code, self.description) = (status, code, description)
@@ -33,6 +38,12 @@ struct TokenError: Error {
   static let invalidClient = TokenError(.unauthorized, "invalid_client", "Unauthorized")
   static let unknownClient = TokenError(.unauthorized, "invalid_client", "Unknown client")
 
+  static let unauthorizedClient = TokenError(
+    .forbidden,
+    "unauthorized_client",
+    "This client may not use this grant_type."
+  )
+
   /// Maps an error of the domain, by its type or else by its kind.
   init(_ failure: Failure) {
     switch failure.type {
@@ -44,6 +55,10 @@ struct TokenError: Error {
       self = .invalidGrant(
         "The refresh_token was generated for a user who doesn't exist anymore."
       )
+    case .userBlocked: self.init(.forbidden, "unauthorized", "user is blocked")
+    case .emailUnverified: self.init(.forbidden, "unauthorized", failure.type.title)
+    case .tooManyAttempts: self.init(.tooManyRequests, "too_many_attempts", failure.type.title)
+    case .invalid: self = .badRequest(failure.faults.first?.detail ?? failure.type.title)
     case .scopeNotGranted: self.init(.badRequest, "invalid_scope", failure.explanation)
     case .audienceNotGranted: self.init(.forbidden, "access_denied", failure.explanation)
     case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
@@ -66,7 +81,11 @@ struct TokenError: Error {
   }
 
   var json: JSON {
-    ["error": .string(code), "error_description": .string(description)]
+    .object(
+      JSONObject(
+        [("error", .string(code)), ("error_description", .string(description))] + members
+      )
+    )
   }
 
   @EventLoop func response(to call: Call) -> Response {
@@ -75,6 +94,7 @@ struct TokenError: Error {
     if code == "insufficient_scope" {
       response.add(.authenticate, literal: "Bearer error=\"insufficient_scope\"")
     }
+    if let retryAfter { response.add(.retryAfter, String(retryAfter.wholeSeconds)) }
     guard status == .unauthorized else { return response }
     if code == "invalid_token", !call.request.has(.authorization) {
       response.add(.authenticate, literal: "Bearer")
@@ -84,6 +104,23 @@ struct TokenError: Error {
       response.add(.authenticate, "Basic realm=\"oauth\"")
     }
     return response
+  }
+}
+
+extension Call {
+  /// Returns the error for a failure that the endpoint itself reports.
+  func error(for failure: Failure) -> TokenError {
+    self.failure = failure
+    var error = TokenError(failure)
+    error.retryAfter = failure.retryAfter
+    return error
+  }
+
+  /// Returns the result of a verb of the domain; throws its failure in the form of the endpoint.
+  func attempt<Value>(
+    _ verb: @EventLoop () async throws(Failure) -> Value
+  ) async throws(TokenError) -> Value {
+    do throws(Failure) { return try await verb() } catch { throw self.error(for: error) }
   }
 }
 

@@ -20,7 +20,7 @@ import WireKit
         access: .open,
         body: .token,
         issuesSecrets: true,
-        summary: "Exchange a code, a refresh token or a client's secret for tokens"
+        summary: "Exchange a code, a refresh token, a password or a client's secret for tokens"
       ) { call async throws(Failure) in
         try await exchange(call, at: call.provider(picturePath))
       }
@@ -52,12 +52,14 @@ import WireKit
     _ call: Call
   ) async throws(TokenError) -> IssuedTokens {
     let context = call.context
-    do throws(Failure) {
-      switch grant {
-      case .code(let code, let proof):
-        return try await AuthorizationCodes.redeem(code, by: client, proof, at: provider, context)
-      case .refreshToken(let token, let audience):
-        return try await ClientTokens.refresh(
+    switch grant {
+    case .code(let code, let proof):
+      return try await call.attempt { () async throws(Failure) in
+        try await AuthorizationCodes.redeem(code, by: client, proof, at: provider, context)
+      }
+    case .refreshToken(let token, let audience):
+      return try await call.attempt { () async throws(Failure) in
+        try await ClientTokens.refresh(
           token,
           scopes,
           for: audience,
@@ -65,18 +67,19 @@ import WireKit
           at: provider,
           context
         )
-      case .client(let audience):
-        return try await ClientTokens.token(
-          for: audience,
-          scopes,
-          by: client,
-          at: provider,
-          context
-        )
       }
-    } catch {
-      call.failure = error
-      throw TokenError(error)
+    case .client(let audience):
+      return try await call.attempt { () async throws(Failure) in
+        try await ClientTokens.token(for: audience, scopes, by: client, at: provider, context)
+      }
+    case .direct(let grant, let parameters):
+      let exchange = DirectExchange(
+        parameters: parameters,
+        client: client,
+        provider: provider,
+        call: call
+      )
+      return try await exchange.tokens(grant)
     }
   }
 
@@ -107,16 +110,16 @@ private enum Grant {
   /// The client's own secret, for a resource server.
   case client(audience: String)
 
+  /// The password or the code of a user.
+  case direct(DirectGrant, TokenParameters)
+
   init(_ parameters: TokenParameters, by client: Client) throws(TokenError) {
-    func required(_ name: String) throws(TokenError) -> String {
-      guard let value = parameters[name] else { throw .badRequest("\(name) is required.") }
-      return value
-    }
-    switch try required("grant_type") {
+    let type = try parameters.required("grant_type")
+    switch type {
     case "authorization_code":
       try Self.require(client.kind != .machine)
       self = .code(
-        try required("code"),
+        try parameters.required("code"),
         AuthorizationCodes.Proof(
           redirect: parameters["redirect_uri"],
           verifier: parameters["code_verifier"]
@@ -124,26 +127,26 @@ private enum Grant {
       )
     case "refresh_token":
       try Self.require(client.kind != .machine)
-      self = .refreshToken(try required("refresh_token"), audience: parameters["audience"])
+      self = .refreshToken(
+        try parameters.required("refresh_token"),
+        audience: parameters["audience"]
+      )
     case "client_credentials":
       try Self.require(!client.kind.isPublic)
-      self = .client(audience: try required("audience"))
+      self = .client(audience: try parameters.required("audience"))
     default:
-      throw TokenError(
-        .forbidden,
-        "unsupported_grant_type",
-        "grant_type is authorization_code, refresh_token or client_credentials."
-      )
+      guard let grant = DirectGrant(rawValue: type) else {
+        throw TokenError(
+          .forbidden,
+          "unsupported_grant_type",
+          "grant_type must be one of grant_types_supported in the discovery document."
+        )
+      }
+      self = .direct(grant, parameters)
     }
   }
 
   private static func require(_ isAllowed: Bool) throws(TokenError) {
-    guard isAllowed else {
-      throw TokenError(
-        .forbidden,
-        "unauthorized_client",
-        "Clients of this kind may not use this grant_type."
-      )
-    }
+    guard isAllowed else { throw .unauthorizedClient }
   }
 }

@@ -19,6 +19,10 @@ package struct ClientSettings: SettingsSection {
   package let confirmsSignIn: Bool
   /// The allowed ways to sign in; empty for all of the app.
   package let connections: Set<Connection>
+  /// Whether it may exchange users' passwords for tokens.
+  package let allowsPasswordGrant: Bool
+  /// Whether it may mail codes, and exchange them for tokens.
+  package let allowsEmailCodeGrant: Bool
   /// Claims of its ID tokens.
   package let claims: ClaimMap
   package let backchannelLogoutURL: String?
@@ -98,6 +102,20 @@ package struct ClientSettings: SettingsSection {
     connections = read.choices(
       "connections",
       "ways to sign in to this client, of password and email_code; empty for all of the app"
+    )
+    allowsPasswordGrant = read.flag(
+      "password_grant",
+      false,
+      safe: false,
+      "whether the client may ask users for their passwords itself and exchange them at /oauth/token; "
+        + "only a client of the app's owner"
+    )
+    allowsEmailCodeGrant = read.flag(
+      "email_code_grant",
+      false,
+      safe: false,
+      "whether the client may have codes mailed by /passwordless/start and exchange them at "
+        + "/oauth/token; only a client of the app's owner"
     )
     claims = ClaimMap(
       read.object(

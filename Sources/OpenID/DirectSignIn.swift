@@ -1,0 +1,124 @@
+import Accounts
+import Encoding
+package import EventLoop
+import Glibc
+import JSON
+package import Runtime
+package import Sessions
+package import Tenancy
+
+/// A sign-in at the token endpoint, without the pages.
+///
+/// Only clients of the app's owner may do this, so no user is asked for consent.
+@EventLoop package struct DirectSignIn {
+  private let client: Client
+  private let scopes: [String]
+  private let server: ResourceServer?
+
+  /// - Parameters:
+  ///   - client: the client, which is authenticated.
+  ///   - scopes: the scopes that exist, of those that it asks for.
+  ///   - server: the resource server of the tokens; nil for none.
+  package init(by client: Client, _ scopes: [String], at server: ResourceServer?) {
+    (self.client, self.scopes, self.server) = (client, scopes, server)
+  }
+
+  /// Signs a user in, and makes the tokens of the client.
+  ///
+  /// - Parameters:
+  ///   - provider: this server as the client knows it.
+  ///   - context: the context of the request.
+  ///   - verb: the verb of the domain that begins a session of a style.
+  /// - Returns: the tokens.
+  /// - Throws: errors of the verb, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  package func tokens(
+    at provider: Provider,
+    _ context: RequestContext,
+    _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
+  ) async throws(Failure) -> IssuedTokens {
+    let user = try await verb(style).user
+    guard let id = context.principal.session,
+      let session = try await ClientSessions.find(id, of: user, context)
+    else { throw context.gone }
+    return try await TokenIssue.tokens(of: session, scopes, for: client, at: provider, context)
+  }
+
+  /// The style of the session, which has no session at the pages above it.
+  private var style: SessionStyle {
+    SessionStyle(
+      ClientSession.style,
+      scopes: Scopes(scopes.joined(separator: " ")),
+      keepsSessions: true,
+      of: SessionStyle.Party(
+        client: client.id,
+        audience: server?.identifier,
+        lifetime: ClientSession.lifetime(of: scopes, for: client, at: server)
+      )
+    )
+  }
+}
+
+/// The first step of a direct sign-in, whose user needs a second factor.
+///
+/// The client sends it back as `mfa_token` and repeats nothing of its request, so the token has the
+/// request. It is sealed.
+@EventLoop package struct DirectSecondStep {
+  /// The sign-in to complete.
+  package let signIn: DirectSignIn
+  /// The flow of the second factor; nil if the user must enroll a factor, which needs the pages.
+  package let flow: String?
+  package let hasExpired: Bool
+
+  /// Opens the token of a client.
+  ///
+  /// - Returns: nil if the token is forged, another client's, or for a resource server that was deleted.
+  /// - Throws: `.databaseUnavailable`.
+  package init?(
+    _ token: String,
+    by client: Client,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let sealed = [UInt8](base64URL: token),
+      let text = try? context.keys.master.opened(sealed, as: Self.name(client, context)),
+      let json = try? JSON.parse(text), let scope = json["scope"]?.string,
+      let expiry = json["expires_at"]?.number?.int
+    else { return nil }
+    var server: ResourceServer?
+    if let audience = json["audience"]?.string {
+      server = try await ResourceServers.find(audience, of: context.app.id, context)
+      guard server != nil else { return nil }
+    }
+    signIn = DirectSignIn(by: client, [String](scopes: scope), at: server)
+    flow = json["flow"]?.string
+    hasExpired = expiry <= time(nil)
+  }
+
+  fileprivate static func name(_ client: Client, _ context: RequestContext) -> String {
+    "mfa_token \(context.app.id) \(client.id)"
+  }
+}
+
+extension DirectSignIn {
+  /// Returns the `mfa_token` for the second step.
+  ///
+  /// - Parameters:
+  ///   - flow: the flow of the second factor; nil if the user must enroll a factor.
+  ///   - context: the context of the request.
+  /// - Returns: the token.
+  /// - Throws: `.internalError`.
+  package func token(of flow: String?, _ context: RequestContext) throws(Failure) -> String {
+    var json = JSONObject()
+    json["flow"] = flow.map(JSON.string)
+    json["scope"] = .string(scopes.joined(separator: " "))
+    json["audience"] = (server?.identifier).map(JSON.string)
+    json["expires_at"] = .number(
+      JSONNumber(time(nil) + SecondFactorFlow.lifetime.wholeSeconds)
+    )
+    let name = DirectSecondStep.name(client, context)
+    do {
+      return try context.keys.master.sealed(JSON.object(json).serialized(), as: name).base64URL
+    } catch {
+      throw .internalError("a token of a second step cannot be sealed")
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import Accounts
+import Encoding
+import EventLoop
+import HTTP
+import JSON
+import OpenID
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// The grants by which a client signs a user in at the token endpoint, without the pages.
+enum DirectGrant: String, CaseIterable {
+  case password
+  case passwordRealm = "http://auth0.com/oauth/grant-type/password-realm"
+  case emailCode = "http://auth0.com/oauth/grant-type/passwordless/otp"
+  case factorCode = "http://auth0.com/oauth/grant-type/mfa-otp"
+  case recoveryCode = "http://auth0.com/oauth/grant-type/mfa-recovery-code"
+
+  /// The names by which Auth0's SDKs call the ways to sign in.
+  static let passwordRealmName = "Username-Password-Authentication"
+  static let emailRealmName = "email"
+
+  /// Returns whether a client may use the grant.
+  ///
+  /// Only a client of the app's owner may ask users for their passwords and codes.
+  @EventLoop func isAllowed(for client: Client, in app: App) -> Bool {
+    let (settings, methods) = (client.settings, SignInMethods(app, client))
+    guard settings.isFirstParty, client.kind != .machine else { return false }
+    let takesPassword = settings.allowsPasswordGrant && methods.takesPassword
+    let takesCode = settings.allowsEmailCodeGrant && methods.takesCode
+    return switch self {
+    case .password, .passwordRealm: takesPassword
+    case .emailCode: takesCode
+    case .factorCode, .recoveryCode: takesPassword || takesCode
+    }
+  }
+}
+
+/// The exchange of a password or a code for tokens.
+@EventLoop struct DirectExchange {
+  let parameters: TokenParameters
+  let client: Client
+  let provider: Provider
+  let call: Call
+
+  /// Returns the tokens of a grant.
+  ///
+  /// - Throws: the error of the token endpoint.
+  func tokens(_ grant: DirectGrant) async throws(TokenError) -> IssuedTokens {
+    guard grant.isAllowed(for: client, in: call.context.app) else {
+      throw .unauthorizedClient
+    }
+    let context = call.context
+    switch grant {
+    case .password: return try await tokensByPassword()
+    case .passwordRealm:
+      try requireRealm(DirectGrant.passwordRealmName)
+      return try await tokensByPassword()
+    case .emailCode:
+      try requireRealm(DirectGrant.emailRealmName)
+      let (email, code) = (try parameters.required("username"), try parameters.required("otp"))
+      return try await complete(
+        try await signIn(),
+        wrong: .invalidGrant("Wrong email or verification code.")
+      ) { style async throws(Failure) in
+        try await EmailCodes.signIn(code, at: email, as: style, context)
+      }
+    case .factorCode:
+      return try await tokens(
+        bySecondFactor: try parameters.required("otp"),
+        wrong: .invalidGrant("Invalid otp_code.")
+      )
+    case .recoveryCode:
+      return try await tokens(
+        bySecondFactor: try parameters.required("recovery_code"),
+        wrong: .invalidGrant("MFA Authorization rejected.")
+      )
+    }
+  }
+
+  private func tokensByPassword() async throws(TokenError) -> IssuedTokens {
+    let context = call.context
+    let credentials = Credentials(
+      email: try parameters.required("username"),
+      password: try parameters.required("password")
+    )
+    return try await complete(
+      try await signIn(),
+      wrong: .invalidGrant("Wrong email or password.")
+    ) { style async throws(Failure) in
+      try await Users.signIn(credentials, as: style, reportsBlock: true, context)
+    }
+  }
+
+  private func tokens(
+    bySecondFactor code: String,
+    wrong: TokenError
+  ) async throws(TokenError) -> IssuedTokens {
+    let context = call.context
+    let token = try parameters.required("mfa_token")
+    let step = try await call.attempt { () async throws(Failure) in
+      try await DirectSecondStep(token, by: client, context)
+    }
+    guard let step else { throw .invalidGrant("Malformed mfa_token") }
+    guard !step.hasExpired else {
+      throw TokenError(.forbidden, "expired_token", "mfa_token is expired")
+    }
+    guard let flow = step.flow else {
+      throw .invalidGrant("The user must first set up a second factor at the pages.")
+    }
+    return try await complete(step.signIn, wrong: wrong) { style async throws(Failure) in
+      try await SecondFactorFlow.complete(flow, by: code, as: style, context).grant
+    }
+  }
+
+  private func requireRealm(_ name: String) throws(TokenError) {
+    guard try parameters.required("realm").hasSameBytes(as: name) else {
+      throw .badRequest("realm must be \(name).")
+    }
+  }
+
+  /// Returns the sign-in that the client asks for.
+  private func signIn() async throws(TokenError) -> DirectSignIn {
+    let context = call.context
+    var server: ResourceServer?
+    if let audience = parameters["audience"] {
+      server = try await call.attempt { () async throws(Failure) in
+        try await ResourceServers.find(audience, of: context.app.id, context)
+      }
+      guard server != nil else {
+        throw TokenError(
+          .forbidden,
+          "access_denied",
+          "No resource server has the identifier \(audience.excerpt(200))."
+        )
+      }
+    }
+    let scopes = AuthorizationParameters.scopes(parameters["scope"] ?? "", server)
+    return DirectSignIn(by: client, scopes, at: server)
+  }
+
+  /// Signs in; throws `mfa_required` if the user needs a second factor.
+  private func complete(
+    _ signIn: DirectSignIn,
+    wrong: TokenError,
+    _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
+  ) async throws(TokenError) -> IssuedTokens {
+    do throws(Failure) {
+      return try await signIn.tokens(at: provider, call.context, verb)
+    } catch {
+      let answer = call.error(for: error)
+      switch error.type {
+      case .wrongCredentials, .invalidCode: throw wrong
+      case .additionalFactorRequired: throw try await secondStep(of: signIn, error)
+      default: throw answer
+      }
+    }
+  }
+
+  private func secondStep(
+    of signIn: DirectSignIn,
+    _ failure: Failure
+  ) async throws(TokenError) -> TokenError {
+    let enrolls = failure["methods"]?.array?.contains("enroll") == true
+    let token = try await call.attempt { () async throws(Failure) in
+      try signIn.token(of: enrolls ? nil : failure["flow"]?.string, call.context)
+    }
+    var error = TokenError(.forbidden, "mfa_required", "Multifactor authentication required")
+    error.members = [
+      ("mfa_token", .string(token)),
+      ("mfa_requirements", [enrolls ? "enroll" : "challenge": [["type": "otp"]]]),
+    ]
+    return error
+  }
+}

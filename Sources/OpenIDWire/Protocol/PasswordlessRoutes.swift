@@ -1,0 +1,50 @@
+import Accounts
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import WireKit
+
+/// `/passwordless/start`, which mails a code for the token endpoint.
+@EventLoop enum PasswordlessRoutes {
+  nonisolated static let routes = [
+    Route(
+      .post,
+      "/passwordless/start",
+      access: .open,
+      body: .token,
+      summary: "Mail a code, which the client exchanges for tokens",
+      start
+    )
+  ]
+
+  /// The response to an unknown address is that to a known one.
+  private static func start(_ call: Call) async throws(Failure) -> Response {
+    let parameters = TokenParameters(call)
+    switch try await ClientAuthentication.client(parameters, call) {
+    case .failure(let error): return error.response(to: call)
+    case .success(let client):
+      do throws(TokenError) {
+        guard DirectGrant.emailCode.isAllowed(for: client, in: call.context.app) else {
+          throw .unauthorizedClient
+        }
+        guard parameters["connection"]?.hasSameBytes(as: DirectGrant.emailRealmName) == true else {
+          throw .badRequest("connection must be \(DirectGrant.emailRealmName).")
+        }
+        guard parameters["send"] == "code" else {
+          throw .badRequest("send must be code; links are not supported.")
+        }
+        let email = try parameters.required("email")
+        let flow = try await call.attempt { () async throws(Failure) in
+          try await EmailCodes.start(for: email, call.context)
+        }
+        let body: JSON = [
+          "_id": .string(flow.text), "email": .string(email), "email_verified": false,
+        ]
+        return Response(.ok, json: body.serialized())
+      } catch {
+        return error.response(to: call)
+      }
+    }
+  }
+}
