@@ -1183,7 +1183,7 @@ CREATE TABLE public.authentication_flows (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
-    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
+    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
 );
 
 
