@@ -25,7 +25,10 @@ extension FuzzTarget {
     if lines.count > 1, let credentials = BasicCredentials(text(lines[1])) {
       expect(!credentials.id.utf8.contains(0) && !credentials.secret.utf8.contains(0), "a NUL")
     }
-    for line in lines.dropFirst(2) { checkURL(text(line)) }
+    for line in lines.dropFirst(2) {
+      checkURL(text(line))
+      checkLogout(text(line))
+    }
   }
 
   private static let registered = [
@@ -72,6 +75,21 @@ extension FuzzTarget {
       AuthorizationRequest(stored)?.json == stored,
       "a request that is stored reads as another"
     )
+  }
+
+  /// Checks that a URL which counts as a registered one leads to the same host and page.
+  private static func checkLogout(_ url: String) {
+    for known in registered {
+      guard let page = LogoutURLs.page(of: known), LogoutURLs.page(of: url) == page else {
+        continue
+      }
+      expect(url.utf8.starts(with: page.utf8), "the browser is sent to \(url)")
+      let origins = [url, known].map { RedirectTarget($0).origin }
+      expect(origins[0] == origins[1], "another host than \(known)")
+      let rest = url.utf8.dropFirst(page.utf8.count)
+      expect(rest.first.map { "?#".utf8.contains($0) } ?? true, "another page: \(url)")
+      expect(!url.utf8.contains { $0 <= 0x20 || $0 >= 0x7f }, "a byte that splits a header field")
+    }
   }
 
   private static func checkURL(_ url: String) {

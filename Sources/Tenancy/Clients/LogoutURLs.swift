@@ -18,24 +18,21 @@ package import Runtime
     of client: Client?,
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    guard isPlain(url) else { return false }
-    let page = page(of: url)
+    guard let page = page(of: url) else { return false }
     if let client {
-      return client.settings.logoutURLs.contains { Self.page(of: $0).hasSameBytes(as: page) }
+      return client.settings.logoutURLs.compactMap(Self.page).contains { $0.hasSameBytes(as: page) }
     }
     return try await context.first(LogoutURLQueries.find, context.app.id, page) != nil
   }
 
-  /// Returns whether a text can stand in a header field.
+  /// Returns a URL without query and fragment; nil if it cannot stand in a header field.
   ///
   /// The query and the fragment, which no client has registered, may be any text.
-  private nonisolated static func isPlain(_ url: String) -> Bool {
-    (1...ClientURL.longest).contains(url.utf8.count)
-      && url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
-  }
-
-  private nonisolated static func page(of url: String) -> String {
-    String(url.prefix { $0 != "?" && $0 != "#" })
+  nonisolated static func page(of url: String) -> String? {
+    guard (1...ClientURL.longest).contains(url.utf8.count),
+      url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
+    else { return nil }
+    return String(url.prefix { $0 != "?" && $0 != "#" })
   }
 }
 
