@@ -94,6 +94,7 @@ let package = Package(
       name: "PasswordHashes",
       dependencies: [
         "CCrypt", "CSodium", "EventLoop", "Encoding",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked

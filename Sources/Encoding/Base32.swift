@@ -22,4 +22,36 @@ extension [UInt8] {
     if length > 0 { text.append(digits[bits << (5 - length) & 31]) }
     return String(decoding: text, as: UTF8.self)
   }
+
+  /// Reads base32 in either case, with or without padding.
+  ///
+  /// It ignores the unused bits of the last digit, which some programs fill.
+  ///
+  /// Returns nil for any other text.
+  package init?(base32 text: String) {
+    var digits = Array(text.utf8)
+    while digits.last == UInt8(ascii: "=") { digits.removeLast() }
+    // The other lengths hold no whole number of bytes.
+    guard ![1, 3, 6].contains(digits.count % 8) else { return nil }
+    self = []
+    reserveCapacity(digits.count * 5 / 8)
+    // The bits not yet written: at most seven before a digit is added.
+    var bits = 0
+    var length = 0
+    for digit in digits {
+      let value: UInt8
+      switch digit {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = digit - UInt8(ascii: "A")
+      case UInt8(ascii: "a")...UInt8(ascii: "z"): value = digit - UInt8(ascii: "a")
+      case UInt8(ascii: "2")...UInt8(ascii: "7"): value = digit - UInt8(ascii: "2") + 26
+      default: return nil
+      }
+      bits = (bits << 5 | Int(value)) & 0xfff
+      length += 5
+      if length >= 8 {
+        length -= 8
+        append(UInt8(truncatingIfNeeded: bits >> length))
+      }
+    }
+  }
 }

@@ -17,6 +17,7 @@ extension PasswordHash {
       areSame(scrypt(password, logN, r, p, salt, key.count), key)
     case .pbkdf2(let digest, let rounds, let salt, let key):
       areSame(pbkdf2(password, digest, rounds, salt, key.count), key)
+    case .digest(let salted): areSame(salted.made(of: password), salted.value)
     }
   }
 
@@ -70,8 +71,10 @@ extension PasswordHash {
   ) -> [UInt8]? {
     let function: KDF.Insecure.PBKDF2.HashFunction =
       switch digest {
+      case .md5: .insecureMD5
       case .sha1: .insecureSHA1
       case .sha256: .sha256
+      case .sha384: .sha384
       case .sha512: .sha512
       }
     // Unchecked, since a foreign hash is verified once and then replaced by a new one.

@@ -1,3 +1,5 @@
+import Encoding
+
 /// A password hash as another program stored it, with its algorithm and parameters.
 ///
 /// It is parsed from modular crypt and PHC strings, and verified by its algorithm's library.
@@ -10,9 +12,10 @@ package struct PasswordHash: Sendable, Equatable {
     case argon2(memory: Int, passes: Int, lanes: Int)
     case scrypt(logN: Int, r: Int, p: Int, salt: [UInt8], key: [UInt8])
     case pbkdf2(Digest, rounds: Int, salt: [UInt8], key: [UInt8])
+    case digest(SaltedDigest)
   }
 
-  package enum Digest: String, Sendable { case sha1, sha256, sha512 }
+  package enum Digest: String, Sendable, CaseIterable { case md5, sha1, sha256, sha384, sha512 }
 
   package let text: String
   package let algorithm: Algorithm
@@ -50,7 +53,7 @@ package struct PasswordHash: Sendable, Equatable {
       case "pbkdf2", "pbkdf2-sha1": try Self.pbkdf2(.sha1, fields)
       case "pbkdf2-sha256": try Self.pbkdf2(.sha256, fields)
       case "pbkdf2-sha512": try Self.pbkdf2(.sha512, fields)
-      default: throw .unknownAlgorithm
+      default: .digest(try SaltedDigest(name, fields))
       }
   }
 
@@ -69,6 +72,7 @@ package struct PasswordHash: Sendable, Equatable {
     case .argon2(let memory, let passes, let lanes): "argon2 \(memory) \(passes) \(lanes)"
     case .scrypt(let logN, let r, let p, _, _): "scrypt \(logN) \(r) \(p)"
     case .pbkdf2(let digest, let rounds, _, _): "pbkdf2 \(digest) \(rounds)"
+    case .digest: "digest"
     }
   }
 
@@ -100,6 +104,7 @@ package struct PasswordHash: Sendable, Equatable {
     case .pbkdf2(_, let rounds, _, _):
       // More than OWASP recommends for any digest: 1.4 million for SHA-1.
       guard rounds <= 2_000_000 else { throw .tooCostly("PBKDF2 has at most 2000000 rounds.") }
+    case .digest: break
     }
   }
 
@@ -152,6 +157,11 @@ package struct PasswordHash: Sendable, Equatable {
       let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count)
     else { throw .malformed("An scrypt hash is $scrypt$ln=,r=,p=$, a salt, $ and a key.") }
     return .scrypt(logN: logN, r: r, p: p, salt: salt, key: key)
+  }
+
+  /// Returns the text of an scrypt hash, which need not be valid.
+  package static func scrypt(logN: Int, r: Int, p: Int, salt: [UInt8], key: [UInt8]) -> String {
+    "$scrypt$ln=\(logN),r=\(r),p=\(p)$\(salt.base64)$\(key.base64)"
   }
 
   /// Parses PBKDF2.

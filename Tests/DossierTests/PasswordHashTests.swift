@@ -26,6 +26,18 @@ import Testing
       + "mYZhOdUGkWFG5sA0ZFyzCbQB772tdg",
     "$pbkdf2-sha256$1000$GiNkjNH6P0doDYGw9l4rRQ$dZNlm9itCgibqgrZ/U/ujfuhBXycnOTNMvCSGX6fxjM",
     "$pbkdf2$1000$WStFKMXYu3cuRWjt/X/vHQ$aOTS6LmJwpl8AGUHCZc0htpwRj8",
+    "$digest-md5$$$mQKXVH2Lhwr51a2o4lvkMw",
+    "$digest-sha1$c2FsdA$$Cx/Wm+nG4hov3gP0Qb/GwXEADLQ",
+    "$digest-sha256$$c2FsdA$ZV7UgOHXpSVDSwy1NBMDv/8Oblvf+c32QDMRuMhnpCU",
+    "$digest-sha384$$$yw6OQBpsqEm43OScvReu5sbTP/2U2CtPshbJ0KDvUXT1kkOokW8xeyrw67PnJANk",
+    "$digest-sha512$c2FsdA$$ajzYnX8Nwevsf68dkgQpUwVETzlMre4KOsS6ZMw1ubLnVYobNhP/L0tdGVnkbIOpCSM0pPzt"
+      + "CEg9oxKpjG/FWQ",
+    "$hmac-md5$a2V5$c2FsdA$$B/7MsAKzZGDWzWXeR8aCDw",
+    "$hmac-sha1$a2V5$c2FsdA$$inPJZjQN761Wsc6vbKwGxaJaXrY",
+    "$hmac-sha256$a2V5$c2FsdA$$qQKZZgsML1KjdLCUkXTFz0JK2IJPmSjFjTmKyULv1rc",
+    "$hmac-sha384$a2V5$c2FsdA$$6OJ4rgioWskLkIcllg6RGtJXkzaRrcXmGnQr9O01wOhtQXPlZvrDeP9cwWyC8unl",
+    "$hmac-sha512$a2V5$c2FsdA$$JBK1ALRjr/7UJx1Pt/8tNN18OvCMsjiVcB6eo4ftNVOzLTalxQZKNW6j05UkbIFV0xKq"
+      + "XNaOv56CmCxaLL492w",
   ])
   func `a hash of any program verifies its password`(text: String) throws {
     let hash = try PasswordHash(text)
@@ -69,6 +81,10 @@ import Testing
     "$pbkdf2-sha256$-1$AAEC$AIjkSpiLDJ8p0q4Z1miLMT/P+fwouaEORZ+tFgZeQuQ",
     "$pbkdf2-sha256$i=99999999999999999999$AAEC$AIjkSpiLDJ8p0q4Z1miLMT/P+fwouaEORZ+tFgZeQuQ",
     "$5$rounds=1000$I4rrrzb5.KqxS1Xq$rrhm5mW3nS3zWEa0H7r3UHJiSCSR0iVsS02v3ktSi0D ",
+    "$digest-md4$$$mQKXVH2Lhwr51a2o4lvkMw", "$digest-sha1$$$mQKXVH2Lhwr51a2o4lvkMw",
+    "$digest-md5$$mQKXVH2Lhwr51a2o4lvkMw", "$digest-md5$$$$mQKXVH2Lhwr51a2o4lvkMw",
+    "$digest-md5$!$$mQKXVH2Lhwr51a2o4lvkMw", "$hmac-md5$$$mQKXVH2Lhwr51a2o4lvkMw", "$digest$$$",
+    "$hmac-md5-x$a2V5$c2FsdA$$B/7MsAKzZGDWzWXeR8aCDw",
     "$6$$rrhm", "$pbkdf2-md5$i=1$AAEC$AIjkSpiLDJ8p0q4Z1miLMT/P+fwouaEORZ+tFgZeQuQ",
   ])
   func `an invalid hash is refused`(text: String) {
