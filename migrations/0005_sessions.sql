@@ -212,7 +212,8 @@ begin atomic
     delete from identities i where i.user_id = of_user and i.provider not in ('password', 'email')
     returning i.provider
   ), subjects as (
-    delete from identity_subjects s where s.user_id = of_user and s.provider <> 'email'
+    delete from identity_subjects s
+    where s.user_id = of_user and s.provider not in ('email', 'auth0')
   ), keys as (
     delete from api_keys k where k.user_id = of_user
   ), places as (

@@ -117,23 +117,6 @@ extension Shape {
     "locale": .member("locale").like("en-GB"), "zone": .member("zone").like("Europe/London"),
   ]
 
-  /// Members of a new user that are not in its profile.
-  private static let importable: KeyValuePairs<String, Shape> = [
-    "id": .id(Example.charles), "email": .address, "email_verified": .flag,
-    "password": .password,
-    "password_hash": .text.orNull.saying("bcrypt, SHA-crypt, scrypt, PBKDF2 or Argon2"),
-    "blocked": .flag, "created_at": .time(Example.registered),
-    "identities": .list(
-      of: .body([
-        "provider": .text(1...1_028).like("jwt:https://login.example.com"),
-        "subject": .text(1...1_024).like("charles-babbage"),
-      ]).named("ImportedIdentity", "An identity of an imported user."),
-      atMost: 100
-    ),
-    "metadata": .metadata, "app_metadata": .metadata, "custom_data": .document,
-    "properties": .properties,
-  ]
-
   private static func member(_ name: String) -> Shape {
     .text(1...(Profiles.editable[name] ?? 1)).orNull
   }

@@ -30,6 +30,16 @@ import Testing
     (#"{"blocked":"no"}"#, "/blocked type"), (#"{"created_at":"yesterday"}"#, "/created_at time"),
     (#"{"created_at":"2025-02-29T00:00:00Z"}"#, "/created_at time"),
     (#"{"created_at":"2025-02-28T00:00:00"}"#, "/created_at time"),
+    (#"{"last_login_at":7}"#, "/last_login_at time"), (#"{"login_count":-1}"#, "/login_count type"),
+    (#"{"login_count":9007199254740992}"#, "/login_count type"),
+    (#"{"login_count":1.5}"#, "/login_count type"),
+    (#"{"foreign_id":"auth0|"}"#, "/foreign_id foreign_id"),
+    (#"{"foreign_id":null}"#, "/foreign_id foreign_id"),
+    (#"{"foreign_id":"auth0|a/b"}"#, "/foreign_id foreign_id"),
+    (#"{"totp_secrets":"GEZDGNBVGY3TQOJQ"}"#, "/totp_secrets type"),
+    (#"{"totp_secrets":["","","","","",""]}"#, "/totp_secrets type"),
+    (#"{"totp_secrets":["GEZDGNBVGY3TQOJQ","GEZDGNBV"]}"#, "/totp_secrets/1 secret"),
+    (#"{"identities":[{"provider":"auth0","subject":"x"}]}"#, "/identities/0/provider provider"),
     (#"{"identities":{}}"#, "/identities type"), (#"{"identities":[1]}"#, "/identities/0 type"),
     (#"{"identities":[{"provider":"email","subject":"x"}]}"#, "/identities/0/provider provider"),
     (#"{"identities":[{"provider":"jwt:a","subject":""}]}"#, "/identities/0/subject length"),
@@ -53,7 +63,9 @@ import Testing
   }
 
   @Test(arguments: [
-    "{}", #"{"id":"0123456789ABCDEF01234567"}"#, #"{"created_at":"1970-01-01T00:00:00Z"}"#,
+    "{}", #"{"foreign_id":"auth0|65f1c0de","login_count":9007199254740991}"#,
+    #"{"totp_secrets":["gezdgnbvgy3tqojq"],"last_login_at":"2026-01-02T03:04:05.678Z"}"#,
+    #"{"id":"0123456789ABCDEF01234567"}"#, #"{"created_at":"1970-01-01T00:00:00Z"}"#,
     #"{"created_at":"2024-02-29T23:59:59.123456+05:30"}"#,
     #"{"email":"a@b.c","password_hash":null,"name":null}"#,
     #"{"identities":[{"provider":"jwt:a","subject":"1"},{"provider":"jwt:a","subject":"2"}]}"#,

@@ -29,8 +29,7 @@ extension SecondFactors {
   ) async throws(Failure) -> Enrollment {
     let id = FactorID()
     let secret = (0..<secretLength).map { _ in UInt8.random(in: .min ... .max) }
-    guard let sealed = try? context.keys.master.sealed(secret, as: sealName(of: id, user))
-    else { throw .internalError("the secret of a second factor cannot be sealed") }
+    let sealed = try sealed(secret, as: id, of: user, context)
     _ = try await transaction.run(SecondFactorQueries.removeUnconfirmed, user)
     let account = try await transaction.run(
       SecondFactorQueries.add,
@@ -46,6 +45,20 @@ extension SecondFactors {
       secret: secret.base32,
       uri: ProvisioningURI.text(secret, of: account, at: issuer.isEmpty ? context.app.name : issuer)
     )
+  }
+
+  /// Returns the secret of a factor as the database stores it.
+  package static func sealed(
+    _ secret: [UInt8],
+    as factor: FactorID,
+    of user: UserID,
+    _ context: RequestContext
+  ) throws(Failure) -> [UInt8] {
+    guard let sealed = try? context.keys.master.sealed(secret, as: sealName(of: factor, user))
+    else {
+      throw .internalError("the secret of a second factor cannot be sealed")
+    }
+    return sealed
   }
 
   /// Confirms a factor of a locked user.

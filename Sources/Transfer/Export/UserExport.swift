@@ -81,7 +81,7 @@ package enum UserExportQueries {
     "users.export",
     """
     select u.user_id, '{' || btrim(json_strip_nulls(json_build_object(
-        'id', u.user_id, 'email', u.email,
+        'id', u.user_id, 'foreign_id', u.foreign_id, 'email', u.email,
         'email_verified', case when u.email is not null then u.email_verified end,
         'name', u.name, 'given_name', u.given_name, 'family_name', u.family_name,
         'nickname', u.nickname, 'phone', u.phone, 'locale', u.locale, 'zone', u.zone,

@@ -15,7 +15,7 @@ struct ImportMatch: RowDecodable {
   let holder: UserID?
   /// The state of the row's address; nil if no user has it.
   let address: AddressState?
-  /// The users of its identities.
+  /// The users of its identities, and of its foreign id.
   let owners: [UserID?]
 
   enum AddressState: String {
@@ -131,7 +131,9 @@ enum ImportAction {
     for (index, owner) in found.owners.enumerated() {
       guard let owner, owner != known else { continue }
       faults.append(
-        Fault("/identities/\(index)", "identity_taken", "This is an identity of another user.")
+        row.identities.indices.contains(index)
+          ? Fault("/identities/\(index)", "identity_taken", "This is an identity of another user.")
+          : Fault("/foreign_id", "foreign_id_taken", "Another user has this foreign id.")
       )
     }
     guard let known, isThere else {
@@ -161,7 +163,7 @@ struct BatchConflictKeys {
 
   /// Returns whether the row shares no key with earlier rows, and then adds its keys.
   mutating func take(_ row: ImportedUser, _ found: ImportMatch) -> Bool {
-    var own = Set(row.identities.map { "\($0.provider) \($0.subject)" })
+    var own = Set(row.subjects.map { "\($0.provider) \($0.subject)" })
     if let id = row.id { own.insert(id.text) }
     if let key = found.emailKey { own.insert("email \(key)") }
     for user in [found.holder] + found.owners {

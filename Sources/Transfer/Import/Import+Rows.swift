@@ -10,9 +10,11 @@ extension ImportQueries {
     "imports.create",
     """
     with r as (
-      select user_id, anonymous, email, email_verified, blocked, created_at, profile
-      from jsonb_to_recordset($2::jsonb) as r (user_id text, anonymous boolean, email text,
-        email_verified boolean, blocked boolean, created_at timestamptz, profile jsonb)
+      select user_id, foreign_id, anonymous, email, email_verified, blocked, created_at,
+        last_login_at, login_count, profile
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, foreign_id text, anonymous boolean,
+        email text, email_verified boolean, blocked boolean, created_at timestamptz,
+        last_login_at timestamptz, login_count bigint, profile jsonb)
     ), former as (
       delete from audit a using r where a.user_id = r.user_id
       returning a.user_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id,
@@ -24,12 +26,13 @@ extension ImportQueries {
         detail || jsonb_build_object('former_user', user_id)
       from former
     )
-    insert into users (user_id, app_id, anonymous, email, email_verified, name, given_name,
-      family_name, nickname, phone, locale, zone, blocked_at, created_at)
-    select r.user_id, $1, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
+    insert into users (user_id, app_id, foreign_id, anonymous, email, email_verified, name,
+      given_name, family_name, nickname, phone, locale, zone, blocked_at, created_at, last_login_at,
+      login_count)
+    select r.user_id, $1, r.foreign_id, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
       p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
       case when r.blocked then now() end,
-      coalesce(r.created_at, now())
+      coalesce(r.created_at, now()), r.last_login_at, coalesce(r.login_count, 0)
     from r, lateral jsonb_to_record(coalesce(r.profile, '{}')) as p (name text, given_name text,
       family_name text, nickname text, phone text, locale text, zone text)
     """
@@ -46,16 +49,17 @@ extension ImportQueries {
     """
   )
 
-  /// Updates the given members of users.
+  /// Updates the given members of users, who keep a foreign id that they have.
   static let update = Statement<NoRow, AppID, TextBytes>(
     "imports.update",
     """
     with r as (
-      select user_id, email, email_verified, blocked, profile
-      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text,
+      select user_id, foreign_id, email, email_verified, blocked, profile
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, foreign_id text, email text,
         email_verified boolean, blocked boolean, profile jsonb)
     )
     update users u set
+      foreign_id = coalesce(u.foreign_id, r.foreign_id),
       email = coalesce(btrim(r.email), u.email),
       email_verified = coalesce(r.email_verified, u.email_verified),
       name = patched(r.profile, 'name', u.name),
@@ -243,58 +247,6 @@ extension ImportQueries {
       where s.user_id = r.user_id and s.provider = 'anonymous'
     )
     update users u set anonymous = false from r where u.user_id = r.user_id
-    """
-  )
-
-  static let documents = Statement<NoRow, AppID, TextBytes, String>(
-    "imports.documents",
-    """
-    with written as (
-      insert into documents as d (user_id, class, body, version)
-      select user_id, class, body, 1
-      from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
-      on conflict (user_id, class) do update
-      set body = excluded.body, version = d.version + 1, updated_at = now(), deleted_at = null
-      where d.body <> excluded.body or d.deleted_at is not null
-      returning d.user_id, d.class, d.version, d.body
-    )
-    select index_document($1, w.user_id, w.class, w.body), (
-      select keep_version(a.app_id, a.document_history, w.user_id, w.class, w.version, w.body, $3)
-      from apps a where a.app_id = $1 and a.document_history > 0)
-    from written w
-    """
-  )
-
-  /// Deletes properties that a row with properties does not contain.
-  static let clearProperties = Statement<NoRow, AppID, TextBytes>(
-    "imports.clear_properties",
-    """
-    with given as (
-      select t.users, t.rows from jsonb_to_recordset($2::jsonb) as t (users jsonb, rows jsonb)
-      where $1::text is not null
-    ), gone as (
-      delete from properties p using given, jsonb_array_elements_text(given.users) as o (user_id)
-      where p.user_id = o.user_id and not exists (
-        select from jsonb_to_recordset(given.rows) as r (user_id text, key text)
-        where r.user_id = p.user_id and r.key = p.key)
-      returning p.user_id, p.version
-    )
-    update users u set property_floor = greatest(u.property_floor, g.version)
-    from (select user_id, max(version) as version from gone group by user_id) g
-    where u.user_id = g.user_id
-    """
-  )
-
-  static let properties = Statement<NoRow, AppID, TextBytes>(
-    "imports.properties",
-    """
-    insert into properties as p (user_id, key, value, version)
-    select r.user_id, r.key, r.value, u.property_floor + 1
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, key text, value text)
-    join users u on u.user_id = r.user_id and u.app_id = $1
-    on conflict (user_id, key) do update
-    set value = excluded.value, version = p.version + 1, updated_at = now()
-    where p.value <> excluded.value
     """
   )
 }

@@ -5,6 +5,8 @@ import EventLoop
 import JSON
 import PasswordHashes
 import Postgres
+import Sessions
+import Encoding
 
 /// The writes for the rows of one transaction, as lists for the statements.
 struct ImportBatch {
@@ -19,6 +21,8 @@ struct ImportBatch {
   private var addresses: [JSON] = []
   private var passwords: [JSON] = []
   private var identities: [JSON] = []
+  private var foreignIDs: [JSON] = []
+  private var authenticators: [(user: UserID, secret: [UInt8])] = []
   /// Existing users who get credentials.
   private var credentialed: [JSON] = []
   private var documents: [JSON] = []
@@ -41,9 +45,8 @@ struct ImportBatch {
         question["index"] = .number(JSONNumber(index))
         if let id = row.id { question["user_id"] = .string(id.text) }
         if let email = row.email { question["email"] = .string(email) }
-        if !row.identities.isEmpty {
-          question["identities"] = .array(row.identities.map(Self.json))
-        }
+        let subjects = row.subjects
+        if !subjects.isEmpty { question["identities"] = .array(subjects.map(Self.json)) }
         return .object(question)
       }
     )
@@ -90,6 +93,9 @@ struct ImportBatch {
     members["profile"] = .object(row.profile)
     if let isBlocked = row.isBlocked { members["blocked"] = .bool(isBlocked) }
     if let time = row.createdAt { members["created_at"] = .string(time) }
+    if let time = row.lastLoginAt { members["last_login_at"] = .string(time) }
+    if let count = row.loginCount { members["login_count"] = .number(JSONNumber(count)) }
+    if let id = row.foreignID { members["foreign_id"] = .string(id) }
     return members
   }
 
@@ -115,6 +121,10 @@ struct ImportBatch {
     for identity in row.identities {
       addIdentity(identity, of: id)
     }
+    if let foreign = row.foreignID {
+      foreignIDs.append(["user_id": id, "foreign_id": .string(foreign)])
+    }
+    authenticators += row.totpSecrets.map { (user, $0) }
     if !isNew, row.hasPassword || !row.identities.isEmpty { credentialed.append(["user_id": id]) }
     if isNew, !row.hasPassword, row.identities.isEmpty {
       addIdentity(ImportedUser.Identity(provider: "anonymous", subject: user.text), of: id)
@@ -177,6 +187,8 @@ struct ImportBatch {
     if !updated.isEmpty { try await writing.run(ImportQueries.readdress, addresses) }
     try await writing.run(ImportQueries.passwordIdentities, addresses)
     try await writing.run(ImportQueries.identities, identities)
+    try await writing.run(ImportQueries.foreignIDs, foreignIDs)
+    try await writing.run(ImportQueries.authenticators, sealedAuthenticators(context))
     try await writing.run(ImportQueries.emails, addresses)
     try await writing.run(ImportQueries.settle, updated)
     try await writing.run(ImportQueries.documents, documents)
@@ -186,6 +198,21 @@ struct ImportBatch {
     }
     try await writing.run(ImportQueries.properties, properties)
     try await writing.run(ImportQueries.record, facts)
+  }
+
+  /// Returns the authenticator apps with their secrets encrypted.
+  @EventLoop private func sealedAuthenticators(_ context: RequestContext) throws(Failure) -> [JSON]
+  {
+    var rows: [JSON] = []
+    for (user, secret) in authenticators {
+      let factor = FactorID()
+      let sealed = try SecondFactors.sealed(secret, as: factor, of: user, context)
+      rows.append([
+        "user_id": .string(user.text), "factor_id": .string(factor.text),
+        "secret": .string(String(hexadecimal: sealed)),
+      ])
+    }
+    return rows
   }
 }
 

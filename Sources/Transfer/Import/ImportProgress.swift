@@ -24,6 +24,9 @@ package struct InputPosition: Sendable {
     if isEnd { lines += 1 }
   }
 
+  /// Binds the position to other data, which must be the same if the import is resumed.
+  package mutating func bind(to data: BinaryBytes) { hash.update(data: data.bytes) }
+
   /// The hash of everything read so far.
   package var digest: BinaryBytes { BinaryBytes(Array(hash.finalize())) }
 }
@@ -98,13 +101,22 @@ package struct ImportResult: Sendable {
     case updated
     case skipped
     case failed([Fault])
+
+    var isWritten: Bool {
+      switch self {
+      case .created, .updated: true
+      case .skipped, .failed: false
+      }
+    }
   }
 
   package let line: Int
   package let user: UserID?
   package let outcome: Outcome
+  /// The parts of the line that were not imported, with the reasons.
+  package let leftOut: [Fault]
 
-  /// `line, id, status, errors`, as a line of JSON.
+  /// `line, id, status, errors, left_out`, as a line of JSON.
   package var text: String {
     var object = JSONObject()
     object["line"] = .number(JSONNumber(line))
@@ -117,6 +129,7 @@ package struct ImportResult: Sendable {
       object["status"] = "failed"
       object["errors"] = Fault.json(of: faults)
     }
+    if !leftOut.isEmpty { object["left_out"] = Fault.json(of: leftOut) }
     return JSON.object(object).text + "\n"
   }
 }

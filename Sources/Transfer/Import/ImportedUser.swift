@@ -4,12 +4,13 @@ package import Runtime
 package import JSON
 import Encoding
 import PasswordHashes
+import Sessions
 
 /// A user in a line of an import; absent members stay unchanged.
 ///
-/// Members: `id`, `email`, `email_verified`, `password_hash`, those of the profile that its user
-/// may change, `blocked`, `created_at`, `identities`, `metadata`, `app_metadata`, `custom_data`,
-/// `properties`.
+/// Members: `id`, `foreign_id`, `email`, `email_verified`, `password_hash`, `totp_secrets`, those of
+/// the profile that its user may change, `blocked`, `created_at`, `last_login_at`, `login_count`,
+/// `identities`, `metadata`, `app_metadata`, `custom_data`, `properties`.
 package struct ImportedUser: Sendable {
   package enum Password: Sendable, Equatable {
     /// The line has no password.
@@ -33,13 +34,21 @@ package struct ImportedUser: Sendable {
   }
 
   private(set) var id: UserID?
+  /// The id by which Auth0's clients know the user.
+  private(set) var foreignID: String?
   package var email: String?
   private(set) var isVerified: Bool?
   package var password = Password.untold
   private(set) var profile = JSONObject()
   private(set) var isBlocked: Bool?
   private(set) var createdAt: String?
+  private(set) var lastLoginAt: String?
+  private(set) var loginCount: Int?
   private(set) var identities: [Identity] = []
+  /// The secrets of authenticator apps.
+  private(set) var totpSecrets: [[UInt8]] = []
+  /// The parts of a foreign line that are not in this user, with the reasons.
+  package var leftOut: [Fault] = []
   private(set) var documents: [(class: DocumentKind, body: JSON)] = []
 
   /// The document closest to its limit, which is reported if the database finds one too large.
@@ -51,6 +60,11 @@ package struct ImportedUser: Sendable {
 
   private(set) var properties: JSONObject?
   private let mixesScripts: Bool
+
+  /// What belongs to at most one user of an app, except the address: identities, then a foreign id.
+  var subjects: [Identity] {
+    identities + (foreignID.map { [Identity(provider: Identity.foreign, subject: $0)] } ?? [])
+  }
 
   /// Whether the user has a password, known or to be set by mail.
   var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
@@ -141,10 +155,26 @@ package struct ImportedUser: Sendable {
       return isBlocked == nil ? [Self.flag(place)] : []
     case "created_at":
       createdAt = value.string
-      let isTime = createdAt.map(Self.isTime) ?? false
-      return isTime ? [] : [Fault(place, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")]
+      return Self.fault(inTime: createdAt, at: place)
+    case "last_login_at":
+      lastLoginAt = value.string
+      return Self.fault(inTime: lastLoginAt, at: place)
+    case "login_count":
+      loginCount = value.number?.int
+      let isCount = loginCount.map(Self.loginCounts.contains) ?? false
+      return isCount ? [] : [Fault(place, "type", "This member is an integer from 0 to 2^53 - 1.")]
+    case "foreign_id":
+      foreignID = value.string
+      return foreignID.map(ForeignIDs.isForeign) ?? false ? [] : [Self.foreignIDFault(place)]
     case "password_hash": return takePassword(value, place)
-    case "identities": return takeIdentities(value, place)
+    case "totp_secrets":
+      let (secrets, faults) = Self.secrets(in: value, at: place)
+      totpSecrets = secrets
+      return faults
+    case "identities":
+      let (identities, faults) = Self.identities(in: value, at: place)
+      self.identities = identities
+      return faults
     case "properties": return takeProperties(value, place, stringLimit)
     default:
       if let document = DocumentKind(rawValue: name) { return take(document, value, place) }
@@ -157,9 +187,19 @@ package struct ImportedUser: Sendable {
   /// Returns whether a text is an RFC 3339 time, from 1970 on and less than 15 hours from UTC.
   ///
   /// Its letters may be in either case.
-  private static func isTime(_ text: String) -> Bool {
+  static func isTime(_ text: String) -> Bool {
     guard let time = CalendarTime(text.uppercased()), let zone = time.zone else { return false }
     return time.day.year >= 1970 && abs(zone) < 15 * 60
+  }
+
+  /// The integers that every JSON parser reads.
+  package static let loginCounts = 0...(1 << 53 - 1)
+
+  private static func fault(inTime text: String?, at place: String) -> [Fault] {
+    guard let text, isTime(text) else {
+      return [Fault(place, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")]
+    }
+    return []
   }
 
   private static func flag(_ place: String) -> Fault {
@@ -183,7 +223,7 @@ package struct ImportedUser: Sendable {
     }
   }
 
-  private static func fault(of error: PasswordHashError, at place: String) -> Fault {
+  static func fault(of error: PasswordHashError, at place: String) -> Fault {
     switch error {
     case .unknownAlgorithm:
       Fault(
@@ -226,56 +266,5 @@ package struct ImportedUser: Sendable {
       )
     }
     return faults.map { Fault(place + $0.place, $0.code, $0.detail) }
-  }
-
-  /// A user has a handful; this bounds the work of one line in the database.
-  private static let identityLimit = 100
-
-  private mutating func takeIdentities(_ value: JSON, _ place: String) -> [Fault] {
-    guard let elements = value.array, elements.count <= Self.identityLimit else {
-      return [Fault(place, "type", "This is an array of at most \(Self.identityLimit).")]
-    }
-    var faults: [Fault] = []
-    for (index, element) in elements.enumerated() {
-      let pointer = "\(place)/\(index)"
-      guard let object = element.object, object.count == 2,
-        let provider = object["provider"]?.string, let subject = object["subject"]?.string
-      else {
-        faults.append(Fault(pointer, "type", "An identity has a provider and a subject."))
-        continue
-      }
-      let identity = Identity(provider: provider, subject: subject)
-      if let fault = identity.fault(at: pointer) {
-        faults.append(fault)
-      } else if identities.contains(identity) {
-        faults.append(Fault(pointer, "duplicate", "This identity is there twice."))
-      }
-      identities.append(identity)
-    }
-    return faults
-  }
-}
-
-extension ImportedUser.Identity {
-  /// Dossier manages these providers; rows have other members for them.
-  private static let reserved: Set<String> = ["anonymous", "api-key", "email", "password"]
-
-  fileprivate func fault(at pointer: String) -> Fault? {
-    guard !Self.reserved.contains(provider) else {
-      return Fault(
-        pointer + "/provider",
-        "provider",
-        "Identities are those of issuers, such as jwt:https://issuer.example.com."
-      )
-    }
-    for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
-      let isFit =
-        (1...limit).contains(text.utf8.count)
-        && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-      guard isFit else {
-        return Fault("\(pointer)/\(name)", "length", "It has 1 to \(limit) bytes in one line.")
-      }
-    }
-    return nil
   }
 }

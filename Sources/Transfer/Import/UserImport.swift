@@ -153,6 +153,7 @@ package struct ImportLine: Sendable {
     for (index, line) in lines.enumerated() {
       var user: UserID?
       let outcome: ImportResult.Outcome
+      var leftOut: [Fault] = []
       switch line.content {
       case .failure(let failure): outcome = .failed(failure.importFaults)
       case .success(let row):
@@ -164,8 +165,11 @@ package struct ImportLine: Sendable {
           done.contains(index)
           ? .duplicate(row.id) : ImportAction(row, finding, of: app, existing)
         (user, outcome) = batch.add(row, addressKey: finding.emailKey, decision)
+        if outcome.isWritten { leftOut = row.leftOut }
       }
-      results.append(ImportResult(line: line.number, user: user, outcome: outcome))
+      results.append(
+        ImportResult(line: line.number, user: user, outcome: outcome, leftOut: leftOut)
+      )
     }
     return try await commit(batch, results, lines, in: transaction)
   }

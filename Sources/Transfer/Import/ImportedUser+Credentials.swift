@@ -1,0 +1,107 @@
+import Encoding
+import JSON
+import Runtime
+import Sessions
+
+extension ImportedUser {
+  /// A user has a handful; this bounds the work of one line in the database.
+  private static let identityLimit = 100
+
+  static func identities(
+    in value: JSON,
+    at place: String
+  ) -> (identities: [Identity], faults: [Fault]) {
+    guard let elements = value.array, elements.count <= Self.identityLimit else {
+      return ([], [Fault(place, "type", "This is an array of at most \(Self.identityLimit).")])
+    }
+    var identities: [Identity] = []
+    var faults: [Fault] = []
+    for (index, element) in elements.enumerated() {
+      let pointer = "\(place)/\(index)"
+      guard let object = element.object, object.count == 2,
+        let provider = object["provider"]?.string, let subject = object["subject"]?.string
+      else {
+        faults.append(Fault(pointer, "type", "An identity has a provider and a subject."))
+        continue
+      }
+      let identity = Identity(provider: provider, subject: subject)
+      if let fault = identity.fault(at: pointer) {
+        faults.append(fault)
+      } else if identities.contains(identity) {
+        faults.append(Fault(pointer, "duplicate", "This identity is there twice."))
+      }
+      identities.append(identity)
+    }
+    return (identities, faults)
+  }
+
+  /// Reads the secrets of authenticator apps, in base32.
+  static func secrets(
+    in value: JSON,
+    at place: String
+  ) -> (secrets: [[UInt8]], faults: [Fault]) {
+    let limit = SecondFactors.limit
+    guard let elements = value.array, elements.count <= limit else {
+      return ([], [Fault(place, "type", "This is an array of at most \(limit).")])
+    }
+    var secrets: [[UInt8]] = []
+    var faults: [Fault] = []
+    for (index, element) in elements.enumerated() {
+      if let secret = element.string.flatMap(secret) {
+        secrets.append(secret)
+      } else {
+        faults.append(Fault("\(place)/\(index)", "secret", secretRule))
+      }
+    }
+    return (secrets, faults)
+  }
+
+  /// Returns the bytes of a secret; nil if it is invalid.
+  static func secret(_ text: String) -> [UInt8]? {
+    guard text.utf8.count <= 2 * secretLength.upperBound else { return nil }
+    return [UInt8](base32: text).flatMap { secretLength.contains($0.count) ? $0 : nil }
+  }
+
+  static var secretRule: String {
+    "A secret is base32 of \(secretLength.lowerBound) to \(secretLength.upperBound) bytes."
+  }
+
+  /// The length of secrets that authenticator apps use, in bytes.
+  private static let secretLength = 10...64
+
+  static func foreignIDFault(_ place: String) -> Fault {
+    Fault(
+      place,
+      "foreign_id",
+      "A foreign id is a provider, | and an id: at most \(ForeignIDs.longest) bytes of ASCII."
+    )
+  }
+}
+
+extension ImportedUser.Identity {
+  /// Dossier manages these providers; rows have other members for them.
+  private static let reserved: Set<String> = [
+    foreign, "anonymous", "api-key", "email", "password",
+  ]
+  /// The provider of foreign ids in `identity_subjects`.
+  static let foreign = "auth0"
+
+  fileprivate func fault(at pointer: String) -> Fault? {
+    guard !Self.reserved.contains(provider) else {
+      return Fault(
+        pointer + "/provider",
+        "provider",
+        "Identities are those of issuers, such as jwt:https://issuer.example.com."
+      )
+    }
+    for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
+      let isFit =
+        (1...limit).contains(text.utf8.count)
+        && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      guard isFit else {
+        return Fault("\(pointer)/\(name)", "length", "It has 1 to \(limit) bytes in one line.")
+      }
+    }
+    return nil
+  }
+}
