@@ -2,13 +2,14 @@ import Accounts
 import Runtime
 import JSON
 import Encoding
+import Transfer
 
 /// A reader of lines exported from App Services: users as its administration API lists them, or
 /// documents of custom data as `mongoexport` writes them.
 ///
 /// The operator says which of the two a file contains. Users wrote their documents themselves, so a
 /// document that looks like a user must not become one.
-enum AppServicesRow: Sendable {
+enum AppServicesRow: ForeignReader {
   /// A user.
   ///
   /// - Parameters:
@@ -21,20 +22,12 @@ enum AppServicesRow: Sendable {
   /// - Parameter userField: the field that holds the id of the document's user.
   case document(userField: String)
 
-  /// Returns the line in Dossier's import format.
-  ///
-  /// - Throws: `.invalid` if the line has another form.
-  func translated(_ text: [UInt8]) throws(Failure) -> [UInt8] {
-    let json: JSON
-    do throws(JSONError) {
-      json = try JSON.parse(text)
-    } catch {
-      throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
-    }
+  func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
+    let json = try Self.parse(text)
     switch self {
     case .user(let issuer, let areEmailsConfirmed):
-      return JSON.object(try Self.user(json, issuer, areEmailsConfirmed)).serialized()
-    case .document(let field): return JSON.object(try Self.document(json, field)).serialized()
+      return TranslatedLine(try Self.user(json, issuer, areEmailsConfirmed))
+    case .document(let field): return TranslatedLine(try Self.document(json, field))
     }
   }
 

@@ -19,15 +19,8 @@ struct ImportRequest: Sendable {
   let format: ImportFormat
   let issuer: String?
   let areEmailsConfirmed: Bool
-
-  /// Returns a reader of foreign lines, or nil for Dossier's own format.
-  func foreignRow(for app: App) -> AppServicesRow? {
-    switch format {
-    case .dossier: nil
-    case .appServices: .user(issuer: issuer, areEmailsConfirmed: areEmailsConfirmed)
-    case .appServicesDocuments: .document(userField: app.collectionSettings.userField)
-    }
-  }
+  /// The file of password hashes.
+  let hashes: String?
 }
 
 /// One run of `dossier user import`.
@@ -43,7 +36,7 @@ struct ImportRequest: Sendable {
   /// The reader of foreign lines.
   ///
   /// Nil for Dossier's own format.
-  private let foreign: AppServicesRow?
+  private let foreign: (any ForeignReader)?
   /// The schemas at the start of the run.
   private let schemas: DocumentSchemas
   /// The number of rows that earlier runs imported.
@@ -54,7 +47,7 @@ struct ImportRequest: Sendable {
 
   /// The maximum size of a batch in bytes of lines, with any number of rows.
   private static let batchBytes = 4_194_304
-  /// The number of failures to print if no results file is given.
+  /// The number of lines with faults to print if no results file is given.
   private static let shownFailures = 10
 
   /// Prepares a run.
@@ -63,20 +56,16 @@ struct ImportRequest: Sendable {
   init(_ request: ImportRequest, _ context: CommandContext) async throws(CommandFailure) {
     self.request = request
     self.context = context
-    let isInput = request.source == "-"
-    let descriptor = isInput ? 0 : open(request.source, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw CommandFailure("\(request.source): \(String(cString: strerror(errno)))", .files)
-    }
-    reader = LineReader(descriptor)
     let record = try await context.record(of: request.app)
+    let (foreign, hashes) = try await request.foreignReader(for: record.app, context)
+    self.foreign = foreign
+    reader = try LineReader(opening: request.source, boundTo: hashes)
     stringLimit = record.app.documentSettings.propertyStringLength
     mixesScripts = record.app.accountSettings.allowsMixedScripts
-    foreign = request.foreignRow(for: record.app)
     schemas = try await context.run { context async throws(Failure) in
       try await Schemas.current(of: record.id, context)
     }
-    let source = isInput ? "-" : Self.absolute(request.source)
+    let source = request.source == "-" ? "-" : Self.absolute(request.source)
     work = try await context.run { context async throws(Failure) in
       try await UserImport.open(
         source,
@@ -141,15 +130,24 @@ struct ImportRequest: Sendable {
 
   private func parsed(_ text: [UInt8]) -> Result<ImportedUser, Failure> {
     do throws(Failure) {
-      let text = try foreign?.translated(text) ?? text
-      return .success(
-        try ImportedUser(
-          text,
-          stringLimit: stringLimit,
-          mixesScripts: mixesScripts,
-          schemas: schemas
+      guard let line = try foreign?.translated(text) else {
+        return .success(
+          try ImportedUser(
+            text,
+            stringLimit: stringLimit,
+            mixesScripts: mixesScripts,
+            schemas: schemas
+          )
         )
+      }
+      var user = try ImportedUser(
+        line.row,
+        stringLimit: stringLimit,
+        mixesScripts: mixesScripts,
+        schemas: schemas
       )
+      user.leftOut = line.leftOut
+      return .success(user)
     } catch {
       return .failure(error)
     }
@@ -196,12 +194,14 @@ struct ImportRequest: Sendable {
   private func show(_ written: [ImportResult]) {
     guard results == nil else { return }
     for result in written {
-      guard case .failed(let faults) = result.outcome else { continue }
+      var faults = result.leftOut
+      if case .failed(let errors) = result.outcome { faults = errors }
+      guard !faults.isEmpty else { continue }
       shown += 1
       guard shown <= Self.shownFailures else { continue }
       line.clear()
       for fault in faults { say("line \(result.line) \(fault.place): \(fault.detail)") }
-      if shown == Self.shownFailures { say("more that fail are only counted: see --results") }
+      if shown == Self.shownFailures { say("more are not shown: see --results") }
     }
   }
 

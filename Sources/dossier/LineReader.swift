@@ -1,6 +1,7 @@
 import Transfer
 import EventLoop
 import Glibc
+import Postgres
 
 /// Reads the lines of a file or of standard input in constant memory.
 @EventLoop final class LineReader {
@@ -24,7 +25,19 @@ import Glibc
   private var start = 0
   private var isOver = false
 
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  /// Opens a file; `-` is standard input.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the file.
+  ///   - other: the digest of another file, which must be the same if the input is read again.
+  /// - Throws: `.file` if the file cannot be opened.
+  init(opening path: String, boundTo other: BinaryBytes? = nil) throws(CommandFailure) {
+    descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw CommandFailure("\(path): \(String(cString: strerror(errno)))", .files)
+    }
+    if let other { position.bind(to: other) }
+  }
 
   /// Returns the next line without its line end, or nil at the end of the input.
   ///

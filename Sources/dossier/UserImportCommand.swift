@@ -14,13 +14,17 @@ struct UserImportCommand: ParsableCommand {
         id              24 hexadecimal digits; made anew without it
         email           an address
         email_verified  true: the user has shown that the address is its own
+        foreign_id      the id that clients of Auth0 know, such as auth0|65f1c0de
         password_hash   $2a$ $2b$ $2y$ (bcrypt), $5$ $6$ (SHA-crypt), $argon2id$, $argon2i$,
-                        $scrypt$ln=,r=,p=$salt$key, $pbkdf2-sha256$i=$salt$key (also sha1, sha512);
+                        $scrypt$ln=,r=,p=$salt$key, $pbkdf2-sha256$i=$salt$key (also sha1, sha512),
+                        $digest-sha256$prefix$suffix$digest, $hmac-sha256$key$prefix$suffix$digest
+                        (also md5, sha1, sha384, sha512; the parts in base64 without padding);
                         replaced by Dossier's own at the first sign-in. null, or an address and no
                         identities: the user chooses a password by mail
+        totp_secrets    base32 texts of authenticator apps, for users who have none
         name given_name family_name nickname phone locale zone
         blocked         true or false
-        created_at      2025-04-30T12:00:00Z; for new users
+        created_at last_login_at login_count    2025-04-30T12:00:00Z and a number; for new users
         identities      [{"provider": "jwt:ISS", "subject": "..."}], ISS as the tokens of an issuer have it
         metadata app_metadata custom_data    objects, which fit the schemas of the app, if any
         properties      an object of strings, numbers, true and false
@@ -45,13 +49,21 @@ struct UserImportCommand: ParsableCommand {
       identity, for users wrote it. The users must be there, with one document each: a line fails as \
       no_such_user or, where an earlier one was written, as duplicate.
 
+      With --format auth0 a line is a user of Auth0's export (NDJSON). --hashes FILE is the file of \
+      password hashes that Auth0's support sends, decrypted: NDJSON too. Add the issuers of other \
+      connections first (dossier issuer add google-oauth2 ...): their names are those of Auth0's \
+      connections. user_id stays the sub of the user, and user_metadata becomes metadata. Secrets of \
+      authenticator apps come from mfa_factors. A user is created without the parts that Dossier \
+      cannot take. The results list these parts in left_out, with the reason. A user without an \
+      address and without an identity of an issuer fails as no_login_method.
+
       A batch is written as one, with how far the input is read; a bad line fails alone. With \
       --resume the run goes on behind the last batch of the same input (a path or -) into the same \
       app, whatever ended the run before, and completes the file of results. Without anything to \
       resume it begins. Ctrl-C ends it after the batch, again at once.
 
       Results are lines of JSON: {"line", "id", "status": created | updated | skipped | failed, \
-      "errors": [{"pointer", "code", "detail"}]}.
+      "errors": [{"pointer", "code", "detail"}], "left_out": [as errors]}.
 
       Exit codes: 0 all rows done, 17 some failed, 18 stopped by a signal, 19 not the input that was \
       begun, 21 a file cannot be read or written; others as dossier --help has them.
@@ -71,7 +83,7 @@ struct UserImportCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Where to tell what became of each row.", valueName: "file"))
   var results: String?
 
-  @Option(help: "How lines are written: dossier, app-services or app-services-documents.")
+  @Option(help: "How lines are written: dossier, app-services, app-services-documents or auth0.")
   var format = ImportFormat.dossier
 
   @Option(help: "With app-services: whose tokens the users of custom-token bring.")
@@ -82,6 +94,9 @@ struct UserImportCommand: ParsableCommand {
     help: "With app-services: the app had its users confirm their addresses by mail."
   )
   var areEmailsConfirmed = false
+
+  @Option(help: ArgumentHelp("With auth0: the file of password hashes.", valueName: "file"))
+  var hashes: String?
 
   @Flag(help: "Goes on where the last run ended.")
   var resume = false
@@ -95,6 +110,12 @@ struct UserImportCommand: ParsableCommand {
     }
     guard format == .appServices || issuer == nil && !areEmailsConfirmed else {
       throw ValidationError("--issuer and --confirmed-emails go with --format app-services.")
+    }
+    guard format == .auth0 || hashes == nil else {
+      throw ValidationError("--hashes goes with --format auth0.")
+    }
+    guard hashes != "-" || source != "-" else {
+      throw ValidationError("Only one of the two files can be standard input.")
     }
     guard format != .appServicesDocuments || !(skipsExisting || updatesExisting) else {
       throw ValidationError(
@@ -117,7 +138,8 @@ struct UserImportCommand: ParsableCommand {
       isResumed: resume,
       format: format,
       issuer: issuer,
-      areEmailsConfirmed: areEmailsConfirmed
+      areEmailsConfirmed: areEmailsConfirmed,
+      hashes: hashes
     )
     do throws(ReferenceListError) {
       try ReferenceLists.load()
@@ -140,4 +162,5 @@ enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case dossier
   case appServices = "app-services"
   case appServicesDocuments = "app-services-documents"
+  case auth0
 }

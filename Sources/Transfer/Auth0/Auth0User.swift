@@ -1,0 +1,201 @@
+import Accounts
+import JSON
+import Runtime
+import Sessions
+
+/// A user of Auth0's export on the way into a row of Dossier's import format.
+struct Auth0User {
+  let json: JSON
+  private let reader: Auth0Reader
+  private(set) var row = JSONObject()
+  private(set) var leftOut: [Fault] = []
+  private var identities: [JSON] = []
+  /// The id in full, such as `auth0|65f1c0de`.
+  private var id = ""
+
+  init(_ json: JSON, _ reader: Auth0Reader) {
+    self.json = json
+    self.reader = reader
+  }
+
+  private mutating func leaveOut(_ place: String, _ code: String, _ reason: String) {
+    leftOut.append(Fault(place, code, reason))
+  }
+
+  /// Takes the id, which clients and other systems keep as `sub`.
+  ///
+  /// - Throws: `.invalid` without a valid one.
+  mutating func takeID() throws(Failure) {
+    guard let given = json["user_id"]?.string, !given.isEmpty else {
+      let rule = "The export needs user_id, which stays the sub of the user."
+      throw .invalid([Fault("/user_id", "required", rule)])
+    }
+    id = given.utf8.contains(UInt8(ascii: "|")) ? given : "auth0|" + given
+    guard ForeignIDs.isForeign(id) else {
+      throw .invalid([ImportedUser.foreignIDFault("/user_id")])
+    }
+    row["foreign_id"] = .string(id)
+  }
+
+  mutating func takeAddress() {
+    guard let email = json["email"]?.string, !email.isEmpty else { return }
+    row["email"] = .string(email)
+    row["email_verified"] = .bool(json["email_verified"]?.bool ?? false)
+  }
+
+  // MARK: Identities
+
+  /// Takes the identities; without a list, the one that the id names.
+  mutating func takeIdentities() {
+    if let listed = json["identities"], listed != .null {
+      guard let listed = listed.array else {
+        return leaveOut("/identities", "type", "The identities are an array.")
+      }
+      for (index, identity) in listed.enumerated() { take(identity, at: "/identities/\(index)") }
+    } else if let bar = id.firstIndex(of: "|") {
+      take(
+        [
+          "provider": .string(String(id[..<bar])),
+          "user_id": .string(String(id[id.index(after: bar)...])),
+        ],
+        at: "/user_id"
+      )
+    }
+    if !identities.isEmpty { row["identities"] = .array(identities) }
+  }
+
+  private mutating func take(_ identity: JSON, at place: String) {
+    guard let provider = identity["provider"]?.string,
+      let subject = identity["user_id"]?.string ?? identity["user_id"]?.number?.text
+    else { return leaveOut(place, "type", "An identity has a provider and a user_id.") }
+    switch provider {
+    case "auth0": takePassword(of: identity, subject, at: place)
+    // The address alone signs in, by mailed codes.
+    case "email": takeAddress(of: identity, at: place)
+    case "sms": leaveOut(place, "no_sms", "Users do not sign in by text messages here.")
+    default:
+      let names = [identity["connection"]?.string, provider].compactMap(\.self)
+      guard let issuer = names.compactMap({ reader.issuers[$0] }).first else {
+        let name = names.first ?? provider
+        return leaveOut(place, "no_issuer", "The app has no issuer of the name \(name).")
+      }
+      let taken: JSON = ["provider": .string("jwt:" + issuer), "subject": .string(subject)]
+      guard !identities.contains(taken) else {
+        return leaveOut(place, "duplicate", "This identity is there twice.")
+      }
+      identities.append(taken)
+    }
+  }
+
+  /// Takes the address of an identity unless the user has one; returns whether it is the user's.
+  @discardableResult
+  private mutating func takeAddress(of identity: JSON, at place: String) -> Bool {
+    let profile = identity["profileData"]
+    guard let email = profile?["email"]?.string, !email.isEmpty else { return row["email"] != nil }
+    guard let known = row["email"]?.string else {
+      row["email"] = .string(email)
+      row["email_verified"] = .bool(profile?["email_verified"]?.bool ?? false)
+      return true
+    }
+    guard known.lowercased() == email.lowercased() else {
+      leaveOut(place, "second_address", "A user has one address; this identity has another.")
+      return false
+    }
+    return true
+  }
+
+  private mutating func takePassword(of identity: JSON, _ subject: String, at place: String) {
+    guard takeAddress(of: identity, at: place) else {
+      if row["email"] == nil {
+        leaveOut(place, "no_address", "A password needs an address, and the user has none.")
+      }
+      return
+    }
+    if case .string? = row["password_hash"] {
+      return leaveOut(place, "second_password", "A user has one password.")
+    }
+    row["password_hash"] = .null
+    // A hash beside the members of the user is that of its first identity.
+    let own = id == "auth0|" + subject ? Auth0Hashes.hash(in: json) : nil
+    guard let hash = own ?? reader.hashes.hash(of: subject) else {
+      let rule = "There is no hash of its password: the user chooses a new one by mail."
+      return leaveOut(place, "no_hash", rule)
+    }
+    do throws(Failure) {
+      row["password_hash"] = .string(try Auth0Password.text(of: hash, at: place))
+    } catch {
+      leftOut += error.faults
+    }
+  }
+
+  // MARK: Everything else
+
+  /// Takes the members of the profile that are valid here.
+  mutating func takeProfile() {
+    for (own, name) in [
+      ("name", "name"), ("given_name", "given_name"), ("family_name", "family_name"),
+      ("nickname", "nickname"), ("phone", "phone_number"), ("locale", "locale"),
+    ] {
+      guard let value = json[name], value != .null, value != "" else { continue }
+      if let fault = Profiles.fault(own, value) {
+        leaveOut("/" + name, fault.code, fault.detail)
+      } else {
+        row[own] = value
+      }
+    }
+    if let name = json["username"], name != .null {
+      leaveOut("/username", "no_username", "Users sign in with their address here.")
+    }
+    // Auth0 shows an address at Gravatar for users without a picture.
+    if let picture = json["picture"]?.string, !picture.hasPrefix("https://s.gravatar.com/") {
+      leaveOut("/picture", "picture", "Users upload their pictures here.")
+    }
+  }
+
+  mutating func takeHistory() {
+    if json["blocked"]?.bool == true { row["blocked"] = true }
+    for (own, name) in [("created_at", "created_at"), ("last_login_at", "last_login")] {
+      guard let time = json[name]?.string ?? json[name]?["$date"]?.string else { continue }
+      guard ImportedUser.isTime(time) else {
+        leaveOut("/" + name, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")
+        continue
+      }
+      row[own] = .string(time)
+    }
+    if let count = json["logins_count"]?.number?.int, ImportedUser.loginCounts.contains(count) {
+      row["login_count"] = .number(JSONNumber(count))
+    }
+  }
+
+  /// Takes the metadata; a fault in it fails the row, since its data would be lost.
+  mutating func takeDocuments() {
+    for (own, name) in [("metadata", "user_metadata"), ("app_metadata", "app_metadata")] {
+      if let document = json[name], document != .null { row[own] = document }
+    }
+  }
+
+  /// Takes the secrets of authenticator apps.
+  mutating func takeFactors() {
+    var secrets: [JSON] = []
+    for (index, factor) in (json["mfa_factors"]?.array ?? []).enumerated() {
+      let place = "/mfa_factors/\(index)"
+      guard let secret = factor["totp"]?["secret"]?.string else {
+        leaveOut(place, "factor", "A second factor is an authenticator app here.")
+        continue
+      }
+      if ImportedUser.secret(secret) == nil {
+        leaveOut(place, "secret", ImportedUser.secretRule)
+      } else if secrets.count == SecondFactors.limit {
+        leaveOut(place, "factor", "A user has at most \(SecondFactors.limit) second factors.")
+      } else {
+        secrets.append(.string(secret))
+      }
+    }
+    if !secrets.isEmpty {
+      row["totp_secrets"] = .array(secrets)
+    } else if json["mfa_factors"] == nil, json["multifactor"]?.array?.isEmpty == false {
+      let rule = "The export has no secret of the second factor: the user enrols again."
+      leaveOut("/multifactor", "factor", rule)
+    }
+  }
+}

@@ -1,0 +1,226 @@
+"""Users who move from Auth0: its export, joined with the file of password hashes."""
+
+import base64
+import hashlib
+import hmac
+import json
+import signal
+import subprocess
+
+from authenticator import Authenticator
+from cases import Case
+from machine import BUILD, wait_until
+from test_import import HASHES, PASSWORD, lines
+
+TEXT = PASSWORD.encode()
+GOOGLE = "https://accounts.google.com"
+SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+
+
+def custom(algorithm, value, encoding="utf8", **members):
+    return {"algorithm": algorithm, "hash": {"value": value, "encoding": encoding}, **members}
+
+
+def salt(position):
+    return {"value": "salt", "encoding": "utf8", "position": position}
+
+
+def base64_of(value):
+    return base64.b64encode(value).decode()
+
+
+CUSTOM = {
+    "argon2": custom("argon2", HASHES["argon2id"]),
+    "bcrypt": custom("bcrypt", HASHES["2b"]),
+    "pbkdf2": custom("pbkdf2", HASHES["pbkdf2-sha512"]),
+    "scrypt": custom("scrypt", hashlib.scrypt(TEXT, salt=b"salt", n=1024, r=8, p=1, dklen=64).hex(),
+                     "hex", salt=salt("prefix"), cost=1024, keylen=64),
+    "hmac": custom("hmac", "", salt=salt("suffix")),
+}
+CUSTOM["hmac"]["hash"] = {
+    "value": hmac.new(b"key", TEXT + b"salt", "sha256").hexdigest(), "encoding": "hex",
+    "digest": "sha256", "key": {"value": base64_of(b"key"), "encoding": "base64"}}
+for name in ["md5", "sha1", "sha256", "sha512"]:
+    CUSTOM[name] = custom(name, hashlib.new(name, TEXT).hexdigest(), "hex")
+    CUSTOM[f"{name} of prefix"] = custom(
+        name, hashlib.new(name, b"salt" + TEXT).hexdigest(), "hex", salt=salt("prefix"))
+    CUSTOM[f"{name} of suffix"] = custom(
+        name, base64_of(hashlib.new(name, TEXT + b"salt").digest()), "base64", salt=salt("suffix"))
+
+
+class Auth0Import(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.users, cls.hashes, cls.report = (
+            cls.site.folder / name for name in ["users", "hashes", "report"])
+        cls.apps = 0
+
+    def setUp(self):
+        type(self).apps += 1
+        self.app = f"moved-{self.apps}"
+        self.dossier("app", "create", self.app)
+        self.headers = {"Dossier-App": self.app}
+
+    def dossier(self, *words, status=0):
+        run = subprocess.run([BUILD / "dossier", *map(str, words)], env=self.site.environment,
+                             capture_output=True, timeout=300)
+        self.assertEqual(run.returncode, status, run.stderr.decode() + run.stdout.decode())
+        return run
+
+    def command(self, *flags):
+        return ["user", "import", "--format", "auth0", "--app", self.app, "--results", self.report,
+                "--hashes", self.hashes, *flags, self.users]
+
+    def load(self, users, hashes, *flags, status=0):
+        self.users.write_text(lines(users))
+        self.hashes.write_text(lines(hashes))
+        self.dossier(*self.command(*flags), status=status)
+        return self.results()
+
+    def results(self):
+        return [json.loads(line) for line in self.report.read_text().splitlines()]
+
+    def sign_in(self, email, password=PASSWORD):
+        return self.login(email, password, headers=self.headers)
+
+    def sql(self, text):
+        return self.site.sql(
+            text.replace("{app}", f"(select app_id from apps where name = '{self.app}')"))
+
+    def test_hashes_of_each_family_open_a_sign_in_and_are_replaced(self):
+        users, hashes, emails = [], [], []
+        # The file of hashes has bcrypt only; its ids are those of Auth0 or the tenant's own.
+        for name, own in [("2a", None), ("2b", "own-b")]:
+            emails.append(f"{name}@example.com")
+            oid = f"65f1c0de{len(emails):016x}"
+            users.append({"user_id": f"auth0|{own or oid}", "email": emails[-1],
+                          "email_verified": True})
+            hashes.append({"_id": {"$oid": oid}, "email": emails[-1], "passwordHash": HASHES[name]}
+                          | ({"alt_id": own} if own else {}))
+        for name, value in CUSTOM.items():
+            emails.append(f"{name.replace(' ', '-')}@example.com")
+            users.append({"user_id": f"auth0|{len(emails)}", "email": emails[-1],
+                          "email_verified": True, "custom_password_hash": value})
+        results = self.load(users, hashes)
+        self.assertEqual({result["status"] for result in results}, {"created"})
+        self.assertFalse([result for result in results if "left_out" in result])
+        self.assertEqual(
+            self.sql("select string_agg(foreign_id, ' ' order by user_id) from users"
+                     " where app_id = {app}").split(), [user["user_id"] for user in users])
+        for email in emails:
+            with self.subTest(email):
+                stored = ("select hash from passwords join users using (user_id) "
+                          f"where email = '{email}' and app_id = {{app}}")
+                self.expect(self.sign_in(email, "wrong password"), 401)
+                self.assertFalse(self.sql(stored).startswith("$argon2id$v=19$m=19456,"))
+                self.expect(self.sign_in(email), 200)
+                self.assertTrue(self.sql(stored).startswith("$argon2id$v=19$m=19456,t=2,p=1$"))
+                self.expect(self.sign_in(email), 200)
+
+    def test_what_a_user_keeps_and_what_is_left_out(self):
+        self.dossier("issuer", "add", "google-oauth2", "--app", self.app, "--issuer", GOOGLE,
+                     "--audience", "app", "--jwks-url", "https://www.googleapis.com/oauth2/v3/certs")
+        ada = {
+            "user_id": "auth0|ada", "email": "ada@example.com", "email_verified": True,
+            "name": "Ada", "nickname": "ada", "phone_number": "+441234567890", "blocked": False,
+            "picture": "https://s.gravatar.com/avatar/1", "created_at": "2020-01-02T03:04:05.678Z",
+            "last_login": "2026-03-04T05:06:07.080Z", "logins_count": 12,
+            "user_metadata": {"theme": "dark"}, "app_metadata": {"plan": "pro"},
+            "identities": [{"connection": "Username-Password-Authentication", "provider": "auth0",
+                            "user_id": "ada", "isSocial": False},
+                           {"connection": "google-oauth2", "provider": "google-oauth2",
+                            "user_id": "108", "isSocial": True},
+                           {"connection": "github", "provider": "github", "user_id": 7,
+                            "isSocial": True}]}
+        google = {"user_id": "google-oauth2|109", "email": "grace@example.com"}
+        ldap = {"user_id": "auth0|l", "email": "l@example.com",
+                "custom_password_hash": {"algorithm": "ldap", "hash": {"value": "{SSHA}x"}}}
+        nobody = {"user_id": "github|8"}
+        results = self.load([ada, google, ldap, nobody, {"email": "no-id@example.com"}],
+                            [{"_id": {"$oid": "ada"}, "passwordHash": HASHES["2b"]}], status=17)
+        self.assertEqual([result["status"] for result in results],
+                         ["created"] * 3 + ["failed"] * 2)
+        reasons = [[(fault["pointer"], fault["code"]) for fault in
+                    result.get("left_out", result.get("errors", []))] for result in results]
+        self.assertEqual(reasons, [
+            [("/identities/2", "no_issuer")], [], [("/user_id", "hash_algorithm")],
+            [("/user_id", "no_issuer"), ("/email", "no_login_method")], [("/user_id", "required")]])
+        grant = self.expect(self.sign_in("ada@example.com"), 200).json
+        self.assertEqual(grant["user_id"], results[0]["id"])
+        me = self.me(grant, "", headers=self.headers).json
+        self.assertEqual((me["name"], me["nickname"], me["phone"], me["email_verified"]),
+                         ("Ada", "ada", "+441234567890", True))
+        self.assertEqual(self.me(grant, "/metadata", headers=self.headers).json, {"theme": "dark"})
+        self.assertEqual(self.sql(
+            "select string_agg(subject, ' ' order by subject) from identity_subjects"
+            " where app_id = {app} and provider = 'jwt:" + GOOGLE + "'"), "108 109")
+        # One login has been counted since.
+        self.assertEqual(self.sql("select login_count from users where foreign_id = 'auth0|ada'"
+                                  " and app_id = {app}"), "13")
+        self.reset_by_mail("l@example.com", "a new password", headers=self.headers)
+        self.expect(self.sign_in("l@example.com", "a new password"), 200)
+        # The reset revoked what an attacker may have added, but not the id.
+        self.assertEqual(self.sql("select subject from identity_subjects where app_id = {app}"
+                                  f" and provider = 'auth0' and user_id = '{results[2]['id']}'"),
+                         "auth0|l")
+        # The same file again changes the same users, by their ids.
+        again = self.load([{**ada, "name": "Ada L."}, google], [], "--update-existing")
+        self.assertEqual([(result["id"], result["status"]) for result in again],
+                         [(result["id"], "updated") for result in results[:2]])
+        self.expect(self.sign_in("ada@example.com"), 200)
+        # Another user cannot take the id.
+        run = self.dossier("user", "export", "--all", "--app", self.app)
+        rows = [json.loads(line) for line in run.stdout.splitlines()]
+        self.assertEqual({row["foreign_id"] for row in rows},
+                         {"auth0|ada", "google-oauth2|109", "auth0|l"})
+        self.users.write_text(lines([{"id": results[1]["id"], "foreign_id": "auth0|ada"}]))
+        self.dossier("user", "import", "--app", self.app, "--update-existing", "--results",
+                     self.report, self.users, status=17)
+        self.assertEqual(self.results()[0]["errors"][0]["code"], "foreign_id_taken")
+
+    def test_an_authenticator_app_goes_on(self):
+        user = {"user_id": "auth0|totp", "email": "totp@example.com", "email_verified": True,
+                "password_hash": HASHES["2b"],
+                "mfa_factors": [{"totp": {"secret": SECRET}}, {"phone": {"value": "+1"}}]}
+        self.site.set_app(self.app, mfa="optional")
+        [result] = self.load([user], [])
+        self.assertEqual(result["left_out"][0]["pointer"], "/mfa_factors/1")
+        # A second import adds no second authenticator.
+        self.load([user], [], "--update-existing")
+        self.assertEqual(self.sql("select count(*) from second_factors join users using (user_id)"
+                                  " where app_id = {app}"), "1")
+        app = Authenticator({"id": "", "uri": "", "secret": SECRET})
+        refused = self.expect(self.sign_in("totp@example.com"), 401, "additional_factor_required")
+        flow = refused.json["flow"]
+        for code, status in [(app.wrong(), 401), (app.code(), 200)]:
+            self.expect(self.post("/v1/login/second-factor", {"flow": flow, "code": code},
+                                  headers=self.headers), status)
+
+    def test_killed_and_resumed_each_user_is_there_once(self):
+        count = 2_000
+        self.users.write_text(lines({"user_id": f"auth0|{n}", "email": f"u{n}@example.com"}
+                                    for n in range(count)))
+        self.hashes.write_text(lines({"_id": {"$oid": str(n)}, "passwordHash": HASHES["2b"]}
+                                     for n in range(count)))
+        command = list(map(str, self.command("--batch", "20", "--resume")))
+        self.report.unlink(missing_ok=True)
+        for number in [signal.SIGKILL, signal.SIGINT]:
+            child = subprocess.Popen([BUILD / "dossier", *command], env=self.site.environment,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            seen = self.report.read_text().count("\n") if self.report.exists() else 0
+            wait_until(lambda: self.report.exists()
+                       and self.report.read_text().count("\n") > seen + 100, 60, "rows")
+            child.send_signal(number)
+            self.assertIn(child.wait(), (18, -signal.SIGKILL))
+        # With another file of hashes the rest would not fit.
+        text = self.hashes.read_text()
+        self.hashes.write_text(text.replace(HASHES["2b"], HASHES["2a"]))
+        self.dossier(*command, status=19)
+        self.hashes.write_text(text)
+        self.dossier(*command)
+        self.assertEqual([result["line"] for result in self.results()], list(range(1, count + 1)))
+        self.assertEqual(self.sql(
+            "select count(*) || ' ' || count(distinct foreign_id) || ' ' || count(hash) from users"
+            " join passwords using (user_id) where app_id = {app}"), f"{count} {count} {count}")
+        self.expect(self.sign_in(f"u{count - 1}@example.com"), 200)
