@@ -127,6 +127,11 @@ import Testing
     (#"{"user_id":7,"email":"a@b.example"}"#, "/user_id required"),
     (#"{"user_id":"|","email":"a@b.example"}"#, "/user_id foreign_id"),
     (#"{"user_id":"auth0|a b","email":"a@b.example"}"#, "/user_id foreign_id"),
+    (#"{"user_id":"auth0|1","email":"a@b.example","identities":{}}"#, "/identities type"),
+    (
+      #"{"user_id":"auth0|1","identities":[0\#(String(repeating: ",0", count: 100))]}"#,
+      "/identities type"
+    ),
     (#"{"user_id":"google-oauth2|1","identities":[]}"#, "/email no_login_method"),
   ])
   func `a line that is no user is refused`(text: String, fault: String) {

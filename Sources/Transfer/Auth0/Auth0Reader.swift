@@ -20,7 +20,7 @@ package struct Auth0Reader: ForeignReader {
     var user = Auth0User(json, self)
     try user.takeID()
     user.takeAddress()
-    user.takeIdentities()
+    try user.takeIdentities()
     user.takeProfile()
     user.takeHistory()
     user.takeDocuments()

@@ -46,10 +46,12 @@ struct Auth0User {
   // MARK: Identities
 
   /// Takes the identities; without a list, the one that the id names.
-  mutating func takeIdentities() {
+  ///
+  /// - Throws: `.invalid` if the list is none, or is too long.
+  mutating func takeIdentities() throws(Failure) {
     if let listed = json["identities"], listed != .null {
-      guard let listed = listed.array else {
-        return leaveOut("/identities", "type", "The identities are an array.")
+      guard let listed = listed.array, listed.count <= ImportedUser.identityLimit else {
+        throw .invalid([ImportedUser.identitiesFault("/identities")])
       }
       for (index, identity) in listed.enumerated() { take(identity, at: "/identities/\(index)") }
     } else if let bar = id.firstIndex(of: "|") {

@@ -5,14 +5,14 @@ import Sessions
 
 extension ImportedUser {
   /// A user has a handful; this bounds the work of one line in the database.
-  private static let identityLimit = 100
+  static let identityLimit = 100
 
   static func identities(
     in value: JSON,
     at place: String
   ) -> (identities: [Identity], faults: [Fault]) {
     guard let elements = value.array, elements.count <= Self.identityLimit else {
-      return ([], [Fault(place, "type", "This is an array of at most \(Self.identityLimit).")])
+      return ([], [identitiesFault(place)])
     }
     var identities: [Identity] = []
     var faults: [Fault] = []
@@ -33,6 +33,10 @@ extension ImportedUser {
       identities.append(identity)
     }
     return (identities, faults)
+  }
+
+  static func identitiesFault(_ place: String) -> Fault {
+    Fault(place, "type", "This is an array of at most \(identityLimit).")
   }
 
   /// Reads the secrets of authenticator apps, in base32.
