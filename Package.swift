@@ -193,7 +193,7 @@ let package = Package(
     .target(
       name: "WireKit",
       dependencies: [
-        "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON",
+        "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "Encoding", "HTTP", "JSON",
       ],
       swiftSettings: house + unchecked
     ),
@@ -229,6 +229,14 @@ let package = Package(
       swiftSettings: house
     ),
     .target(
+      name: "ParraWire",
+      dependencies: [
+        "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Runtime", "Sessions",
+        "Tenancy", "WireKit",
+      ],
+      swiftSettings: house
+    ),
+    .target(
       name: "OpenIDWire",
       dependencies: [
         "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
@@ -247,8 +255,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "OpenID", "OpenIDWire", "AppServicesWire", "Accounts", "Delivery", "Documents", "Runtime",
-        "Sessions", "Tenancy",
+        "OpenID", "OpenIDWire", "AppServicesWire", "ParraWire", "Accounts", "Delivery",
+        "Documents", "Runtime", "Sessions", "Tenancy",
         "Transfer", "EventLoop", "Encoding", "Outbound", "PasswordHashes",
         "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -269,9 +277,8 @@ let package = Package(
     .executableTarget(
       name: "dossierd",
       dependencies: [
-        "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "CLinux", "Configuration",
-        "Accounts",
-        "Delivery", "Documents",
+        "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
+        "Configuration", "Accounts", "Delivery", "Documents",
         "Runtime", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -359,7 +366,8 @@ let package = Package(
       dependencies: [
         "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents", "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
-        "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "RESTWire", "Declarations",
+        "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
+        "Declarations",
         "TestSupport", "WireKit",
         "dossier-pictures",
         "dossierd",
@@ -394,7 +402,7 @@ let readers: [Target.Dependency] = [
   "CFastCGI", "Accounts", "Documents", "ManagementWire", "OpenID", "OpenIDWire", "Runtime",
   "Tenancy", "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns",
-  "WebTokens",
+  "ParraWire", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 

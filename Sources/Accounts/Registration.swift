@@ -52,6 +52,22 @@ extension Users {
     }
   }
 
+  /// Returns whether an address has a user, for clients that ask before they show a form.
+  ///
+  /// A registration would tell it too if the app has `immediate`. Otherwise the result is true for
+  /// every address, so that it reveals no user.
+  /// - Throws: `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop package static func isKnown(
+    _ email: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    try EmailAddress.check(email, context)
+    let address = try await EmailAddress(email, context)
+    try await RequestLimiter.registration(of: address.key, context)
+    guard context.app.accountSettings.signUp == .immediate else { return true }
+    return try await Accounts.find(address, context) != nil
+  }
+
   /// Checks that the app accepts a registration, and counts it.
   @EventLoop private static func admitRegistration(
     _ credentials: Credentials,

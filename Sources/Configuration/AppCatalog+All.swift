@@ -3,6 +3,7 @@ import Accounts
 import Delivery
 import Documents
 import OpenIDWire
+import ParraWire
 package import Runtime
 import Sessions
 package import Tenancy
@@ -13,7 +14,7 @@ extension SettingsCatalog {
   package static let all = SettingsCatalog([
     AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
     DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
-    CollectionSettings.self,
+    CollectionSettings.self, ParraSettings.self,
   ])
 }
 

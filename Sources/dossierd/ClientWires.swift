@@ -1,6 +1,7 @@
 import AppServicesWire
 import ManagementWire
 import OpenIDWire
+import ParraWire
 import RESTWire
 import WireKit
 
@@ -12,6 +13,7 @@ import WireKit
 func clientWires(origin: String = "http://localhost") -> [any Wire] {
   [
     RESTWire(), AppServicesWire(origin: origin, picturePath: RESTWire.path(ofPicture:)),
+    ParraWire(origin: origin, picturePath: RESTWire.path(ofPicture:)),
     OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
     ManagementWire(
       picturePath: RESTWire.path(ofPicture:),

@@ -4,6 +4,7 @@ import JSON
 @testable import OpenIDWire
 import Runtime
 @testable import Tenancy
+import WireKit
 
 extension FuzzTarget {
   /// Lines: the query of `/authorize`, a field `Authorization`, and URLs of a client.

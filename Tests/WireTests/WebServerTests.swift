@@ -2,6 +2,7 @@ import AppServicesWire
 import FoundationEssentials
 import ManagementWire
 import OpenIDWire
+import ParraWire
 import RESTWire
 import Testing
 import WireKit
@@ -16,6 +17,7 @@ import WireKit
     let wires: [any Wire] = [
       RESTWire(),
       AppServicesWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
+      ParraWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
       OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
       ManagementWire(
         picturePath: RESTWire.path(ofPicture:),

@@ -8,37 +8,6 @@ import Sessions
 import Tenancy
 import WireKit
 
-/// The id and the secret in a field `Authorization: Basic`.
-///
-/// - Source: RFC 6749 section 2.3.1: both are encoded as in a form.
-struct BasicCredentials {
-  let id: String
-  let secret: String
-
-  private static let scheme = "basic "
-
-  static func areSent(by request: Request) -> Bool {
-    request.field(.authorization).map(areIn) ?? false
-  }
-
-  private static func areIn(_ field: String) -> Bool {
-    field.prefix(scheme.count).lowercased() == scheme
-  }
-
-  /// Reads the value of the field; nil if it has another scheme or is malformed.
-  init?(_ field: String) {
-    guard Self.areIn(field),
-      let bytes = [UInt8](paddedBase64: String(field.dropFirst(Self.scheme.count))),
-      let text = String(validating: bytes, as: UTF8.self)
-    else { return nil }
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let id = PercentCoding.decode(parts[0]),
-      let secret = PercentCoding.decode(parts[1])
-    else { return nil }
-    (self.id, self.secret) = (id, secret)
-  }
-}
-
 /// Identifies the client of a request to the token endpoint and its siblings.
 @EventLoop enum ClientAuthentication {
   /// Returns the client of a request.

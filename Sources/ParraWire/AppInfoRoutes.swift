@@ -1,0 +1,87 @@
+import Accounts
+import Runtime
+import Tenancy
+import EventLoop
+import HTTP
+import JSON
+import Encoding
+import WireKit
+
+/// The description of the app that the SDK reads at each start.
+@EventLoop enum AppInfoRoutes {
+  nonisolated static func routes(_ origin: ServiceOrigin) -> [Route] {
+    [
+      Route(
+        .get,
+        "\(ParraWire.tenantPrefix)/applications/{application}/app-info",
+        access: .open,
+        summary: "Describe the app and its ways to log in"
+      ) { (call) async throws(Failure) in
+        let app = call.context.app
+        let record = try await Apps.record(of: app.name, call.context)
+        let body: JSON = [
+          "version_token": .string(String(app.version)),
+          "application": [
+            "name": .string(app.name), "bundle_id": .string(app.parraSettings.bundleID),
+            "metadata": [:],
+          ],
+          "tenant": [
+            "id": .string(app.name), "created_at": .string(record.createdAt.parraText),
+            "updated_at": .string(record.updatedAt.parraText), "name": .string(app.name),
+            "issuer": .string(issuer(of: app, at: origin.asked(by: call))), "is_test": false,
+            "hide_branding": true,
+          ],
+          "auth": .object(authentication(in: app)),
+          "legal": ["policy_documents": []],
+        ]
+        return Response(.ok, json: body.serialized())
+      }
+    ]
+  }
+
+  /// Returns the issuer: host, port and path, without the scheme.
+  private static func issuer(of app: App, at origin: String) -> String {
+    let host = origin.split(separator: "/").last ?? ""
+    return "\(host)\(ParraWire.prefix)/\(app.name)"
+  }
+
+  private static func authentication(in app: App) -> JSONObject {
+    let settings = app.accountSettings
+    var database = JSONObject()
+    if settings.isOpen(.password) {
+      let least = settings.passwordMinLength
+      database["password"] = [
+        "rules": [
+          [
+            "regular_expression": .string("^.{\(least),}$"),
+            "error_message": .string("A password has at least \(least) characters."),
+          ]
+        ]
+      ]
+      database["email"] = [
+        "required": true, "require_verification": .bool(settings.signUp == .verifyFirst),
+        "allow_signup": .bool(settings.signUp != .closed),
+      ]
+    }
+    if app.createsAnonymousUsers { database["anonymous_auth"] = [:] }
+    var all = JSONObject()
+    if database.count > 0 { all["database"] = .object(database) }
+    return all
+  }
+}
+
+extension App {
+  /// Whether a client without credentials becomes an anonymous user, and not a guest.
+  var createsAnonymousUsers: Bool {
+    accountSettings.isOpen(.anonymous) && accountSettings.signUp != .closed
+  }
+}
+
+extension Timestamp {
+  /// The time as the SDK reads it: `2026-04-30T12:00:00.250Z`.
+  var parraText: String {
+    let (seconds, rest) = microseconds.dividedDown(by: 1_000_000)
+    let fraction = String(1_000 + rest / 1_000).dropFirst()
+    return "\(CalendarTime(seconds: seconds, nanoseconds: 0).text).\(fraction)Z"
+  }
+}

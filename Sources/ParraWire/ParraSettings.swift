@@ -1,0 +1,35 @@
+package import Runtime
+
+/// The settings of clients of Parra.
+package struct ParraSettings: SettingsSection {
+  let bundleID: String
+
+  package init(_ read: inout SettingsReader) {
+    bundleID = read.text(
+      "parra_bundle_id",
+      .text(
+        0...155,
+        "bundle_id",
+        "This setting has letters, digits, hyphens and dots, or is empty.",
+        Self.isBundleID
+      ),
+      "",
+      "the bundle id of the application, which clients of Parra receive"
+    )
+  }
+
+  private static func isBundleID(_ text: String) -> Bool {
+    text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+        true
+      default: false
+      }
+    }
+  }
+}
+
+extension App {
+  var parraSettings: ParraSettings { settings[ParraSettings.self] }
+}

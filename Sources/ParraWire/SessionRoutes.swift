@@ -1,0 +1,62 @@
+import Accounts
+import Runtime
+import Sessions
+import EventLoop
+import HTTP
+import JSON
+import WireKit
+
+/// The routes of the session of a user: login, user info and logout.
+@EventLoop enum SessionRoutes {
+  nonisolated static func routes(_ users: UserView) -> [Route] {
+    let path = "\(ParraWire.tenantPrefix)/auth"
+    return [
+      Route(
+        .post,
+        "\(path)/login",
+        access: .user(scope: Scopes.readUser),
+        body: .json(limit: 16_384).lenient(assuming: .json),
+        summary: "Read the user after a login"
+      ) { (call) async throws(Failure) in try await users.info(call) },
+      Route(
+        .get,
+        "\(path)/user-info",
+        access: .user(scope: Scopes.readUser),
+        summary: "Read the user"
+      ) { (call) async throws(Failure) in try await users.info(call) },
+      Route(
+        .post,
+        "\(path)/logout",
+        access: .open,
+        body: .json(limit: 16_384).lenient(assuming: .json),
+        issuesSecrets: true,
+        summary: "Log out, and continue without an account",
+        logOut
+      ),
+    ]
+  }
+
+  /// Ends the session, and returns tokens without an account.
+  ///
+  /// The SDK also calls it for a deleted user. It has no user at all if this fails.
+  private static func logOut(_ call: Call) async throws(Failure) -> Response {
+    let context = call.context
+    do throws(Failure) {
+      try await call.identifyUserIfAny(scope: Scopes.readUser, proof: .session)
+      if let user = context.principal.user { try await Sessions.logout(user, context) }
+    } catch let error where error.type.kind == .unauthenticated {
+      // There is no session to end.
+    }
+    context.principal = .anyone
+    if context.app.createsAnonymousUsers {
+      do throws(Failure) {
+        let body: JSON = ["anonymous_token": try await WireTokens.anonymous(context).json]
+        return Response(.ok, json: body.serialized())
+      } catch .tooManyAttempts {
+        // A guest costs nothing.
+      }
+    }
+    let body: JSON = ["guest_token": try await WireTokens.guest(context).json]
+    return Response(.ok, json: body.serialized())
+  }
+}

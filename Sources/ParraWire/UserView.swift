@@ -1,0 +1,102 @@
+import Accounts
+import Documents
+import Runtime
+import Sessions
+import EventLoop
+import HTTP
+import JSON
+import WireKit
+
+/// The user in the form that the SDK reads.
+struct UserView: Sendable {
+  let origin: ServiceOrigin
+  let picturePath: @Sendable (String) -> String
+
+  /// Returns the user of the request, with properties, metadata and identities.
+  @EventLoop func user(_ call: Call) async throws(Failure) -> JSON {
+    let (user, context) = (try call.user, call.context)
+    let profile = try await Profiles.read(of: user, context)
+    let identities = try await Identities.list(of: user, context)
+    let properties = try await Properties.read(of: user, context)
+    var json = Self.names(of: profile, in: context.app)
+    json["is_anonymous"] = .bool(profile.isAnonymous)
+    json["has_password"] = .bool(identities.contains { $0.provider == "password" })
+    json["identities"] = .array(identities.map { Self.identity($0, of: profile) })
+    json["properties"] = properties.parraJSON
+    json["metadata"] = try await metadata(of: user, context)
+    json["settings"] = [:]
+    json["entitlements"] = []
+    json["roles"] = []
+    return .object(json)
+  }
+
+  /// Returns the user with the roles of the login, which this server does not have.
+  @EventLoop func info(_ call: Call) async throws(Failure) -> Response {
+    let body: JSON = ["roles": [], "user": try await user(call)]
+    return Response(.ok, json: body.serialized())
+  }
+
+  private static func names(of profile: Profile, in app: App) -> JSONObject {
+    let id = UserUUID(profile.id).text
+    var json = JSONObject()
+    json["id"] = .string(id)
+    json["tenant_id"] = .string(app.name)
+    json["created_at"] = .string(profile.createdAt.parraText)
+    json["updated_at"] = .string(profile.updatedAt.parraText)
+    let full = [profile.givenName, profile.familyName].compactMap(\.self).joined(separator: " ")
+    let shown =
+      profile.name ?? (full.isEmpty ? nil : full) ?? profile.nickname ?? profile.email
+      ?? "User \(id.suffix(6))"
+    json["display_name"] = .string(shown)
+    let members = [
+      ("name", profile.name), ("first_name", profile.givenName), ("last_name", profile.familyName),
+      ("identity", profile.email), ("email", profile.email), ("phone_number", profile.phone),
+      ("locale", profile.locale),
+    ]
+    for (name, value) in members { json[name] = value.map(JSON.string) ?? .null }
+    json["email_verified"] = .bool(profile.isEmailVerified)
+    return json
+  }
+
+  private static func identity(_ identity: IdentityInfo, of profile: Profile) -> JSON {
+    var json = JSONObject()
+    json["id"] = .string(identity.id.text)
+    json["created_at"] = .string(identity.createdAt.parraText)
+    json["updated_at"] = .string(identity.createdAt.parraText)
+    json["provider"] = .string(identity.provider)
+    switch identity.provider {
+    case "password", "email":
+      json["type"] = "email"
+      if let email = profile.email { json["email"] = .string(email) }
+      json["email_verified"] = .bool(identity.isVerified)
+      json["has_password"] = .bool(identity.provider == "password")
+    case "anonymous": json["type"] = "anonymous"
+    default:
+      json["type"] = "external_id"
+      json["external_id"] = .string(identity.subject)
+    }
+    return .object(json)
+  }
+
+  /// Returns the metadata that the back end has written and the app may read.
+  @EventLoop private func metadata(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> JSON {
+    guard DocumentKind.appMetadata.isReadable(context) else { return [:] }
+    let stored = try await Documents.read(.appMetadata, of: user, context)
+    guard let json = try? JSON.parse(stored.body, limits: .stored) else {
+      throw .internalError("stored metadata cannot be parsed")
+    }
+    return json
+  }
+}
+
+extension [Property] {
+  /// The flat map of all properties.
+  var parraJSON: JSON {
+    var object = JSONObject()
+    for property in self { object[property.key] = property.value }
+    return .object(object)
+  }
+}
