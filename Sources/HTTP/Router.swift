@@ -21,7 +21,8 @@ package struct Router {
   /// A duplicate route is a programming error and stops the process.
   /// - Parameters:
   ///   - method: the method; GET also answers HEAD.
-  ///   - pattern: the pattern, such as `/v1/users/{id}`; a capture is a whole segment.
+  ///   - pattern: the pattern, such as `/v1/users/{id}`; a capture is a whole segment. A last
+  ///     capture `{key*}` is the rest of the path, with its slashes.
   ///   - number: the number of the route.
   package func add(_ method: Method, _ pattern: String, _ number: Int) {
     root.add(method, pattern, number)
@@ -56,6 +57,7 @@ package struct Captures: Sendable {
 private final class PathNode {
   private var literals: [(segment: [UInt8], node: PathNode)] = []
   private var capture: PathNode?
+  private var rest: PathNode?
   /// The routes, each with its own capture names, which may differ between wires.
   private var routes: [(method: Method, number: Int, names: [String])] = []
 
@@ -65,7 +67,10 @@ private final class PathNode {
     var node = self
     var names: [String] = []
     for segment in pattern.split(separator: "/") {
-      if segment.hasPrefix("{"), segment.hasSuffix("}") {
+      if segment.hasPrefix("{"), segment.hasSuffix("*}") {
+        names.append(String(segment.dropFirst().dropLast(2)))
+        node = node.remaining()
+      } else if segment.hasPrefix("{"), segment.hasSuffix("}") {
         names.append(String(segment.dropFirst().dropLast()))
         node = node.captured()
       } else {
@@ -89,6 +94,13 @@ private final class PathNode {
     return node
   }
 
+  private func remaining() -> PathNode {
+    precondition(literals.isEmpty && capture == nil, "segments beside the rest of a path")
+    let node = rest ?? PathNode()
+    rest = node
+    return node
+  }
+
   /// Finds the best match below this node.
   ///
   /// - Parameters:
@@ -105,6 +117,13 @@ private final class PathNode {
     _ values: inout [String]
   ) -> Router.Match {
     guard start <= path.count else { return route(method, values) }
+    if let rest {
+      guard start < path.count else { return .nowhere }
+      let text = Substring(decoding: UnsafeBufferPointer(rebasing: path[start...]), as: UTF8.self)
+      guard let value = PercentCoding.decode(text) else { return .badPath }
+      values.append(value)
+      return rest.route(method, values)
+    }
     var end = start
     while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
     let segment = UnsafeBufferPointer(rebasing: path[start..<end])

@@ -36,7 +36,7 @@ import WireKit
           summary: "Issue tokens for a grant",
           token
         ),
-      ]
+      ] + PasswordRoutes.routes(base)
     }
   }
 
@@ -98,10 +98,8 @@ import WireKit
 
   /// Returns whether a user has an address, which the first screen asks.
   private static func challenges(_ call: Call) async throws(Failure) -> Response {
-    guard let email = ["email", "unknown_identity"].compactMap({ call.json[$0]?.string }).first
-    else { throw .invalid([Fault("", "email", "The identity must be an email address.")]) }
     let context = call.context
-    let exists = try await Users.isKnown(email, context)
+    let exists = try await Users.isKnown(try call.identity, context)
     let ways: JSON =
       context.app.accountSettings.isOpen(.password) ? [["id": "password"]] : []
     let body: JSON = [

@@ -13,6 +13,7 @@ package import WireKit
 package struct ParraWire: Wire {
   static let prefix = "/v1/tenants"
   static let tenantPrefix = "\(prefix)/{tenant}"
+  static let userPrefix = "\(tenantPrefix)/users/{user}"
   static let hostPrefix = "/auth"
 
   private let origin: ServiceOrigin
@@ -32,6 +33,7 @@ package struct ParraWire: Wire {
   package var routes: [Route] {
     let users = UserView(origin: origin, picturePath: picturePath)
     return AppInfoRoutes.routes(origin) + IssuerRoutes.routes(users) + SessionRoutes.routes(users)
+      + UserRoutes.routes(users) + PropertyRoutes.routes
   }
 
   package var prefixes: [String] { [Self.prefix, Self.hostPrefix] }

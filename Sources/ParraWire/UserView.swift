@@ -19,6 +19,7 @@ struct UserView: Sendable {
     let identities = try await Identities.list(of: user, context)
     let properties = try await Properties.read(of: user, context)
     var json = Self.names(of: profile, in: context.app)
+    json["avatar"] = avatar(of: profile, call)
     json["is_anonymous"] = .bool(profile.isAnonymous)
     json["has_password"] = .bool(identities.contains { $0.provider == "password" })
     json["identities"] = .array(identities.map { Self.identity($0, of: profile) })
@@ -28,6 +29,17 @@ struct UserView: Sendable {
     json["entitlements"] = []
     json["roles"] = []
     return .object(json)
+  }
+
+  /// Returns the picture, which any client that has its URL may read; null without one.
+  @EventLoop func avatar(of profile: Profile, _ call: Call) -> JSON {
+    guard let name = profile.picture, let size = Pictures.size(of: name) else { return .null }
+    return [
+      "id": .string(name), "url": .string(origin.asked(by: call) + picturePath(name)),
+      "size": [
+        "width": .number(JSONNumber(size.width)), "height": .number(JSONNumber(size.height)),
+      ],
+    ]
   }
 
   /// Returns the user with the roles of the login, which this server does not have.

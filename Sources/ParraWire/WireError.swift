@@ -80,7 +80,7 @@ struct WireError {
     let grantError = Self.grantError(failure)
     let isRefusedGrant = isOfIssuer && failure.type.status.code < 500 && grantError != nil
     self.init(
-      isRefusedGrant ? .badRequest : failure.type.status,
+      isRefusedGrant ? .badRequest : Self.status(failure),
       Self.message(failure),
       Self.code(failure),
       grantError: grantError ?? "temporarily_unavailable"
@@ -103,6 +103,11 @@ struct WireError {
       body["code"] = .string(code.rawValue)
     }
     return .object(body)
+  }
+
+  private static func status(_ failure: Failure) -> Status {
+    // After a second 401, the SDK does not read the message.
+    failure.type == .reauthenticationRequired ? .forbidden : failure.type.status
   }
 
   private static func code(_ failure: Failure) -> APICode {

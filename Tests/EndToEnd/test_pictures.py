@@ -37,7 +37,7 @@ class Pictures(Case):
     def test_a_picture_is_fitted_shown_replaced_and_removed(self):
         answer = self.expect(self.upload(png(2000, 1000)), 200)
         path = answer.json["picture"]
-        self.assertRegex(path, r"^/v1/pictures/[0-9a-f]{24}-[\w-]{22}\.(jpg|png)$")
+        self.assertRegex(path, r"^/v1/pictures/[0-9a-f]{24}-[\w-]{22}-\d+x\d+\.(jpg|png)$")
         self.assertEqual(self.shown(), path)
         picture = self.expect(self.site.get(path), 200)
         self.assertEqual(picture.headers["Content-Type"], "image/jpeg")

@@ -63,6 +63,34 @@ import Testing
     #expect(found(.get, "/v1/users/7%2F8") == "user7/8")
   }
 
+  @Test func `a last capture is the rest of the path, decoded once`() {
+    let router = Router()
+    router.add(.get, "/keys", 0)
+    router.add(.put, "/keys/{key*}", 1)
+    for (path, key) in [
+      ("/keys/a", "a"), ("/keys/a/b", "a/b"), ("/keys/a//b/", "a//b/"), ("/keys//", "/"),
+      ("/keys/a%2Fb%252F", "a/b%2F"),
+    ] {
+      guard case .found(1, let captures) = router.match(.put, path[...]) else {
+        Issue.record("\(path) was not found")
+        continue
+      }
+      #expect(captures["key"] == key)
+    }
+    guard case .nowhere = router.match(.put, "/keys/") else {
+      Issue.record("an empty rest was found")
+      return
+    }
+    guard case .badPath = router.match(.put, "/keys/%zz") else {
+      Issue.record("a malformed rest was decoded")
+      return
+    }
+    guard case .otherMethods([.put]) = router.match(.get, "/keys/a/b") else {
+      Issue.record("the rest has another method")
+      return
+    }
+  }
+
   @Test(arguments: ["", "/", "v1/me", "/v1", "/v1/me/", "//v1/me", "/v1/users/", "/v1/./me", "*"])
   func `other paths have no route`(path: String) {
     guard case .nowhere = router.match(.get, path[...]) else {

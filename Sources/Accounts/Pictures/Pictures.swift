@@ -31,7 +31,7 @@ package enum Pictures {
     let picture = try await context.pictures.decoder.decode(file, for: context.owner)
     let secret = Credential.salt().base64URL
     let suffix = picture.type == .jpeg ? "jpg" : "png"
-    let name = "\(user)-\(secret).\(suffix)"
+    let name = "\(user)-\(secret)-\(picture.width)x\(picture.height).\(suffix)"
     let shelf = context.pictures.shelf
     let body = try await shelf.keep(picture.bytes, as: name)
     let replaced: String?
@@ -43,6 +43,14 @@ package enum Pictures {
     }
     await shelf.forget(replaced)
     return try await Profiles.read(of: user, context)
+  }
+
+  /// Returns the width and height of a picture in pixels, which its name contains.
+  package nonisolated static func size(of name: String) -> (width: Int, height: Int)? {
+    let sides = name.split(separator: "-").last?.prefix { $0 != "." }.split(separator: "x")
+      .compactMap { Int($0) }
+    guard let sides, sides.count == 2 else { return nil }
+    return (sides[0], sides[1])
   }
 
   /// Deletes the user's picture.

@@ -1,0 +1,91 @@
+import Accounts
+import Documents
+import Runtime
+import EventLoop
+import HTTP
+import JSON
+import WireKit
+
+/// Changes and deletes a user, and its avatar.
+@EventLoop enum UserRoutes {
+  nonisolated static func routes(_ users: UserView) -> [Route] {
+    [
+      Route(
+        .put,
+        ParraWire.userPrefix,
+        access: .user(scope: Scopes.updateMetadata),
+        body: .json(limit: 1_048_576),
+        summary: "Change the names and properties of the user"
+      ) { (call) async throws(Failure) in
+        try await change(call)
+        return Response(.ok, json: try await users.user(call).serialized())
+      },
+      Route(
+        .delete,
+        ParraWire.userPrefix,
+        access: .user(scope: Scopes.updateMetadata, proof: .fresh),
+        summary: "Delete the user"
+      ) { (call) async throws(Failure) in
+        try await Users.delete(call.ownUser, call.context)
+        return Response(.noContent)
+      },
+      Route(
+        .post,
+        "\(ParraWire.tenantPrefix)/users/avatar",
+        access: .user(scope: Scopes.updateMetadata),
+        body: .of(
+          .multipart(Multipart.Limits(parts: 4, content: Pictures.limit)),
+          limit: Pictures.limit + 16_384
+        ),
+        summary: "Upload the avatar"
+      ) { (call) async throws(Failure) in
+        guard case .multipart(let form) = call.body, let image = form["image"] else {
+          throw .invalid([Fault("/image", "required", "The body must have a part image.")])
+        }
+        let profile = try await Pictures.set(Array(image.content), of: call.user, call.context)
+        return Response(.ok, json: users.avatar(of: profile, call).serialized())
+      },
+      Route(
+        .delete,
+        "\(ParraWire.userPrefix)/avatar",
+        access: .user(scope: Scopes.updateMetadata),
+        summary: "Remove the avatar"
+      ) { (call) async throws(Failure) in
+        let user = try call.ownUser
+        do throws(Failure) {
+          try await Pictures.remove(of: user, call.context)
+        } catch .notFound {
+          // The user has no avatar.
+        }
+        return Response(.noContent)
+      },
+    ]
+  }
+
+  /// The members of the body with those of the profile.
+  private nonisolated static let names = [
+    ("name", "name"), ("first_name", "given_name"), ("last_name", "family_name"),
+  ]
+
+  /// Changes the names, where null and an empty text remove one, and merges the properties.
+  private static func change(_ call: Call) async throws(Failure) {
+    let (user, context) = (try call.ownUser, call.context)
+    guard let body = call.json.object else {
+      throw .invalid([Fault("", "type", "The body must be a JSON object.")])
+    }
+    var members = JSONObject()
+    for (name, member) in names {
+      if let value = body[name] { members[member] = value.string == "" ? .null : value }
+    }
+    // Checked before the properties change, since this is not one transaction.
+    let faults = members.compactMap { name, value in Profiles.fault(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    if let properties = body["properties"], properties != .null {
+      guard let object = properties.object else {
+        throw .invalid([Fault("/properties", "type", "This member must be an object or null.")])
+      }
+      _ = try await Properties.apply(.merge(object), of: user, context)
+    }
+    _ = try await Profiles.change(members, if: VersionCondition(), of: user, context)
+  }
+}

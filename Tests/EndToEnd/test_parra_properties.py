@@ -1,0 +1,208 @@
+"""The properties of users of Parra, by a client as strict as the SDK."""
+
+import json
+import unittest
+import urllib.parse
+
+from asking import JSON
+from cases import Case, in_parallel
+from parra import APIError, Client, is_api_error
+
+EMOJI = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+
+class Store:
+    """The properties that an SDK holds of its user, and the conflicts that it publishes."""
+
+    def __init__(self, client):
+        self.client, self.local, self.conflicts = client, {}, []
+
+    @property
+    def path(self):
+        return f"{self.client.user_path}/properties"
+
+    def fetch(self):
+        self.local = self.client.call("GET", self.path)
+        return self.local
+
+    def key_path(self, key):
+        # The SDK does not escape slashes.
+        return f"{self.path}/{urllib.parse.quote(key, safe='/')}"
+
+    def set(self, key, value):
+        held = self.local.get(key)
+        self.local[key] = value
+        try:
+            self.take(self.client.call("PUT", self.key_path(key), {"value": value}))
+        except APIError:
+            self.local = {**self.local, key: held}
+            raise
+
+    def delete(self, key):
+        self.local.pop(key, None)
+        self.take(self.client.call("DELETE", self.key_path(key)))
+
+    def take(self, all):
+        for key in self.local.keys() & all.keys():
+            if self.local[key] != all[key]:
+                self.conflicts.append((key, self.local[key], all[key]))
+        self.local = dict(all)
+
+
+class Properties(Case):
+    def setUp(self):
+        self.client = Client(self.site).launch()
+        self.store = Store(self.client)
+
+    def raw(self, method, path="", body=None):
+        return self.client.send(method, f"{self.client.base}{self.store.path}{path}", body,
+                                token=self.client.tokens["access_token"])
+
+    def refused(self, *arguments, code="insufficient_scope"):
+        with self.assertRaises(APIError) as refused:
+            self.client.call(*arguments)
+        self.assertEqual(refused.exception.code, code)
+        return refused.exception
+
+    def test_every_answer_has_the_whole_map(self):
+        path = self.store.path
+        self.assertEqual(self.client.call("GET", path), {})
+        self.assertEqual(self.client.call("PUT", path, {"a": 1, "b": "x"}), {"a": 1, "b": "x"})
+        self.assertEqual(
+            self.client.call("PATCH", path, {"b": True, "c": 1.5}), {"a": 1, "b": True, "c": 1.5})
+        self.assertEqual(self.client.call("PATCH", path, {"c": None}), {"a": 1, "b": True})
+        self.store.set("favorite color", "teal")
+        self.assertEqual(self.store.local, {"a": 1, "b": True, "favorite color": "teal"})
+        self.store.delete("a")
+        self.store.delete("a")
+        self.assertEqual(self.store.local, {"b": True, "favorite color": "teal"})
+        self.assertEqual(self.client.call("PUT", path, {"z": 0}), {"z": 0})
+        self.assertEqual(self.client.read_user()["properties"], {"z": 0})
+        self.assertEqual(self.client.call("DELETE", path), {})
+        self.assertEqual(self.store.fetch(), {})
+
+    def test_types_and_the_spelling_of_numbers_stay(self):
+        for text in ["1", "1.0", "-0", "9223372036854775807", "18446744073709551615", "1e2",
+                     "0.1000", "true", "false", '"1"', '""', '" \\u00e9 "']:
+            answer = self.raw("PUT", "/n", f'{{"value":{text}}}')
+            self.assertEqual(answer.status, 200, answer.body)
+            self.assertEqual(json.loads(answer.body), {"n": json.loads(text)})
+            if not text.startswith('"'):
+                self.assertEqual(answer.body, f'{{"n":{text}}}'.encode())
+        for text in ["null", "[]", "{}", "[1]"]:
+            refused = self.raw("PUT", "/n", f'{{"value":{text}}}')
+            self.assertTrue(refused.status == 422 and is_api_error(refused.json), refused.body)
+        self.refused("PUT", self.store.key_path("n"), {})
+        self.refused("PUT", self.store.path, [])
+        self.refused("PATCH", self.store.path, {"a": {"b": 1}})
+
+    def test_keys_keep_their_case_and_slashes(self):
+        keys = ["camelCase", "snake_case", "a/b", "a//b", "/a", "a/", "%2F", "a b", "é", ".",
+                "a?b#c", "user", "properties", "+"]
+        for key in keys:
+            path = (urllib.parse.quote(key, safe="") if key in (".", "%2F") else
+                    urllib.parse.quote(key, safe="/"))
+            if key == ".":
+                path = "%2E"
+            answer = self.raw("PUT", f"/{path}", {"value": key})
+            with self.subTest(key=key):
+                self.assertEqual((answer.status, answer.json.get(key)), (200, key), answer.body)
+        answer = self.raw("PUT", "/c%2Fd", {"value": 1})
+        self.assertEqual(answer.json["c/d"], 1)
+        self.assertEqual(set(self.store.fetch()), {*keys, "c/d"})
+        for key in ["a/b", "a//b", "/a", "a/"]:
+            self.store.delete(key)
+        self.assertEqual(set(self.store.local), {*keys, "c/d"} - {"a/b", "a//b", "/a", "a/"})
+
+    def test_an_empty_key_never_means_all_properties(self):
+        self.store.set("a", 1)
+        for method in ["PUT", "DELETE"]:
+            answer = self.raw(method, "/", {"value": 1} if method == "PUT" else None)
+            self.assertEqual(answer.status, 404)
+            self.assertEqual(answer.json["code"], "route_not_found")
+        self.assertEqual(self.store.fetch(), {"a": 1})
+
+    def test_limits(self):
+        self.client.call("PUT", self.store.path, {f"k{n}": n for n in range(99)})
+        self.store.set("the hundredth", 1)
+        self.assertEqual(len(self.store.local), 100)
+        self.refused("PUT", self.store.key_path("one more"), {"value": 1})
+        self.refused("PATCH", self.store.path, {"one more": 1})
+        self.refused("PUT", self.store.path, {f"k{n}": n for n in range(101)})
+        self.store.set("the hundredth", 2)
+        self.assertEqual(len(self.store.fetch()), 100)
+        self.client.call("DELETE", self.store.path)
+        self.store.set("k" * 128, "v" * 128)
+        self.refused("PUT", self.store.key_path("k" * 129), {"value": 1})
+        error = self.refused("PUT", self.store.key_path("k"), {"value": "v" * 129})
+        self.assertIn("128", error.body["message"])
+        self.assertEqual(self.store.fetch(), {"k" * 128: "v" * 128})
+
+    def test_the_app_may_allow_strings_as_long_as_the_sdk_does(self):
+        self.site.dossier("app", "create", "long")
+        self.site.dossier("app", "set", "--app", "long", "property_string_length=1024")
+        self.client = Client(self.site, "long").launch()
+        self.store = Store(self.client)
+        self.store.set("k", "é" * 1024)
+        self.refused("PUT", self.store.key_path("k"), {"value": "v" * 1025})
+        self.assertEqual(self.store.fetch(), {"k": "é" * 1024})
+
+    def test_two_devices_in_conflict(self):
+        self.client.sign_up("conflict@example.com")
+        other = Client(self.site).launch()
+        other.log_in("conflict@example.com")
+        first, second = self.store, Store(other)
+        first.set("color", "red")
+        second.fetch()
+        for keeps, result in [("red", "red"), ("blue", "blue")]:
+            second.set("color", "blue")
+            first.conflicts = []
+            first.set("other", result)
+            self.assertEqual(first.conflicts, [("color", "red", "blue")])
+            self.assertEqual(first.local["color"], "blue")
+            first.set("color", keeps)
+            self.assertEqual(Store(other).fetch(), {"color": result, "other": result})
+        second.fetch()
+        second.conflicts = []
+        first.set("color", "red")
+        second.set("third", 1)
+        self.assertEqual(second.conflicts, [("color", "blue", "red")])
+        self.assertEqual(second.local["color"], "red")
+
+    def test_concurrent_writes_of_one_user_all_stay(self):
+        paths = [f"/k{n}" for n in range(8)]
+        answers = in_parallel(8, lambda n: self.raw("PUT", paths[n], {"value": n}))
+        self.assertEqual({answer.status for answer in answers}, {200})
+        for n, answer in enumerate(answers):
+            self.assertEqual(answer.json[f"k{n}"], n)
+        self.assertEqual(self.store.fetch(), {f"k{n}": n for n in range(8)})
+
+    def test_only_the_user_of_the_token_has_access(self):
+        other = Client(self.site).launch()
+        native = other.user["id"].replace("-", "")
+        native = native[:12] + native[20:]
+        for method, suffix in [
+            ("GET", "/properties"), ("PUT", "/properties"), ("PATCH", "/properties"),
+            ("DELETE", "/properties"), ("PUT", "/properties/k"), ("DELETE", "/properties/k"),
+            ("PUT", ""), ("DELETE", ""), ("DELETE", "/avatar"),
+        ]:
+            body = {"value": 1} if method in ("PUT", "PATCH") else None
+            for user in [other.user["id"], native, "x"]:
+                path = f"{self.client.base}/users/{user}{suffix}"
+                with self.subTest(method=method, path=path):
+                    missing = self.client.send(method, path, body)
+                    self.assertEqual(missing.status, 401)
+                    self.assertTrue(is_api_error(missing.json), missing.body)
+                    foreign = self.client.send(
+                        method, path, body, token=self.client.tokens["access_token"])
+                    self.assertEqual((foreign.status, foreign.json["code"]),
+                                     (404, "route_not_found"))
+        for method, path in [("POST", "/auth/login"), ("GET", "/auth/user-info"),
+                             ("POST", "/users/avatar")]:
+            answer = self.site.request(method, f"{self.client.base}{path}", None, JSON)
+            self.assertEqual(answer.status, 401, answer.body)
+        self.assertEqual(other.read_user()["properties"], {})
+
+
+if __name__ == "__main__":
+    unittest.main()

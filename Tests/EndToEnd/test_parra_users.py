@@ -1,0 +1,167 @@
+"""Changes of users of Parra, their avatar and metadata, by a client as strict as the SDK."""
+
+import struct
+import unittest
+import urllib.parse
+import uuid
+import zlib
+
+from cases import Case
+from parra import PASSWORD, APIError, Client, checked_asset, checked_user, is_api_error
+
+
+def png(width, height):
+    """A PNG with a gradient and an alpha channel."""
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data
+                + struct.pack(">I", zlib.crc32(kind + data)))
+
+    row = b"\0" + b"\x40\x80\xc0\x80" * width
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(row * height)) + chunk(b"IEND", b""))
+
+
+def size(picture):
+    return struct.unpack(">II", picture[16:24])
+
+
+class Users(Case):
+    def setUp(self):
+        self.client = Client(self.site).launch()
+
+    def upload(self, body, boundary=None, name="image"):
+        boundary = boundary or str(uuid.uuid4()).upper()
+        form = (f"\r\n--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"; "
+                f"filename=\"image.png\"\r\nContent-Type: image/png\r\n\r\n").encode()
+        form += body + f"\r\n--{boundary}--\r\n".encode()
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        return self.client.call("POST", "/users/avatar", form, headers)
+
+    def test_names_change_and_properties_are_merged(self):
+        path = self.client.user_path
+        self.assertRegex(self.client.user["display_name"], "^User [0-9a-f]{6}$")
+        self.client.call("PUT", f"{path}/properties", {"level": 3})
+        body = {"first_name": "Ada", "last_name": None, "name": "ada", "properties": {"theme": "dark"}}
+        user = checked_user(self.client.call("PUT", path, body))
+        self.assertEqual((user["name"], user["first_name"], user["last_name"]), ("ada", "Ada", None))
+        self.assertEqual(user["display_name"], "ada")
+        self.assertEqual(user["properties"], {"level": 3, "theme": "dark"})
+        body = {"first_name": "Ada", "last_name": "Lovelace", "name": "", "properties": None}
+        user = checked_user(self.client.call("PUT", path, body))
+        self.assertEqual((user["name"], user["display_name"]), (None, "Ada Lovelace"))
+        self.assertEqual(user["properties"], {"level": 3, "theme": "dark"})
+        self.assertEqual(self.client.read_user(), user)
+        for wrong in [{"name": "x" * 301, "properties": {"a": 1}}, {"name": 1}, {"name": []},
+                      {"name": "b", "properties": {"a": {}}}, {"name": "b", "properties": 1}, []]:
+            with self.subTest(body=str(wrong)[:60]), self.assertRaises(APIError) as refused:
+                self.client.call("PUT", path, wrong)
+            self.assertEqual(refused.exception.status, 422)
+        self.assertEqual(self.client.read_user(), user)
+
+    def test_metadata_is_the_back_ends(self):
+        native = self.client.user["id"].replace("-", "")
+        native = native[:12] + native[20:]
+        key = self.site.client("--operator")["secret"]
+        written = self.site.request(
+            "PUT", f"/v1/users/{native}/app-metadata", {"plan": {"isPro": True, "a_b": [1, None]}},
+            {"Content-Type": "application/json"}, key)
+        self.assertEqual(written.status, 200, written.body)
+        self.assertEqual(
+            self.client.read_user()["metadata"], {"plan": {"isPro": True, "a_b": [1, None]}})
+        user = self.client.call("PUT", self.client.user_path, {"metadata": {"plan": 1}})
+        self.assertEqual(user["metadata"], {"plan": {"isPro": True, "a_b": [1, None]}})
+        self.assertEqual(user["properties"], {})
+
+    def test_an_avatar_is_scaled_and_has_a_new_url_each_time(self):
+        seen = set()
+        for width, height, within in [(1500, 750, (1024, 512)), (1024, 1024, (1024, 1024)),
+                                      (10, 20, (10, 20)), (10, 20, (10, 20))]:
+            asset = checked_asset(self.upload(png(width, height)))
+            self.assertEqual((asset["size"]["width"], asset["size"]["height"]), within)
+            url = urllib.parse.urlsplit(asset["url"])
+            self.assertEqual(url.netloc, f"127.0.0.1:{self.site.port}")
+            # The SDK reads it without credentials.
+            picture = self.site.get(url.path)
+            self.assertEqual((picture.status, size(picture.body)), (200, within))
+            self.assertEqual(self.client.read_user()["avatar"], asset)
+            seen.add(asset["url"])
+        self.assertEqual(len(seen), 4)
+        for _ in range(2):
+            self.assertEqual(self.client.call("DELETE", f"{self.client.user_path}/avatar"), {})
+            self.assertIsNone(self.client.read_user()["avatar"])
+
+    def test_hostile_uploads_get_clear_errors(self):
+        path = f"{self.client.base}/users/avatar"
+        good = png(2, 2)
+        part = b'--b\r\nContent-Disposition: form-data; name="image"\r\n\r\n'
+        for body, kind in [
+            (b"", "multipart/form-data; boundary=b"), (b"x", "multipart/form-data; boundary=b"),
+            (part + good, "multipart/form-data; boundary=b"),
+            (part + good + b"\r\n--b--\r\n", "multipart/form-data"),
+            (part + good + b"\r\n--b--\r\n", "image/png"),
+            (part + good + b"\r\n" + part + good + b"\r\n--b--\r\n",
+             "multipart/form-data; boundary=b"),
+            (part + b"no picture\r\n--b--\r\n", "multipart/form-data; boundary=b"),
+            (part + good[:60] + b"\r\n--b--\r\n", "multipart/form-data; boundary=b"),
+            (part.replace(b"image", b"other") + good + b"\r\n--b--\r\n",
+             "multipart/form-data; boundary=b"),
+            (part + b"x" * (10 * 1024 * 1024 + 1) + b"\r\n--b--\r\n",
+             "multipart/form-data; boundary=b"),
+            (part * 20 + b"\r\n--b--\r\n", "multipart/form-data; boundary=b"),
+            (b"--b\r\n" + b"A: b\r\n" * 5000 + b"\r\n\r\n--b--\r\n",
+             "multipart/form-data; boundary=b"),
+        ]:
+            answer = self.site.request(
+                "POST", path, body, {"Content-Type": kind}, self.client.tokens["access_token"])
+            with self.subTest(body=body[:80], kind=kind):
+                self.assertIn(answer.status, (400, 413, 415, 422), answer.body)
+                self.assertTrue(is_api_error(answer.json), answer.body)
+                self.assertGreater(len(answer.json["message"]), 10)
+        self.assertIsNone(self.client.read_user()["avatar"])
+
+    def test_a_deleted_user_continues_without_an_account(self):
+        self.client.sign_up("delete@example.com")
+        user = self.client.user
+        self.assertEqual(self.client.call("DELETE", self.client.user_path), {})
+        self.client.refresh = lambda: None
+        self.client.log_out()
+        self.assertNotEqual(self.client.user["id"], user["id"])
+        self.assertFalse(self.client.challenges("delete@example.com")["exists"])
+
+    def test_an_old_login_may_not_delete_the_user(self):
+        self.client.sign_up("old@example.com")
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 day', "
+                      "created_at = now() - interval '1 day'")
+        with self.assertRaises(APIError) as refused:
+            self.client.call("DELETE", self.client.user_path)
+        self.assertEqual(refused.exception.status, 403)
+        self.assertEqual(self.client.read_user()["email"], "old@example.com")
+
+    def test_a_mailed_code_sets_a_new_password(self):
+        self.client.sign_up("reset@example.com")
+        body = {"client_id": "app-1", "email": "reset@example.com"}
+        self.assertEqual(self.client.issue("password/reset/challenge", body), {})
+        code = self.site.mailed("reset@example.com", "ds_reset")
+        body = {"client_id": "app-1", "code": code, "password": "short"}
+        with self.assertRaises(APIError) as refused:
+            self.client.issue("password/reset", body)
+        self.assertIn("8 characters", refused.exception.body["message"])
+        body["password"] = "another horse battery"
+        self.assertEqual(self.client.issue("password/reset", body), {})
+        with self.assertRaises(APIError):
+            self.client.issue("password/reset", body)
+        client = Client(self.site).launch()
+        with self.assertRaises(APIError):
+            client.log_in("reset@example.com", PASSWORD)
+        client.log_in("reset@example.com", "another horse battery")
+        for path in ["password/reset", "password/reset/challenge"]:
+            for wrong in [{}, {"client_id": "a"}, {"code": 1, "password": [], "email": 1}]:
+                with self.subTest(path=path, body=wrong), self.assertRaises(APIError):
+                    client.issue(path, wrong)
+        # The answer reveals no user.
+        body = {"client_id": "app-1", "email": "nobody@example.com"}
+        self.assertEqual(client.issue("password/reset/challenge", body), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
