@@ -21,6 +21,16 @@ import WireKit
         return Response(.ok, json: try await users.user(call).serialized())
       },
       Route(
+        .get,
+        "\(ParraWire.userPrefix)/entitlements",
+        access: .user(scope: Scopes.readUser),
+        summary: "List the entitlements: users have none"
+      ) { (call) throws(Failure) in
+        // The SDK reads them at each start.
+        _ = try call.ownUser
+        return Response(.ok, json: Array("[]".utf8))
+      },
+      Route(
         .delete,
         ParraWire.userPrefix,
         access: .user(scope: Scopes.updateMetadata, proof: .fresh),

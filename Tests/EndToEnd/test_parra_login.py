@@ -89,6 +89,8 @@ class Story(Case):
     def test_the_minimum_flow(self):
         client = Client(self.site).launch()
         anonymous = client.user
+        for path, empty in [("properties", {}), ("entitlements", [])]:
+            self.assertEqual(client.call("GET", f"{client.user_path}/{path}"), empty)
         self.assertEqual([one["type"] for one in anonymous["identities"]], ["anonymous"])
         self.assertFalse(client.challenges("ada@example.com")["exists"])
 
@@ -193,6 +195,23 @@ class Story(Case):
                 client.tokens = {"access_token": token, "refresh_token": token}
                 client.log_in(f"new{place}@example.com")
         self.assertEqual(first.read_user()["email"], "first@example.com")
+
+    def test_with_verification_the_first_screen_reveals_no_user(self):
+        self.site.dossier("app", "create", "careful")
+        self.site.dossier("app", "set", "--app", "careful", "sign_up=verify_first")
+        client = Client(self.site, "careful").launch()
+        self.assertTrue(client.info["auth"]["database"]["email"]["require_verification"])
+        self.assertTrue(client.challenges("careful@example.com")["exists"])
+        with self.assertRaises(APIError) as refused:
+            client.sign_up("careful@example.com")
+        self.assertEqual((refused.exception.status, refused.exception.body["error"]),
+                         (400, "invalid_grant"))
+        self.assertTrue(client.challenges("careful@example.com")["exists"])
+        token = self.site.mailed("careful@example.com", "ds_verify")
+        self.expect(
+            self.verify(token, password=PASSWORD, headers={"Dossier-App": "careful"}), 200)
+        client.log_in("careful@example.com")
+        self.assertEqual(client.user["email"], "careful@example.com")
 
     def test_tokens_of_another_tenant_are_refused(self):
         self.site.dossier("app", "create", "other")

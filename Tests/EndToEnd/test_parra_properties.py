@@ -184,7 +184,7 @@ class Properties(Case):
         for method, suffix in [
             ("GET", "/properties"), ("PUT", "/properties"), ("PATCH", "/properties"),
             ("DELETE", "/properties"), ("PUT", "/properties/k"), ("DELETE", "/properties/k"),
-            ("PUT", ""), ("DELETE", ""), ("DELETE", "/avatar"),
+            ("PUT", ""), ("DELETE", ""), ("DELETE", "/avatar"), ("GET", "/entitlements"),
         ]:
             body = {"value": 1} if method in ("PUT", "PATCH") else None
             for user in [other.user["id"], native, "x"]:
