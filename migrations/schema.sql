@@ -173,6 +173,7 @@ COMMENT ON COLUMN public.sessions.audience IS 'The resource server whose access 
 CREATE TABLE public.users (
     user_id text NOT NULL COLLATE pg_catalog."C",
     app_id text NOT NULL COLLATE pg_catalog."C",
+    foreign_id text COLLATE pg_catalog."C",
     anonymous boolean NOT NULL,
     email text,
     email_verified boolean DEFAULT false NOT NULL,
@@ -191,6 +192,7 @@ CREATE TABLE public.users (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     last_login_at timestamp with time zone,
     login_count bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT users_foreign_id_check CHECK (((length(foreign_id) >= 3) AND (length(foreign_id) <= 255))),
     CONSTRAINT users_user_id_check CHECK ((user_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -200,6 +202,13 @@ CREATE TABLE public.users (
 --
 
 COMMENT ON TABLE public.users IS 'Users of all apps, with their profiles.';
+
+
+--
+-- Name: COLUMN users.foreign_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.foreign_id IS 'The id that Auth0''s clients see, of a user who came with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
 
 
 --
@@ -599,6 +608,62 @@ COMMENT ON FUNCTION public.keep_version(of_app text, count integer, of_user text
 
 
 --
+-- Name: management_scopes(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.management_scopes() RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN '{
+    "read:users": "Read users",
+    "create:users": "Create users",
+    "update:users": "Change users",
+    "delete:users": "Delete users",
+    "read:users_app_metadata": "Read app metadata",
+    "create:users_app_metadata": "Create app metadata",
+    "update:users_app_metadata": "Change app metadata",
+    "delete:users_app_metadata": "Delete app metadata",
+    "read:logs": "Read logs",
+    "read:logs_users": "Read the logs of users",
+    "read:sessions": "Read sessions",
+    "delete:sessions": "End sessions",
+    "read:refresh_tokens": "Read refresh tokens",
+    "delete:refresh_tokens": "Revoke refresh tokens",
+    "read:roles": "Read roles",
+    "create:roles": "Create roles",
+    "update:roles": "Change roles",
+    "delete:roles": "Delete roles",
+    "read:role_members": "Read the users of roles",
+    "create:role_members": "Assign roles to users",
+    "delete:role_members": "Remove roles from users",
+    "create:user_tickets": "Create links that verify addresses and reset passwords",
+    "read:clients": "Read clients",
+    "create:clients": "Create clients",
+    "update:clients": "Change clients",
+    "delete:clients": "Delete clients",
+    "read:resource_servers": "Read APIs",
+    "create:resource_servers": "Create APIs",
+    "update:resource_servers": "Change APIs",
+    "delete:resource_servers": "Delete APIs",
+    "read:client_grants": "Read grants",
+    "create:client_grants": "Create grants",
+    "update:client_grants": "Change grants",
+    "delete:client_grants": "Delete grants",
+    "read:current_user": "Read your profile and metadata",
+    "create:current_user_metadata": "Create your metadata",
+    "update:current_user_metadata": "Change your metadata",
+    "delete:current_user_metadata": "Delete your metadata",
+    "update:current_user_identities": "Link and unlink your accounts"
+  }'::json;
+
+
+--
+-- Name: FUNCTION management_scopes(); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.management_scopes() IS 'Returns the scopes of the Management API of Auth0 that Dossier has, with their descriptions.';
+
+
+--
 -- Name: meets_mfa(boolean, text, text, boolean); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -883,7 +948,7 @@ COMMENT ON TABLE public.identity_subjects IS 'The user of each identity and addr
 -- Name: COLUMN identity_subjects.provider; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email stands for addresses, verified or not.';
+COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email stands for addresses, verified or not, and auth0 for users.foreign_id.';
 
 
 --
@@ -906,7 +971,7 @@ CREATE FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor te
            RETURNING i.provider
          ), subjects AS (
           DELETE FROM public.identity_subjects s
-           WHERE ((s.user_id = revoke_credentials.of_user) AND (s.provider <> 'email'::text))
+           WHERE ((s.user_id = revoke_credentials.of_user) AND (s.provider <> ALL (ARRAY['email'::text, 'auth0'::text])))
          ), keys AS (
           DELETE FROM public.api_keys k
            WHERE (k.user_id = revoke_credentials.of_user)
@@ -2353,7 +2418,7 @@ COMMENT ON TABLE public.resource_servers IS 'APIs of an app that access tokens a
 -- Name: COLUMN resource_servers.identifier; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.resource_servers.identifier IS 'The audience of its tokens, compared by bytes.';
+COMMENT ON COLUMN public.resource_servers.identifier IS 'The audience of its tokens, compared by bytes. api/v2/ is the Management API; the issuer precedes it in tokens.';
 
 
 --
