@@ -19,7 +19,7 @@ import WireKit
         access: .refreshToken(proof: .session),
         summary: "Get an access token with the custom data of now"
       ) { (call) async throws(Failure) in
-        try await Sessions.renew(call.context)
+        try await Sessions.renew(as: .appServices, call.context)
         let token = try await Sessions.accessToken(as: .appServices, call.context)
         let body: JSON = ["access_token": .string(token)]
         return Response(.created, json: body.serialized())

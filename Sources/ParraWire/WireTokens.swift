@@ -64,7 +64,7 @@ import WireKit
   ) async throws(Failure) -> WireTokens {
     do throws(Failure) {
       context.principal = try principal(of: token, context)
-      try await Sessions.renew(context)
+      try await Sessions.renew(as: style, context)
       let access = try await Sessions.accessToken(as: style, context)
       let refresh = Sessions.signedRefreshToken(as: style, context) ?? token
       return WireTokens(

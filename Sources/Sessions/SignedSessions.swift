@@ -101,8 +101,14 @@ extension AccessTokens {
 extension Sessions {
   /// Extends a session whose refresh token stays by the session lifetime of the app.
   ///
+  /// - Parameters:
+  ///   - style: the style of the session. A session of another style counts as ended.
+  ///   - context: the context of the request.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  package static func renew(_ context: RequestContext) async throws(Failure) {
+  package static func renew(
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) {
     guard let user = context.principal.user else { throw context.gone }
     let renewed = try await context.write(
       SignedSessionQueries.renew,
@@ -110,7 +116,8 @@ extension Sessions {
       context.principal,
       context.app.sessionSettings.sessionLifetime,
       context.app.sessionSettings.longestSession,
-      context.app.sessionSettings.mfa == .required
+      context.app.sessionSettings.mfa == .required,
+      style.name
     )
     if renewed.isEmpty { throw context.gone }
   }
@@ -121,7 +128,7 @@ package enum SignedSessionQueries {
   ///
   /// - Parameter 4: that duration; null for no limit.
   /// - Parameter 5: whether the session must have had a second factor, or need none.
-  static let renew = Statement<String, UserID, Principal, Duration, Duration?, Bool>(
+  static let renew = Statement<String, UserID, Principal, Duration, Duration?, Bool, String>(
     "signed_sessions.renew",
     """
     update sessions s set refreshed_at = now(),
@@ -129,6 +136,7 @@ package enum SignedSessionQueries {
         s.created_at + $4::interval)
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.ended_at is null
+      and s.style = $6
       and ($4::interval is null or s.created_at + $4::interval > now())
       and meets_mfa($5::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))

@@ -1,22 +1,22 @@
-import EventLoop
+package import EventLoop
 package import HTTP
 
 /// The scheme, host and port of the deployment, as clients see it.
-package struct ServiceOrigin: Sendable {
+@EventLoop package struct ServiceOrigin: Sendable {
   /// The origin for web servers that do not send the origin of the request.
   private let fallback: String
 
-  package init(fallback: String) { self.fallback = fallback }
+  nonisolated package init(fallback: String) { self.fallback = fallback }
 
-  @EventLoop package func asked(by call: Call) -> String { Self.asked(by: call) ?? fallback }
+  package func asked(by call: Call) -> String { Self.asked(by: call) ?? fallback }
 
   /// Returns the origin that the web server saw, or nil if it sent none.
-  @EventLoop package static func asked(by call: Call) -> String? {
+  package static func asked(by call: Call) -> String? {
     call.request.field(.clientOrigin).flatMap(Self.origin)
   }
 
   /// Returns the origin in the web server's field, or nil if it is invalid.
-  private static func origin(_ text: String) -> String? {
+  private nonisolated static func origin(_ text: String) -> String? {
     for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
       let host = text.dropFirst(scheme.count)
       let isFit = host.utf8.allSatisfy { byte in

@@ -209,6 +209,25 @@ class Tokens(Auth0Case):
                 ("POST", "users", {"connection": "Username-Password-Authentication"})]:
             self.refused(self.management(method, route, more, token), 403, "insufficient_scope")
 
+    def test_a_user_keeps_its_id(self):
+        email, token = self.own_email(), self.back_end_token()
+        body = {"connection": "Username-Password-Authentication", "email": email,
+                "password": "correct horse battery", "user_id": "own-1"}
+        made = self.expect(self.management("POST", "users", body, token), 201).json
+        self.assertEqual(made["user_id"], "auth0|own-1")
+        tokens = self.consented(email, self.SCOPE)
+        self.assertEqual(claims(tokens["id_token"])["sub"], "auth0|own-1")
+        own = tokens["access_token"]
+        for id in ["auth0%7Cown-1", "auth0|own-1"]:
+            read = self.expect(self.management("GET", f"users/{id}", token=own), 200).json
+            self.assertEqual(read["email"], email)
+        self.assertEqual(self.expect(self.userinfo(own), 200).json["sub"], "auth0|own-1")
+        # Neither this id nor that of a user without one can be given again.
+        _, other = self.user("other" + email)
+        for id in ["own-1", other]:
+            again = {**body, "email": "third" + email, "user_id": id}
+            self.refused(self.management("POST", "users", again, token), 409, "auth0_idp_error")
+
     def test_without_the_scope_the_sign_in_works_and_the_read_is_refused(self):
         user, tokens = self.signed_in_user("openid profile email")
         answer = self.management("GET", f"users/auth0%7C{user}", token=tokens["access_token"])

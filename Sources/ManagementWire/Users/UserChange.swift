@@ -105,7 +105,9 @@ struct UserDescription {
       if name == "app_metadata", let key = AppMetadata.reservedKey(in: value) {
         faults.append(Fault(place, "reserved", "app_metadata cannot have the key \(key)."))
       }
-      if let member = Self.members[name] {
+      if name == "user_id" {
+        row["foreign_id"] = value.string.map { .string("auth0|\($0)") } ?? value
+      } else if let member = Self.members[name] {
         row[member] = value
       } else {
         let detail = "Additional properties not allowed: \(name.excerpt(100))."

@@ -81,10 +81,14 @@ package enum ImportQueries {
         when exists (select from audit a where a.user_id = h.user_id and a.app_id = $1
           and a.action in ('user_create', 'user_import')) then 'made'
         else 'registered' end,
-      (select string_agg(coalesce(s.user_id::text, '-'), ' ' order by i.place)
+      (select string_agg(coalesce(s.user_id::text, o.user_id::text, '-'), ' ' order by i.place)
         from jsonb_array_elements(r.identities) with ordinality as i (given, place)
         left join identity_subjects s on s.app_id = $1 and s.provider = i.given ->> 'provider'
-          and s.subject = i.given ->> 'subject')
+          and s.subject = i.given ->> 'subject'
+        -- A user without a foreign id is known by its own.
+        left join users o on i.given ->> 'provider' = 'auth0' and o.app_id = $1
+          and i.given ->> 'subject' = 'auth0|' || o.user_id and o.foreign_id is null
+          and o.user_id = substr(i.given ->> 'subject', 7))
     from (
       select index, user_id, email, identities, email_key(email) as key
       from jsonb_to_recordset($2::jsonb)
