@@ -77,7 +77,7 @@ package enum EmailCodes {
 
   /// Signs in, or signs up, by the code that `start` has mailed last to an address.
   ///
-  /// - Throws: as the sign-in with a flow.
+  /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
   @EventLoop package static func signIn(
     _ code: String,
     at email: String,
@@ -86,14 +86,16 @@ package enum EmailCodes {
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.emailCode)
     let address = try await EmailAddress(email, context)
-    guard let flow = try await AuthenticationFlow.newest(of: address, context) else {
-      throw .invalidCode
+    // Without the limit, a stranger could use up the tries of each new code.
+    let guarding = FailureLimiter(.login, on: address.key, context)
+    let flow = try await guarding.attempt { () async throws(Failure) in
+      guard let flow = try await AuthenticationFlow.newest(of: address, context) else {
+        throw .invalidCode
+      }
+      return try await AuthenticationFlow(code, flow, for: [.passwordless], context)
     }
-    return try await complete(
-      AuthenticationFlow(code, flow, for: [.passwordless], context),
-      as: style,
-      context
-    )
+    try await guarding.takeBack()
+    return try await complete(flow, as: style, context)
   }
 
   @EventLoop private static func complete(

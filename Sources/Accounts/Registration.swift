@@ -39,22 +39,25 @@ extension Users {
   /// Registers an address and a password without a sign-in.
   ///
   /// Until the first sign-in, a user who knows the password can link the address.
+  /// - Returns: the user.
   /// - Throws: as `register`; `.emailTaken` also in `verify_first`.
+  @discardableResult
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
     _ context: RequestContext
-  ) async throws(Failure) {
+  ) async throws(Failure) -> UserID {
     let address = try await admitRegistration(credentials, context)
     let account = try await newAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
       try await account.send(in: transaction, context)()
       _ = try await transaction.run(UserOriginQueries.register, account.user)
     }
+    return account.user
   }
 
   /// Returns whether an address has a user, for clients that ask before they show a form.
   ///
-  /// A registration would tell it too if the app has `immediate`. Otherwise the result is true for
+  /// A registration would tell it too if the app has `immediate` and passwords. Otherwise the result is true for
   /// every address, so that it reveals no user.
   /// - Throws: `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop package static func isKnown(
@@ -62,9 +65,10 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
     try EmailAddress.check(email, context)
+    let settings = context.app.accountSettings
+    guard settings.signUp == .immediate, settings.isOpen(.password) else { return true }
     let address = try await EmailAddress(email, context)
     try await RequestLimiter.registration(of: address.key, context)
-    guard context.app.accountSettings.signUp == .immediate else { return true }
     return try await Accounts.find(address, context) != nil
   }
 

@@ -82,7 +82,10 @@ extension Access {
 
   private static let refreshTokens =
     BearerKind("refresh token", isOfForm: { _ in true }) { (token, call) async throws(Failure) in
-      .user(try call.context.tokens.principal(ofSignedRefreshToken: token, call.context))
+      let principal = try call.context.tokens.principal(ofSignedRefreshToken: token, call.context)
+      let type = AccessTokens.claimedType(of: token)
+      guard type == nil || type == "refresh" else { throw .tokenInvalid }
+      return .user(principal)
     }
 }
 

@@ -40,10 +40,9 @@ import WireKit
     // A response without a code would tell who has an account.
     guard call.context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
     let credentials = try Credentials(email: text("email", body), password: text("password", body))
-    try await Users.registerOnly(credentials, call.context)
-    let user = try await Users.holder(of: credentials.email, call.context)
+    let user = try await Users.registerOnly(credentials, call.context)
     let answer: JSON = [
-      "_id": .string(user?.text ?? ""), "email": .string(credentials.email),
+      "_id": .string(user.text), "email": .string(credentials.email),
       "email_verified": false,
     ]
     return Response(.ok, json: answer.serialized())

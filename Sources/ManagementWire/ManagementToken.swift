@@ -12,13 +12,16 @@ extension BearerKind {
       "access token of the Management API (\(scopes.joined(separator: " or ")))",
       isOfForm: AccessTokens.isOfForm
     ) { token, call async throws(Failure) in
-      let owner = try await ManagementToken.owner(of: token, call)
-      let granted =
+      let owner = try await ManagementToken.owner(of: token, for: scopes, call)
+      // Scopes of users give a client nothing, and those of back ends give a user nothing.
+      let isGranted =
         switch owner {
-        case .user(let principal): principal.scopes
-        case .client(let client): client.scopes
+        case .user(let principal):
+          scopes.contains { ManagementAPI.isOfUser($0) && principal.scopes.contains($0) }
+        case .client(let client):
+          scopes.contains { !ManagementAPI.isOfUser($0) && client.scopes.contains($0) }
         }
-      guard scopes.contains(where: granted.contains) else {
+      guard isGranted else {
         throw .insufficientScope(scopes.joined(separator: ","))
       }
       return owner
@@ -30,7 +33,11 @@ extension BearerKind {
   /// Verifies a token.
   ///
   /// A client that was disabled is refused at once, as is a user whose session has ended.
-  static func owner(of token: String, _ call: Call) async throws(Failure) -> BearerOwner {
+  static func owner(
+    of token: String,
+    for wanted: [String],
+    _ call: Call
+  ) async throws(Failure) -> BearerOwner {
     let (context, app) = (call.context, call.context.app.id)
     let audience = ManagementAPI.audience(of: ManagementAPI.identifier, at: call.issuer)
     // A native token names no client.
@@ -42,17 +49,21 @@ extension BearerKind {
         claims["sid"] == nil, claims["aud"]?.string?.hasSameBytes(as: audience) == true,
         var client = try await Clients.client(id, of: app, context)
       else { throw .tokenInvalid }
-      client.scopes = Scopes(withImplied(claims["scope"]?.string ?? ""))
+      client.scopes = Scopes(withImplied(claims["scope"]?.string ?? "", for: wanted))
       return .client(client)
     }
   }
 
   /// The scopes for users include their app metadata, as at Auth0.
-  private static func withImplied(_ text: String) -> String {
+  ///
+  /// That for new users does so at a route that creates one.
+  private static func withImplied(_ text: String, for wanted: [String]) -> String {
     let scopes = Scopes(text)
     var all = text
     if scopes.contains(Scopes.readUsers) { all += " \(Scopes.readAppMetadata)" }
-    if scopes.contains(Scopes.updateUsers) || scopes.contains(Scopes.createUsers) {
+    if scopes.contains(Scopes.updateUsers)
+      || wanted.contains(Scopes.createUsers) && scopes.contains(Scopes.createUsers)
+    {
       all += " \(Scopes.updateAppMetadata)"
     }
     return all

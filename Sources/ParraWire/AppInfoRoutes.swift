@@ -60,7 +60,7 @@ import WireKit
       ]
       database["email"] = [
         "required": true, "require_verification": .bool(settings.signUp == .verifyFirst),
-        "allow_signup": .bool(settings.signUp != .closed),
+        "allow_signup": .bool(settings.signUp == .immediate),
       ]
     }
     if app.createsAnonymousUsers { database["anonymous_auth"] = [:] }

@@ -120,6 +120,8 @@ import WireKit
     guard let email = call.json["username"]?.string, let password = call.json["password"]?.string
     else { throw .invalid([Fault("", "type", "username and password are required strings.")]) }
     let credentials = Credentials(email: email, password: password)
+    // A user must be able to sign in next; and a refusal would tell who has an account.
+    guard context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
     try await Users.registerOnly(credentials, context)
     if let token = call.json["anonymous_token"]?.string {
       try await link(credentials, toAnonymousUserOf: token, context)
@@ -149,6 +151,8 @@ import WireKit
         try await Profiles.read(of: user, context).isAnonymous
       {
         try await Identities.linkRegistered(credentials, to: user, context)
+        // Another person may have copied the tokens. The SDK signs in again.
+        try await Sessions.logout(user, context)
       }
     } catch let error where error.type.isOfCaller {
       // The new user stays as it is.

@@ -19,7 +19,10 @@ enum ErrorForm {
 
   @EventLoop init(of call: Call) {
     let path = call.request.path
-    if case .form(let form) = call.body, form["grant_type"] == "refresh_token" {
+    // A key of a property may end like a route of the issuer.
+    if call.captures["user"] != nil {
+      self = .api
+    } else if case .form(let form) = call.body, form["grant_type"] == "refresh_token" {
       self = .oauth
     } else if path.hasSuffix("/auth/issuers/anonymous/token")
       || path.hasSuffix("/auth/issuers/guest/token")

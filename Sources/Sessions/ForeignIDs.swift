@@ -61,7 +61,7 @@ extension JSONObject {
   ///   - subject: the id that the client knows.
   package mutating func setUser(_ user: UserID, as subject: String) {
     self["sub"] = .string(subject)
-    if !subject.hasSameBytes(as: user.text) { self["uid"] = .string(user.text) }
+    self["uid"] = subject.hasSameBytes(as: user.text) ? nil : .string(user.text)
   }
 }
 

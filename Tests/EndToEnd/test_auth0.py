@@ -251,6 +251,31 @@ class Tokens(Auth0Case):
         self.expect(self.management("GET", "users", token=token), 200)
         self.refused(self.management("GET", "users/nobody", token=token), 400, "invalid_uri")
 
+    def test_scopes_of_users_and_of_back_ends_are_apart(self):
+        machine = self.new_client("machine")
+        servers = self.site.dossier("resource-server", "list")
+        own = next(server for server in servers if server["identifier"] == "api/v2/")
+        self.site.dossier("client", "grant", machine["id"], own["id"], "--scope", "create:users",
+                          "--scope", "read:current_user", "--scope", "update:current_user_metadata")
+        answer = self.site.request("POST", "/oauth/token", json.dumps({
+            "grant_type": "client_credentials", "client_id": machine["id"],
+            "client_secret": machine["secret"], "audience": self.api}),
+            {"Content-Type": "application/json"})
+        token = self.expect(answer, 200).json["access_token"]
+        _, user = self.user()
+        path = f"users/auth0%7C{user}"
+        for method, body in [("GET", None), ("PATCH", {}), ("PATCH", {"user_metadata": {"a": 1}}),
+                             ("PATCH", {"app_metadata": {"admin": True}}), ("DELETE", None)]:
+            self.refused(self.management(method, path, body, token), 403, "insufficient_scope")
+        made = self.management("POST", "users", {
+            "connection": "Username-Password-Authentication", "email": "new" + self.own_email(),
+            "password": "correct horse battery", "app_metadata": {"plan": "pro"}}, token)
+        # The scope writes app metadata of new users, and reads none.
+        self.assertNotIn("app_metadata", self.expect(made, 201).json)
+        path = f"users/{made.json['user_id']}"
+        read = self.expect(self.management("GET", path, token=self.back_end_token()), 200).json
+        self.assertEqual(read["app_metadata"], {"plan": "pro"})
+
     def refused(self, answer, status, code):
         self.assertEqual((answer.status, answer.json.get("errorCode")), (status, code), answer.body)
         self.assertEqual(answer.json["statusCode"], status)

@@ -1,4 +1,5 @@
 import Accounts
+import Delivery
 import Documents
 import Encoding
 import EventLoop
@@ -93,22 +94,38 @@ import WireKit
       guard others.isEmpty else { throw .insufficientScope(Scopes.updateUsers) }
     }
     let change = try UserChange(body)
+    if change.asksToVerify { try requireMail(context) }
     try await Users.revise(user, change.revision, context)
-    guard change.asksToVerify else { return }
-    if let email = try await Profiles.read(of: user, context).email {
-      try await Emails.requestVerification(of: email, context)
+    if change.asksToVerify {
+      try await mailVerification(to: Profiles.read(of: user, context).email, context)
     }
   }
 
   /// Creates a user from a description, by the rules of an import.
   private static func create(_ call: Call) async throws(Failure) -> UserID {
     guard let body = call.json.object else { throw .notAnObject }
+    if body["verify_email"] == true { try requireMail(call.context) }
     let new = try await NewUser(try UserDescription(body).json, call.context)
     let made = try await Users.create(new, call.context)
-    if body["verify_email"] == true, let email = made.email {
-      try await Emails.requestVerification(of: email, call.context)
-    }
+    if body["verify_email"] == true { try await mailVerification(to: made.email, call.context) }
     return made.id
+  }
+
+  private static func requireMail(_ context: RequestContext) throws(Failure) {
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+  }
+
+  /// Mails a link to an address, if its limits allow: the user is changed already.
+  private static func mailVerification(
+    to email: String?,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let email else { return }
+    do throws(Failure) {
+      try await Emails.requestVerification(of: email, context)
+    } catch .tooManyAttempts {
+      // A stranger may have asked for mails to the address.
+    } catch .loginMethodDisabled {}
   }
 }
 

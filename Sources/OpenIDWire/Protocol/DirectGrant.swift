@@ -126,7 +126,11 @@ enum DirectGrant: String, CaseIterable {
     var server: ResourceServer?
     if let audience = parameters["audience"] {
       server = try await call.attempt { () async throws(Failure) in
-        try await ResourceServers.find(audience, of: context.app.id, context)
+        try await ResourceServers.find(
+          ManagementAPI.identifier(of: audience, at: call.issuer),
+          of: context.app.id,
+          context
+        )
       }
       guard server != nil else {
         throw TokenError(
@@ -135,6 +139,13 @@ enum DirectGrant: String, CaseIterable {
           "No resource server has the identifier \(audience.excerpt(200))."
         )
       }
+    }
+    guard server?.skipsConsent != false else {
+      throw TokenError(
+        .forbidden,
+        "consent_required",
+        "Users must agree to this API, on the pages."
+      )
     }
     let scopes = AuthorizationParameters.scopes(parameters["scope"] ?? "", server)
     return DirectSignIn(by: client, scopes, at: server)
