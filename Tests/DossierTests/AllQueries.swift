@@ -22,7 +22,7 @@ enum AllQueries {
     SecondFactorQueries.all, SecondFactorFlowQueries.all,
     OutboxQueries.all,
     IdentitiesQueries.all, UserOriginQueries.all, SignedSessionQueries.all, ForeignIDQueries.all,
-    UserRecordQueries.all, AccountClaimQueries.all,
+    UserRecordQueries.all, APIKeySessionQueries.all, AccountClaimQueries.all,
     IssuerQueries.all, APIKeyQueries.all, WayInQueries.all,
     ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,

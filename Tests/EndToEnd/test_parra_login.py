@@ -7,6 +7,7 @@ import uuid
 
 from asking import JSON
 from cases import Case, in_parallel
+from openid import claims
 from parra import (
     PASSWORD, APIError, Client, NetworkError, SignedOut, checked_user, is_api_error,
     is_grant_error)
@@ -252,6 +253,11 @@ class Story(Case):
         read = client.send("GET", f"{client.base}/auth/user-info",
                            token=answer.json["access_token"])
         self.assertEqual(read.json["user"]["id"], client.user["id"])
+        # The SDK asks before each request. More sessions would end the user's others.
+        for _ in range(3):
+            again = client.public_token(client.user["id"], made.json["key"])
+            self.assertEqual(claims(again.json["access_token"])["sid"],
+                             claims(answer.json["access_token"])["sid"])
         other = Client(self.site).launch()
         for user, key in [(other.user["id"], made.json["key"]), (client.user["id"], "x"),
                           ("x", made.json["key"]), ("", ""), (None, made.json["key"])]:

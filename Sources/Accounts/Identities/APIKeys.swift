@@ -1,13 +1,13 @@
 import Delivery
 package import Runtime
 package import Sessions
-import EventLoop
+package import EventLoop
 package import Postgres
 
 /// API keys: credentials that users create for their scripts.
 ///
 /// Each key is also an identity, with the same id.
-package enum APIKeys {
+@EventLoop package enum APIKeys {
   /// A new key, which is shown only once.
   package struct Made: Sendable {
     package let id: APIKeyID
@@ -24,7 +24,7 @@ package enum APIKeys {
   /// - Returns: the key.
   /// - Throws: `.invalid`, `.identityExists` if the name is taken, `.loginMethodDisabled`,
   ///   `.tooManyAPIKeys`, `.sessionEnded`, `.databaseUnavailable`.
-  @EventLoop package static func make(
+  package static func make(
     _ name: String,
     isSingle: Bool = false,
     for user: UserID,
@@ -61,7 +61,7 @@ package enum APIKeys {
   /// Returns the user's keys without their secrets.
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  @EventLoop package static func list(
+  package static func list(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> [APIKeyInfo] {
@@ -73,7 +73,7 @@ package enum APIKeys {
   /// Returns the key that created the session of the request; nil if no key did.
   ///
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func opener(
+  package static func opener(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> APIKeyID? {
@@ -85,7 +85,7 @@ package enum APIKeys {
   /// Disables a key and ends the sessions that it created, or enables the key again.
   ///
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
-  @EventLoop package static func setDisabled(
+  package static func setDisabled(
     _ isDisabled: Bool,
     _ key: APIKeyID,
     of user: UserID,
@@ -120,7 +120,7 @@ package enum APIKeys {
   ///
   /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.deviceUnknown`, `.deviceFull`,
   ///   `.databaseUnavailable`.
-  @EventLoop package static func signIn(
+  package static func signIn(
     _ text: String,
     as style: SessionStyle = .native,
     _ context: RequestContext
@@ -137,7 +137,7 @@ package enum APIKeys {
   ///
   /// It also refuses the keys of blocked users.
   /// - Throws: `.wrongCredentials`, `.loginMethodDisabled`, `.databaseUnavailable`.
-  @EventLoop package static func shown(
+  package static func shown(
     _ text: String,
     _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
@@ -152,7 +152,7 @@ package enum APIKeys {
   }
 
   /// Authenticates as `shown` does, and leaves the audit event to the calling code.
-  @EventLoop static func use(
+  static func use(
     _ text: String,
     _ context: RequestContext
   ) async throws(Failure) -> (id: APIKeyID, owner: UserID) {
