@@ -6,7 +6,7 @@ package struct ParraSettings: SettingsSection {
 
   package init(_ read: inout SettingsReader) {
     bundleID = read.text(
-      "parra_bundle_id",
+      "parra_bundle",
       .text(
         0...155,
         "bundle_id",

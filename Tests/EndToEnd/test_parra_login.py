@@ -25,7 +25,7 @@ class App(Case):
         self.assertEqual(info["application"]["bundle_id"], "")
         self.site.dossier("app", "create", "chosen")
         self.site.dossier(
-            "app", "set", "--app", "chosen", "parra_bundle_id=com.example.demo", "anonymous=false",
+            "app", "set", "--app", "chosen", "parra_bundle=com.example.demo", "anonymous=false",
             "sign_up=closed", "password_min_length=12")
         info = Client(self.site, "chosen").read_info()
         self.assertEqual(info["application"]["bundle_id"], "com.example.demo")
