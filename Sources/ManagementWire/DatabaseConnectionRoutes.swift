@@ -66,7 +66,9 @@ import WireKit
       client.kind != .machine,
       client.settings.connections.isEmpty || client.settings.connections.contains(.password)
     else { throw Failure(.clientUnknown) }
-    guard try text("connection", body).hasSameBytes(as: Connection.database) else {
+    guard
+      try text("connection", body).hasSameBytes(as: ClientSettings.Connection.password.auth0Name)
+    else {
       throw Failure(.connectionUnknown)
     }
   }

@@ -1,3 +1,4 @@
+package import Accounts
 import EventLoop
 package import HTTP
 import JSON
@@ -9,22 +10,19 @@ package import WireKit
 /// Sign-in and tokens are those of OpenID Connect, which another wire serves.
 /// - Source: the requests and responses of the public SDKs; see `Moving from Auth0`.
 package struct ManagementWire: Wire {
-  private let pictures: PictureURLs
+  private let pictureURL: PictureURL
 
   /// Creates the wire.
   ///
-  /// - Parameters:
-  ///   - picturePath: returns the path at which another wire serves a picture, by its name.
-  ///   - avatarPath: returns the path of the generated picture of a user who has none.
-  package init(
-    picturePath: @escaping @Sendable (String) -> String,
-    avatarPath: @escaping @Sendable (UserID, MasterKey) -> String
-  ) {
-    pictures = PictureURLs(picturePath: picturePath, avatarPath: avatarPath)
+  /// - Parameter pictureURL: returns the URL at which another wire serves the picture of a user, or
+  ///   a generated one.
+  package init(pictureURL: @escaping @EventLoop @Sendable (Profile, Call) -> String) {
+    self.pictureURL = pictureURL
   }
 
   package var routes: [Route] {
-    UserRoutes.routes(pictures) + UserListRoutes.routes(pictures) + DatabaseConnectionRoutes.routes
+    UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL)
+      + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

@@ -104,7 +104,7 @@ extension Client {
   }
 
   /// Returns whether users are asked before the client gets tokens for a resource server.
-  func needsConsent(at server: ResourceServer?) -> Bool {
+  package func needsConsent(at server: ResourceServer?) -> Bool {
     !settings.isFirstParty || server?.skipsConsent == false
   }
 }

@@ -92,8 +92,13 @@ package import Tenancy
     _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
     let app = context.app.id
-    let identifier = ManagementAPI.identifier(of: audience, at: provider.issuer)
-    guard let server = try await ResourceServers.find(identifier, of: app, context),
+    guard
+      let server = try await ResourceServers.find(
+        audience: audience,
+        at: provider.issuer,
+        of: app,
+        context
+      ),
       let grant = try await ClientGrants.scopes(of: client.id, at: server.id, app: app, context)
     else { throw .audienceNotGranted(audience) }
     let all = grant.text.split(separator: " ").map(String.init)

@@ -9,7 +9,7 @@ package import Tenancy
 
 /// A sign-in at the token endpoint, without the pages.
 ///
-/// Only clients of the app's owner may do this, so no user is asked for consent.
+/// Only clients of the app's owner may do this, for resource servers that skip consent.
 @EventLoop package struct DirectSignIn {
   private let client: Client
   private let scopes: [String]

@@ -46,16 +46,14 @@ package import Tenancy
     _ provider: Provider,
     to claims: inout JSONObject
   ) {
-    let local = profile.email.map { String($0.prefix { $0 != "@" }) }
-    let name = profile.name ?? profile.email ?? profile.nickname ?? profile.id.text
-    claims["name"] = .string(name)
+    claims["name"] = .string(profile.shownName)
     claims["given_name"] = profile.givenName.map(JSON.string)
     claims["family_name"] = profile.familyName.map(JSON.string)
-    claims["nickname"] = .string(profile.nickname ?? local ?? name)
+    claims["nickname"] = .string(profile.shownNickname)
     claims["picture"] = .string(provider.picture(profile))
     switch form {
     case .oidc:
-      claims["preferred_username"] = .string(profile.nickname ?? local ?? name)
+      claims["preferred_username"] = .string(profile.shownNickname)
       claims["locale"] = profile.locale.map(JSON.string)
       claims["zoneinfo"] = profile.zone.map(JSON.string)
       claims["updated_at"] = .number(JSONNumber(profile.updatedAt.seconds))

@@ -4,7 +4,6 @@ import Tenancy
 import EventLoop
 import HTTP
 import JSON
-import Encoding
 import WireKit
 
 /// The description of the app that the SDK reads at each start.
@@ -26,8 +25,8 @@ import WireKit
             "metadata": [:],
           ],
           "tenant": [
-            "id": .string(app.name), "created_at": .string(record.createdAt.parraText),
-            "updated_at": .string(record.updatedAt.parraText), "name": .string(app.name),
+            "id": .string(app.name), "created_at": .string(record.createdAt.milliseconds),
+            "updated_at": .string(record.updatedAt.milliseconds), "name": .string(app.name),
             "issuer": .string(issuer(of: app, at: origin.asked(by: call))), "is_test": false,
             "hide_branding": true,
           ],
@@ -74,14 +73,5 @@ extension App {
   /// Whether a client without credentials becomes an anonymous user, and not a guest.
   var createsAnonymousUsers: Bool {
     accountSettings.isOpen(.anonymous) && accountSettings.signUp != .closed
-  }
-}
-
-extension Timestamp {
-  /// The time as the SDK reads it: `2026-04-30T12:00:00.250Z`.
-  var parraText: String {
-    let (seconds, rest) = microseconds.dividedDown(by: 1_000_000)
-    let fraction = String(1_000 + rest / 1_000).dropFirst()
-    return "\(CalendarTime(seconds: seconds, nanoseconds: 0).text).\(fraction)Z"
   }
 }

@@ -60,10 +60,7 @@ import WireKit
       body: .json(limit: limit),
       summary: summary
     ) { (call) async throws(Failure) in
-      guard let object = call.json.object else {
-        throw .invalid([Fault("", "type", "The body must be a JSON object.")])
-      }
-      return try await apply(change(object), call)
+      try await apply(change(call.json.objectOfBody), call)
     }
   }
 

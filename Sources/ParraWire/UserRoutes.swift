@@ -80,9 +80,7 @@ import WireKit
   /// Changes the names, where null and an empty text remove one, and merges the properties.
   private static func change(_ call: Call) async throws(Failure) {
     let (user, context) = (try call.ownUser, call.context)
-    guard let body = call.json.object else {
-      throw .invalid([Fault("", "type", "The body must be a JSON object.")])
-    }
+    let body = try call.json.objectOfBody
     var members = JSONObject()
     for (name, member) in names {
       if let value = body[name] { members[member] = value.string == "" ? .null : value }

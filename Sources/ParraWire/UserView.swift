@@ -53,8 +53,8 @@ struct UserView: Sendable {
     var json = JSONObject()
     json["id"] = .string(id)
     json["tenant_id"] = .string(app.name)
-    json["created_at"] = .string(profile.createdAt.parraText)
-    json["updated_at"] = .string(profile.updatedAt.parraText)
+    json["created_at"] = .string(profile.createdAt.milliseconds)
+    json["updated_at"] = .string(profile.updatedAt.milliseconds)
     let full = [profile.givenName, profile.familyName].compactMap(\.self).joined(separator: " ")
     let shown =
       profile.name ?? (full.isEmpty ? nil : full) ?? profile.nickname ?? profile.email
@@ -73,8 +73,8 @@ struct UserView: Sendable {
   private static func identity(_ identity: IdentityInfo, of profile: Profile) -> JSON {
     var json = JSONObject()
     json["id"] = .string(identity.id.text)
-    json["created_at"] = .string(identity.createdAt.parraText)
-    json["updated_at"] = .string(identity.createdAt.parraText)
+    json["created_at"] = .string(identity.createdAt.milliseconds)
+    json["updated_at"] = .string(identity.createdAt.milliseconds)
     json["provider"] = .string(identity.provider)
     switch identity.provider {
     case "password", "email":

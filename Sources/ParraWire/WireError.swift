@@ -18,11 +18,9 @@ enum ErrorForm {
   case both
 
   @EventLoop init(of call: Call) {
-    let path = call.request.path
-    // A key of a property may end like a route of the issuer.
-    if call.captures["user"] != nil {
-      self = .api
-    } else if case .form(let form) = call.body, form["grant_type"] == "refresh_token" {
+    // A key of a property may end like a route of the issuer; its pattern does not.
+    let path = call.route?.pattern ?? String(call.request.path)
+    if case .form(let form) = call.body, form["grant_type"] == "refresh_token" {
       self = .oauth
     } else if path.hasSuffix("/auth/issuers/anonymous/token")
       || path.hasSuffix("/auth/issuers/guest/token")

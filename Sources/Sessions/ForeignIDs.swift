@@ -8,7 +8,8 @@ package import Runtime
 /// A user who came with such an id, by an import for example, keeps it. Any other user has `auth0|`
 /// and its own id.
 @EventLoop package enum ForeignIDs {
-  private nonisolated static let prefix = "auth0|"
+  /// The start of the ids of users with an address.
+  package nonisolated static let prefix = "auth0|"
   /// The most bytes of an id.
   package nonisolated static let longest = 255
 

@@ -3,6 +3,20 @@ import EventLoop
 import HTTP
 package import JSON
 
+extension JSON {
+  /// The body as an object.
+  ///
+  /// - Throws: `.invalid` if it is none.
+  package var objectOfBody: JSONObject {
+    get throws(Failure) {
+      guard let object else {
+        throw .invalid([Fault("", "type", "The body must be a JSON object.")])
+      }
+      return object
+    }
+  }
+}
+
 /// Reads the members of a body and collects all errors.
 package struct ObjectDecoder {
   private let object: JSONObject
@@ -13,9 +27,7 @@ package struct ObjectDecoder {
   ///
   /// - Throws: `.invalid` if the body is not an object.
   package init(_ json: JSON, known: [String]) throws(Failure) {
-    guard let object = json.object else {
-      throw .invalid([Fault("", "type", "The body must be a JSON object.")])
-    }
+    let object = try json.objectOfBody
     self.object = object
     self.known = known
     for (name, _) in object where !known.contains(name) && faults.count < Fault.limit {

@@ -25,7 +25,10 @@ extension ImportRequest {
       let issuers = try await context.run { context async throws(Failure) in
         try await Issuers.list(of: app.name, context)
       }
-      let named = Dictionary(uniqueKeysWithValues: issuers.map { ($0.name, $0.issuer) })
+      let named = Dictionary(
+        issuers.map { ($0.name, $0.issuer) },
+        uniquingKeysWith: { first, _ in first }
+      )
       guard let path = hashes else { return (Auth0Reader(issuers: named), nil) }
       let (found, digest) = try await Self.hashes(in: path)
       return (Auth0Reader(issuers: named, hashes: found), digest)

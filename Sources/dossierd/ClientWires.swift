@@ -11,13 +11,10 @@ import WireKit
 ///
 /// `origin` is the deployment's own origin, as far as it is known.
 func clientWires(origin: String = "http://localhost") -> [any Wire] {
-  [
+  let openID = OpenIDWire(picturePath: RESTWire.path(ofPicture:))
+  return [
     RESTWire(), AppServicesWire(origin: origin, picturePath: RESTWire.path(ofPicture:)),
     ParraWire(origin: origin, picturePath: RESTWire.path(ofPicture:)),
-    OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
-    ManagementWire(
-      picturePath: RESTWire.path(ofPicture:),
-      avatarPath: OpenIDWire.path(ofAvatarOf:_:)
-    ),
+    openID, ManagementWire(pictureURL: openID.pictureURL(of:for:)),
   ]
 }

@@ -14,15 +14,12 @@ import WireKit
     + "/deploy/nginx"
 
   @Test func `the shipped files equal the output of dossierd`() throws {
+    let openID = OpenIDWire(picturePath: RESTWire.path(ofPicture:))
     let wires: [any Wire] = [
       RESTWire(),
       AppServicesWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
       ParraWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
-      OpenIDWire(picturePath: RESTWire.path(ofPicture:)),
-      ManagementWire(
-        picturePath: RESTWire.path(ofPicture:),
-        avatarPath: OpenIDWire.path(ofAvatarOf:_:)
-      ),
+      openID, ManagementWire(pictureURL: openID.pictureURL(of:for:)),
     ]
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),

@@ -23,6 +23,14 @@ package struct Profile: Listed {
 
   package var cursor: UserID { id }
 
+  /// The name, or what stands for it in protocols that require one.
+  package var shownName: String { name ?? email ?? nickname ?? id.text }
+
+  /// The nickname, or what stands for it in protocols that require one.
+  package var shownNickname: String {
+    nickname ?? email.map { String($0.prefix { $0 != "@" }) } ?? shownName
+  }
+
   /// Reads the columns of the function `profile_of`, in their order.
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)

@@ -1,27 +1,21 @@
 import Accounts
-import Documents
 import Encoding
 import HTTP
 import Runtime
 
 /// The query of a list of users.
 struct ListParameters {
-  enum Search {
-    /// The users that a filter finds; nil for all.
-    case all(Filter?)
-    /// The user with an id.
-    case user(String)
-  }
-
   let start: Int
   let size: Int
   let hasTotals: Bool
   let selection: FieldSelection
-  let search: Search
+  /// Nil for all users.
+  let search: LuceneQuery?
   private let order: (field: String, ascends: Bool)?
 
   private static let sizes = 1...100
-  private static let records = 1_000
+  /// The records through which a client can page.
+  static let records = 1_000
 
   /// Whether the response needs all users, for their number or their order.
   var readsAll: Bool { hasTotals || order != nil }
@@ -38,9 +32,9 @@ struct ListParameters {
       throw .queryMalformed("The search engine \(engine.excerpt(20)) is not supported. Use v3.")
     }
     if let text = query["q"], !text.isEmpty {
-      search = try LuceneQuery(text).search
+      search = try LuceneQuery(text)
     } else {
-      search = .all(nil)
+      search = nil
     }
     order = try query["sort"].flatMap { (text) throws(Failure) in
       text.isEmpty ? nil : try Self.order(text)
@@ -101,15 +95,6 @@ struct ListParameters {
     case "given_name": profile.givenName ?? ""
     case "family_name": profile.familyName ?? ""
     default: profile.nickname ?? ""
-    }
-  }
-}
-
-extension LuceneQuery {
-  var search: ListParameters.Search {
-    switch self {
-    case .user(let id): .user(id)
-    case .filter(let filter): .all(filter)
     }
   }
 }

@@ -2,6 +2,8 @@ import Documents
 import Encoding
 import JSON
 import Runtime
+import Sessions
+import Tenancy
 
 /// The body of a change of a user.
 struct UserChange {
@@ -10,17 +12,12 @@ struct UserChange {
   private(set) var asksToVerify = false
   private var faults: [Fault] = []
 
-  /// Fields of which one request changes only one.
-  private static let apart = [
-    ["password", "email_verified"]
-  ]
-
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     for (name, value) in body { take(name, value) }
-    for pair in Self.apart where pair.allSatisfy({ body[$0] != nil }) {
+    if body["password"] != nil, body["email_verified"] != nil {
       faults.append(
-        Fault("/\(pair[0])", "choice", "Cannot update \(pair.joined(separator: " and ")) at once.")
+        Fault("/password", "choice", "Cannot update password and email_verified at once.")
       )
     }
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -50,7 +47,7 @@ struct UserChange {
       if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
     case "verify_email": asksToVerify = flag(value, place) ?? false
     case "connection":
-      if value.string?.hasSameBytes(as: Connection.database) != true {
+      if value.string?.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) != true {
         faults.append(Fault(place, "connection", "The connection does not exist."))
       }
     case "client_id": break
@@ -95,7 +92,7 @@ struct UserDescription {
     guard let connection = body["connection"]?.string else {
       throw .invalid([Fault("/connection", "missing", "Missing required property: connection.")])
     }
-    guard connection.hasSameBytes(as: Connection.database) else {
+    guard connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) else {
       throw Failure(.connectionUnknown)
     }
     var row = JSONObject()
@@ -106,7 +103,7 @@ struct UserDescription {
         faults.append(Fault(place, "reserved", "app_metadata cannot have the key \(key)."))
       }
       if name == "user_id" {
-        row["foreign_id"] = value.string.map { .string("auth0|\($0)") } ?? value
+        row["foreign_id"] = value.string.map { .string(ForeignIDs.prefix + $0) } ?? value
       } else if let member = Self.members[name] {
         row[member] = value
       } else {

@@ -9,17 +9,16 @@ import WireKit
 
 /// `/api/v2/users` and `/api/v2/users-by-email`: lists of users.
 @EventLoop enum UserListRoutes {
-  /// The records through which a client can page.
-  private nonisolated static let most = 1_000
+  private nonisolated static let most = ListParameters.records
 
-  nonisolated static func routes(_ pictures: PictureURLs) -> [Route] {
+  nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
     let access = Access.bearer(
       .management([Scopes.readUsers, "read:user_idp_tokens"]),
       proof: .session
     )
     return [
       Route(.get, UserRoutes.path, access: access, summary: "List or search the users") {
-        call async throws(Failure) in try await list(call, pictures)
+        call async throws(Failure) in try await list(call, pictureURL)
       },
       Route(.get, "/api/v2/users-by-email", access: access, summary: "Find the user of an address")
       { call async throws(Failure) in
@@ -29,7 +28,7 @@ import WireKit
           throw .queryMalformed("Missing required property: email.")
         }
         let found = try await Users.holder(of: email, call.context)
-        let users = try await shown(found.map { [$0] } ?? [], selection, pictures, call)
+        let users = try await shown(found.map { [$0] } ?? [], selection, pictureURL, call)
         return Response(.ok, json: JSON.array(users).serialized())
       },
     ]
@@ -37,13 +36,13 @@ import WireKit
 
   private static func list(
     _ call: Call,
-    _ pictures: PictureURLs
+    _ pictureURL: @escaping PictureURL
   ) async throws(Failure) -> Response {
     let query = try ListParameters(call.query)
     let profiles = try await profiles(by: query, call.context)
     let sorted = try query.sorted(profiles, isComplete: profiles.count < most)
     let page = sorted.dropFirst(query.start).prefix(query.size)
-    let users = try await shown(page.map(\.id), query.selection, pictures, call)
+    let users = try await shown(page.map(\.id), query.selection, pictureURL, call)
     guard query.hasTotals else { return Response(.ok, json: JSON.array(users).serialized()) }
     let body: JSON = [
       "start": .number(JSONNumber(query.start)), "limit": .number(JSONNumber(query.size)),
@@ -59,40 +58,42 @@ import WireKit
     _ context: RequestContext
   ) async throws(Failure) -> [Profile] {
     var profiles: [Profile] = []
+    var filter: Filter?
     switch query.search {
     case .user(let id):
       guard let user = try await ForeignIDs.user(of: id, context) else { return [] }
       do throws(Failure) { return [try await Profiles.read(of: user, context)] } catch .notFound {
         return []
       }
-    case .all(let filter):
-      var cursor: UserID?
-      let needed = query.readsAll ? most : min(query.start + query.size, most)
-      repeat {
-        let page =
-          if let filter {
-            try await Users.search(filter, after: cursor, count: Users.pageSize, context)
-          } else {
-            try await Users.page(after: cursor, context)
-          }
-        profiles += page.items
-        cursor = page.next
-      } while cursor != nil && profiles.count < needed
+    case .filter(let found): filter = found
+    case nil: break
     }
+    var cursor: UserID?
+    let needed = query.readsAll ? most : min(query.start + query.size, most)
+    repeat {
+      let page =
+        if let filter {
+          try await Users.search(filter, after: cursor, count: Users.pageSize, context)
+        } else {
+          try await Users.page(after: cursor, context)
+        }
+      profiles += page.items
+      cursor = page.next
+    } while cursor != nil && profiles.count < needed
     return profiles
   }
 
   private static func shown(
     _ users: [UserID],
     _ selection: FieldSelection,
-    _ pictures: PictureURLs,
+    _ pictureURL: @escaping PictureURL,
     _ call: Call
   ) async throws(Failure) -> [JSON] {
     var shown: [JSON] = []
     for user in users {
       do throws(Failure) {
         let record = try await Users.record(of: user, call.context)
-        shown.append(UserObject(record, pictures, call).selected(by: selection))
+        shown.append(UserObject(record, pictureURL, call).selected(by: selection))
       } catch .notFound {
         // The user was deleted meanwhile.
       }

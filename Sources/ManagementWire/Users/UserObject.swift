@@ -8,25 +8,14 @@ import Sessions
 import Tenancy
 import WireKit
 
-/// The URLs of the pictures of users.
-struct PictureURLs: Sendable {
-  let picturePath: @Sendable (String) -> String
-  let avatarPath: @Sendable (UserID, MasterKey) -> String
-}
-
-/// The connections that each app has.
-enum Connection {
-  /// Users with an address and a password.
-  static let database = "Username-Password-Authentication"
-  /// Users with an address and mailed codes.
-  static let email = "email"
-}
+/// Returns the URL of a user's picture, or of a generated one.
+typealias PictureURL = @EventLoop @Sendable (Profile, Call) -> String
 
 /// A user as the Management API shows it.
 struct UserObject {
   let json: JSONObject
 
-  @EventLoop init(_ record: UserRecord, _ pictures: PictureURLs, _ call: Call) {
+  @EventLoop init(_ record: UserRecord, _ pictureURL: PictureURL, _ call: Call) {
     let profile = record.profile
     let id = record.foreignID ?? ForeignIDs.id(of: profile.id)
     var user = JSONObject()
@@ -34,19 +23,11 @@ struct UserObject {
     user["email"] = profile.email.map(JSON.string)
     user["email_verified"] = profile.email.map { _ in .bool(profile.isEmailVerified) }
     user["phone_number"] = profile.phone.map(JSON.string)
-    let local = profile.email.map { String($0.prefix { $0 != "@" }) }
-    let name = profile.name ?? profile.email ?? profile.nickname ?? profile.id.text
-    user["name"] = .string(name)
-    user["nickname"] = .string(profile.nickname ?? local ?? name)
+    user["name"] = .string(profile.shownName)
+    user["nickname"] = .string(profile.shownNickname)
     user["given_name"] = profile.givenName.map(JSON.string)
     user["family_name"] = profile.familyName.map(JSON.string)
-    let picture =
-      if let name = profile.picture {
-        pictures.picturePath(name)
-      } else {
-        pictures.avatarPath(profile.id, call.context.keys.master)
-      }
-    user["picture"] = .string(call.issuerOrigin + picture)
+    user["picture"] = .string(pictureURL(profile, call))
     user["created_at"] = .string(profile.createdAt.milliseconds)
     user["updated_at"] = .string(profile.updatedAt.milliseconds)
     user["identities"] = .array(Self.identities(of: record, id))
@@ -64,8 +45,8 @@ struct UserObject {
     let own = String(id.drop { $0 != "|" }.dropFirst())
     let all = record.identities.map { identity -> JSON in
       switch identity.provider {
-      case "password": described(Connection.database, "auth0", own)
-      case "email": described(Connection.email, "email", own)
+      case "password": described(ClientSettings.Connection.password.auth0Name, "auth0", own)
+      case "email": described(ClientSettings.Connection.emailCode.auth0Name, "email", own)
       case "anonymous": described("anonymous", "anonymous", own)
       default:
         described(
@@ -75,7 +56,8 @@ struct UserObject {
         )
       }
     }
-    return all.isEmpty ? [described(Connection.database, "auth0", own)] : all
+    return all.isEmpty
+      ? [described(ClientSettings.Connection.password.auth0Name, "auth0", own)] : all
   }
 
   private static func described(

@@ -23,7 +23,7 @@ import WireKit
   /// A user's token changes only this field.
   private nonisolated static let ownField = "user_metadata"
 
-  nonisolated static func routes(_ pictures: PictureURLs) -> [Route] {
+  nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
     [
       Route(
         .post,
@@ -34,7 +34,7 @@ import WireKit
       ) { call async throws(Failure) in
         let user = try await create(call)
         let record = try await Users.record(of: user, call.context)
-        let shown = UserObject(record, pictures, call)
+        let shown = UserObject(record, pictureURL, call)
         return Response(.created, json: JSON.object(shown.json).serialized())
       },
       Route(
@@ -45,7 +45,7 @@ import WireKit
       ) { call async throws(Failure) in
         let selection = try FieldSelection(call.query)
         let record = try await Users.record(of: call.managedUser(), call.context)
-        let json = UserObject(record, pictures, call).selected(by: selection)
+        let json = UserObject(record, pictureURL, call).selected(by: selection)
         return Response(.ok, json: json.serialized())
       },
       Route(
@@ -58,7 +58,7 @@ import WireKit
         let user = try await call.managedUser()
         try await change(user, call)
         let record = try await Users.record(of: user, call.context)
-        let shown = UserObject(record, pictures, call)
+        let shown = UserObject(record, pictureURL, call)
         return Response(.ok, json: JSON.object(shown.json).serialized())
       },
       Route(
@@ -76,7 +76,7 @@ import WireKit
   }
 
   private static func change(_ user: UserID, _ call: Call) async throws(Failure) {
-    guard let body = call.json.object else { throw .notAnObject }
+    let body = try call.json.objectOfBody
     let context = call.context
     if context.principal.user != nil {
       guard context.principal.scopes.contains(Scopes.updateMetadata) else {
@@ -103,7 +103,7 @@ import WireKit
 
   /// Creates a user from a description, by the rules of an import.
   private static func create(_ call: Call) async throws(Failure) -> UserID {
-    guard let body = call.json.object else { throw .notAnObject }
+    let body = try call.json.objectOfBody
     if body["verify_email"] == true { try requireMail(call.context) }
     let new = try await NewUser(try UserDescription(body).json, call.context)
     let made = try await Users.create(new, call.context)
@@ -126,11 +126,5 @@ import WireKit
     } catch .tooManyAttempts {
       // A stranger may have asked for mails to the address.
     } catch .loginMethodDisabled {}
-  }
-}
-
-extension Failure {
-  static var notAnObject: Failure {
-    .invalid([Fault("", "type", "The body is a JSON object.")])
   }
 }

@@ -64,7 +64,8 @@ struct AuthorizationParameters {
     let audience = values["audience"] ?? values["resource"]
     if let audience, !audience.isEmpty {
       server = try await ResourceServers.find(
-        ManagementAPI.identifier(of: audience, at: call.issuer),
+        audience: audience,
+        at: call.issuer,
         of: context.app.id,
         context
       )

@@ -17,10 +17,6 @@ enum DirectGrant: String, CaseIterable {
   case factorCode = "http://auth0.com/oauth/grant-type/mfa-otp"
   case recoveryCode = "http://auth0.com/oauth/grant-type/mfa-recovery-code"
 
-  /// The names by which Auth0's SDKs call the ways to sign in.
-  static let passwordRealmName = "Username-Password-Authentication"
-  static let emailRealmName = "email"
-
   /// Returns whether a client may use the grant.
   ///
   /// Only a client of the app's owner may ask users for their passwords and codes.
@@ -55,10 +51,10 @@ enum DirectGrant: String, CaseIterable {
     switch grant {
     case .password: return try await tokensByPassword()
     case .passwordRealm:
-      try requireRealm(DirectGrant.passwordRealmName)
+      try requireRealm(.password)
       return try await tokensByPassword()
     case .emailCode:
-      try requireRealm(DirectGrant.emailRealmName)
+      try requireRealm(.emailCode)
       let (email, code) = (try parameters.required("username"), try parameters.required("otp"))
       return try await complete(
         try await signIn(),
@@ -114,9 +110,9 @@ enum DirectGrant: String, CaseIterable {
     }
   }
 
-  private func requireRealm(_ name: String) throws(TokenError) {
-    guard try parameters.required("realm").hasSameBytes(as: name) else {
-      throw .badRequest("realm must be \(name).")
+  private func requireRealm(_ connection: ClientSettings.Connection) throws(TokenError) {
+    guard try parameters.required("realm").hasSameBytes(as: connection.auth0Name) else {
+      throw .badRequest("realm must be \(connection.auth0Name).")
     }
   }
 
@@ -127,7 +123,8 @@ enum DirectGrant: String, CaseIterable {
     if let audience = parameters["audience"] {
       server = try await call.attempt { () async throws(Failure) in
         try await ResourceServers.find(
-          ManagementAPI.identifier(of: audience, at: call.issuer),
+          audience: audience,
+          at: call.issuer,
           of: context.app.id,
           context
         )
@@ -140,7 +137,7 @@ enum DirectGrant: String, CaseIterable {
         )
       }
     }
-    guard server?.skipsConsent != false else {
+    guard !client.needsConsent(at: server) else {
       throw TokenError(
         .forbidden,
         "consent_required",

@@ -8,7 +8,7 @@ import WireKit
 
 /// `/v2/logout`, where Auth0's SDKs sign the user of the browser out.
 ///
-/// These SDKs expect no page, so another site can sign a user out by a link. It gains nothing by that.
+/// These SDKs expect no page, so another site can sign a user out by a link. It learns nothing.
 @EventLoop enum DirectLogoutRoutes {
   nonisolated static let routes = [
     Route(

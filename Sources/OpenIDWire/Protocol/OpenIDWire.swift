@@ -1,6 +1,8 @@
+package import Accounts
 import EventLoop
 package import HTTP
 import JSON
+import OpenID
 package import Runtime
 import Sessions
 package import WireKit
@@ -19,9 +21,9 @@ package struct OpenIDWire: Wire {
     self.picturePath = picturePath
   }
 
-  /// Returns the path of the generated picture of a user who has none.
-  package static func path(ofAvatarOf user: UserID, _ master: MasterKey) -> String {
-    AvatarRoutes.path(of: user, master)
+  /// Returns the URL of a user's picture, or of a generated one.
+  @EventLoop package func pictureURL(of profile: Profile, for call: Call) -> String {
+    call.provider(picturePath).picture(profile)
   }
 
   package var routes: [Route] {

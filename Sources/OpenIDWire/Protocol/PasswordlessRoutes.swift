@@ -3,6 +3,7 @@ import EventLoop
 import HTTP
 import JSON
 import Runtime
+import Tenancy
 import WireKit
 
 /// `/passwordless/start`, which mails a code for the token endpoint.
@@ -28,8 +29,9 @@ import WireKit
         guard DirectGrant.emailCode.isAllowed(for: client, in: call.context.app) else {
           throw .unauthorizedClient
         }
-        guard parameters["connection"]?.hasSameBytes(as: DirectGrant.emailRealmName) == true else {
-          throw .badRequest("connection must be \(DirectGrant.emailRealmName).")
+        let connection = ClientSettings.Connection.emailCode.auth0Name
+        guard parameters["connection"]?.hasSameBytes(as: connection) == true else {
+          throw .badRequest("connection must be \(connection).")
         }
         guard parameters["send"] == "code" else {
           throw .badRequest("send must be code; links are not supported.")

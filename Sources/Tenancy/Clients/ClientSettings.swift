@@ -48,6 +48,14 @@ package struct ClientSettings: SettingsSection {
     case password
     case emailCode = "email_code"
 
+    /// The name by which Auth0's SDKs know it.
+    package var auth0Name: String {
+      switch self {
+      case .password: "Username-Password-Authentication"
+      case .emailCode: "email"
+      }
+    }
+
     /// The way of signing in that has a provider of sessions; nil for other ways.
     package init?(provider: String) {
       switch provider {

@@ -1,4 +1,5 @@
 import JSON
+import Runtime
 
 /// The API of each app by which Auth0's clients manage users.
 ///
@@ -26,8 +27,8 @@ package enum ManagementAPI {
   package static func isOfUser(_ scope: String) -> Bool { ofUsers.contains(scope) }
 
   private static let ofUsers: Set<String> = [
-    "read:current_user", "create:current_user_metadata", "update:current_user_metadata",
-    "delete:current_user_metadata", "update:current_user_identities",
+    Scopes.readUser, "create:current_user_metadata", Scopes.updateMetadata,
+    "delete:current_user_metadata", Scopes.updateIdentities,
   ]
 }
 

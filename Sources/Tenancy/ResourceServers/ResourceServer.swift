@@ -47,6 +47,18 @@ package enum ResourceServers {
     return try await context.first(ResourceServerQueries.find, app, identifier)
   }
 
+  /// Returns the API of an audience, as a client names it; nil if the app has none.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func find(
+    audience: String,
+    at issuer: String,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> ResourceServer? {
+    try await find(ManagementAPI.identifier(of: audience, at: issuer), of: app, context)
+  }
+
   /// Returns whether a text can be the identifier of an API.
   package nonisolated static func isIdentifier(_ text: String) -> Bool {
     (1...600).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }

@@ -1,5 +1,6 @@
 import JSON
 package import Runtime
+import Sessions
 
 /// A reader of Auth0's export of users, which joins each with its password hash.
 package struct Auth0Reader: ForeignReader {
@@ -71,6 +72,7 @@ package struct Auth0Hashes: Sendable {
   }
 
   private static func name(_ id: String) -> String {
-    id.hasPrefix("auth0|") ? String(id.dropFirst(6)) : id
+    let prefix = ForeignIDs.prefix
+    return id.hasPrefix(prefix) ? String(id.dropFirst(prefix.count)) : id
   }
 }

@@ -30,7 +30,7 @@ struct Auth0User {
       let rule = "The export needs user_id, which stays the sub of the user."
       throw .invalid([Fault("/user_id", "required", rule)])
     }
-    id = given.utf8.contains(UInt8(ascii: "|")) ? given : "auth0|" + given
+    id = given.utf8.contains(UInt8(ascii: "|")) ? given : ForeignIDs.prefix + given
     guard ForeignIDs.isForeign(id) else {
       throw .invalid([ImportedUser.foreignIDFault("/user_id")])
     }
@@ -47,7 +47,7 @@ struct Auth0User {
 
   /// Takes the identities; without a list, the one that the id names.
   ///
-  /// - Throws: `.invalid` if the list is none, or is too long.
+  /// - Throws: `.invalid` if the member is no list, or if the list is too long.
   mutating func takeIdentities() throws(Failure) {
     if let listed = json["identities"], listed != .null {
       guard let listed = listed.array, listed.count <= ImportedUser.identityLimit else {
@@ -118,7 +118,7 @@ struct Auth0User {
     }
     row["password_hash"] = .null
     // A hash beside the members of the user is that of its first identity.
-    let own = id == "auth0|" + subject ? Auth0Hashes.hash(in: json) : nil
+    let own = id == ForeignIDs.prefix + subject ? Auth0Hashes.hash(in: json) : nil
     guard let hash = own ?? reader.hashes.hash(of: subject) else {
       let rule = "There is no hash of its password: the user chooses a new one by mail."
       return leaveOut(place, "no_hash", rule)

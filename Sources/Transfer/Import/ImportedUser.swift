@@ -61,7 +61,9 @@ package struct ImportedUser: Sendable {
   private(set) var properties: JSONObject?
   private let mixesScripts: Bool
 
-  /// What belongs to at most one user of an app, except the address: identities, then a foreign id.
+  /// The identities, and then the foreign id.
+  ///
+  /// Each belongs to at most one user of an app.
   var subjects: [Identity] {
     identities + (foreignID.map { [Identity(provider: Identity.foreign, subject: $0)] } ?? [])
   }
