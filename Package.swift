@@ -112,7 +112,7 @@ let package = Package(
     .target(
       name: "Pages",
       dependencies: [
-        "JSON", "Encoding", .product(name: "Mustache", package: "swift-mustache"),
+        "HTTP", "JSON", "Encoding", .product(name: "Mustache", package: "swift-mustache"),
       ],
       swiftSettings: house
     ),
@@ -143,7 +143,7 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
-        "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy",
+        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy",
       ],
       swiftSettings: house + unchecked
     ),

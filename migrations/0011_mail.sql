@@ -6,7 +6,8 @@ create table mails (
   mail_id text collate "C" primary key check (mail_id ~ '^[0-9a-f]{24}$'),
   app_id text collate "C" not null references apps on delete cascade,
   kind text collate "C" not null check (
-    kind in ('request', 'verify', 'reset', 'restore', 'change', 'taken', 'code', 'logout')),
+    kind in (
+      'request', 'verify', 'reset', 'restore', 'change', 'taken', 'unknown', 'code', 'logout')),
   sealed bytea not null,
   user_id text collate "C",
   token_hash bytea,

@@ -2133,7 +2133,7 @@ CREATE TABLE public.mails (
     last_error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'code'::text, 'logout'::text]))),
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text]))),
     CONSTRAINT mails_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
 );
 

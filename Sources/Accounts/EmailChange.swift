@@ -21,6 +21,7 @@ extension Emails {
     try EmailAddress.check(email, context)
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
+    try address.requireMail(email)
     let found = try await context.read(EmailChangeQueries.own, user, context.principal)
     guard let own = found.first else { throw context.gone }
     guard let key = own.key else { throw .noEmail }

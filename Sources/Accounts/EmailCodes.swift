@@ -39,6 +39,7 @@ package enum EmailCodes {
     try EmailAddress.check(email, context)
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
+    try address.requireMail(email)
     // One read for every address, so that the time does not reveal a user.
     let account = try await Accounts.find(address, context)
     try await RequestLimiter.mail(to: address.key, for: account, context)
@@ -49,7 +50,7 @@ package enum EmailCodes {
       try await flow.write(in: transaction, context)
       if isClosed {
         // No mail is sent, and the response takes as long.
-        try await AccountMail.request(.nothing, address, in: transaction, context)
+        try await AccountMail.request(.nothing, email, address, in: transaction, context)
       } else {
         try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
       }

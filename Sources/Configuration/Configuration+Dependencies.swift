@@ -19,7 +19,7 @@ package struct Pools {
   /// Decodes pictures.
   let pictures: FairPool
   /// Reads and writes the files of pictures.
-  let files: BlockingPool
+  package let files: BlockingPool
   /// Runs other long calculations.
   let calculator: FairPool
 

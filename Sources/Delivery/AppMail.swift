@@ -1,4 +1,6 @@
+import Encoding
 import EventLoop
+import Glibc
 import Outbound
 package import Runtime
 
@@ -10,6 +12,12 @@ struct AppMail {
   let catalog: any MailCatalog
   /// The language tag of the text.
   let language: String
+
+  /// The time as `2026-04-30 12:00 UTC`.
+  static var timeOfNow: String {
+    let now = CalendarTime(seconds: time(nil), nanoseconds: 0).text
+    return "\(now.prefix(10)) \(now.dropFirst(11).prefix(5)) UTC"
+  }
 
   /// Returns an address spelled out, such as `ada at example dot com`.
   ///
@@ -55,7 +63,7 @@ extension RequestContext {
   /// - Parameters:
   ///   - kind: the kind of the mail.
   ///   - email: also fills `{{email}}`, spelled out.
-  ///   - language: the language of the recipient, a tag of BCP 47; nil for the language
+  ///   - language: the language of the recipient, a tag of BCP 47; nil for the languages
   ///     of the request.
   ///   - link: the purpose of the link; nil for a mail without a link.
   ///   - values: returns the values of the other placeholders for a language and the app's name.
@@ -71,7 +79,7 @@ extension RequestContext {
     let name = mailer.design.name(of: app)
     let words = settings.texts(
       of: kind,
-      in: language ?? self.language,
+      in: language.map { [$0] } ?? languages,
       fallback: mailer.design.language(of: app)
     )
     let own = values(words.catalog, name)
@@ -84,7 +92,10 @@ extension RequestContext {
       let message = try template.message(
         from: sender,
         to: MailAddress(email),
-        values: own.merging(["email": AppMail.inWords(email), "app": name]) { $1 }
+        values: own.merging([
+          "email": AppMail.inWords(email), "app": name, "time": AppMail.timeOfNow,
+          "device": words.catalog.device(agent.map(BrowserName.init)),
+        ]) { $1 }
       )
       return QueuedMail(
         message,

@@ -8,6 +8,8 @@ package enum MailKind: String, CaseIterable, Sendable {
   case reset
   /// Informs the owner of an address that a client has tried to register it.
   case taken
+  /// Informs the reader of an address without a user that a client has tried to sign in with it.
+  case unknown
   /// Informs a user that a credential of the account has changed.
   case change
   /// Goes to the user's previous address, to restore it.
@@ -23,9 +25,9 @@ package enum MailKind: String, CaseIterable, Sendable {
     let own: Set<String> =
       switch self {
       case .verify, .reset, .restore: ["token", "link"]
-      case .taken: []
-      case .change: ["change", "advice"]
-      case .code: ["code"]
+      case .taken, .unknown: []
+      case .change: ["change", "advice", "time"]
+      case .code: ["code", "device", "time"]
       }
     return own.union(subjectPlaces)
   }
@@ -33,7 +35,7 @@ package enum MailKind: String, CaseIterable, Sendable {
   /// The placeholders that a subject may have: no secrets, which lock screens and logs would show.
   var subjectPlaces: Set<String> {
     switch self {
-    case .verify, .reset, .restore, .taken: ["email", "app"]
+    case .verify, .reset, .restore, .taken, .unknown: ["email", "app"]
     case .change, .code: ["email", "app", "title"]
     }
   }
@@ -44,6 +46,7 @@ package enum MailKind: String, CaseIterable, Sendable {
     case .verify: "the mail that verifies an address"
     case .reset: "the mail that resets a password"
     case .taken: "the mail to the user of an address that a client has tried to register"
+    case .unknown: "the mail to an address without a user that a client has tried to sign in with"
     case .change: "the mail to the user when a credential of the account has changed"
     case .restore: "the mail to an address that was changed or unlinked, which restores it"
     case .code: "the mail with a code"

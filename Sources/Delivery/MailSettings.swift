@@ -10,6 +10,10 @@ package struct MailSettings: SettingsSection {
   package let senderName: String
   /// The app's own page that the links of mails lead to; empty for the pages of this deployment.
   package let page: String
+  /// Whether an address without a user gets a mail when a client asks for one.
+  package let answersUnknown: Bool
+  /// Whether users get a mail when they sign in on a new device.
+  package let tellsNewDevices: Bool
   /// The operator's texts by setting, without those that are the defaults.
   private let own: [String: String]
   private let translations: MailTranslations
@@ -45,6 +49,20 @@ package struct MailSettings: SettingsSection {
         + "token is in its fragment: #verify=…, #reset=… or #restore=…; if it is empty, links "
         + "open Dossier's own pages, or are the token alone in an app without a host name"
     )
+    answersUnknown = read.flag(
+      "unknown_address_mail",
+      false,
+      safe: false,
+      "whether an address without a user gets a mail that says so, when a client asks to reset its "
+        + "password, or for a code while sign-up is closed"
+    )
+    tellsNewDevices = read.flag(
+      "new_device_mail",
+      false,
+      safe: false,
+      "whether users with a verified address get a mail when they sign in on a device that is new "
+        + "to them"
+    )
     translations = MailTranslations(
       read.object(
         "mail_translations",
@@ -60,19 +78,19 @@ package struct MailSettings: SettingsSection {
     self.own = own
   }
 
-  /// Returns the subject and text of a mail in the recipient's language.
+  /// Returns the subject and text of a mail in one of the recipient's languages.
   ///
   /// The operator's translation comes first, then the operator's text, then the default one. The
   /// operator's text is in the language of the app.
-  func texts(of kind: MailKind, in language: String?, fallback: String) -> AppMail {
+  func texts(of kind: MailKind, in languages: [String], fallback: String) -> AppMail {
     func own(_ part: String) -> (text: String, language: String)? {
       let name = "\(kind.rawValue)_\(part)"
-      return translations.text(name, in: language) ?? self.own[name].map { ($0, fallback) }
+      return languages.lazy.compactMap { translations.text(name, in: $0) }.first
+        ?? self.own[name].map { ($0, fallback) }
     }
     let text = own("text")
-    let catalog =
-      MailCatalogs.best(for: text?.language ?? language) ?? MailCatalogs.best(for: fallback)
-      ?? MailCatalogs.english
+    let wanted = (text.map { [$0.language] } ?? languages) + [fallback]
+    let catalog = wanted.lazy.compactMap(MailCatalogs.best).first ?? MailCatalogs.english
     let usual = catalog.texts(of: kind)
     return AppMail(
       subject: own("subject")?.text ?? usual.subject,

@@ -22,7 +22,7 @@ struct MailTranslations: Sendable {
   }
 
   /// Returns a text in a language or in its parent, and that language: for `de-AT` also in `de`.
-  func text(_ name: String, in language: String?) -> (text: String, language: String)? {
+  func text(_ name: String, in language: String) -> (text: String, language: String)? {
     guard !languages.isEmpty else { return nil }
     return LanguageTag.lookup(language) { tag in languages[tag]?[name].map { ($0, tag) } }
   }

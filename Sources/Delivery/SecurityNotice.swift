@@ -28,6 +28,8 @@ package enum SecurityNotice: Sendable {
   /// The operator has removed the second factors.
   case secondFactorsRemoved
   case recoveryCodesMade
+  /// The user has signed in on a device for the first time.
+  case signedIn
   case deleted
 
   /// The name of the audit event.
@@ -46,6 +48,7 @@ package enum SecurityNotice: Sendable {
     case .factorAdded: "second_factor_add"
     case .factorRemoved, .secondFactorsRemoved: "second_factor_remove"
     case .recoveryCodesMade: "recovery_codes_make"
+    case .signedIn: "sign_in"
     case .deleted: "user_delete"
     }
   }
@@ -148,7 +151,8 @@ package struct WayInNotice {
   @EventLoop package func queue(in transaction: Transaction) async throws(Failure) {
     guard let reader else { return }
     let mail = context.mail(.change, to: reader.email, in: reader.language) { catalog, app in
-      let (title, text) = catalog.notice(of: change, app)
+      let device = catalog.device(context.agent.map(BrowserName.init))
+      let (title, text) = catalog.notice(of: change, on: device, app)
       return ["title": title, "change": text, "advice": catalog.advice(remedy, app)]
     }
     try await context.queue(mail, .change, in: transaction)

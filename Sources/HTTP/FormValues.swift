@@ -10,8 +10,12 @@ package struct FormValues: Sendable {
   /// - Complexity: O(*n*).
   package init?(_ query: Substring) {
     var names: Set<[UInt8]> = []
-    for part in query.split(separator: "&") {
-      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    for part in query.utf8.split(separator: UInt8(ascii: "&")) {
+      let pair = part.split(
+        separator: UInt8(ascii: "="),
+        maxSplits: 1,
+        omittingEmptySubsequences: false
+      )
       guard let name = Self.decoded(pair[0]),
         let value = pair.count == 2 ? Self.decoded(pair[1]) : "",
         names.insert(Array(name.utf8)).inserted
@@ -32,8 +36,8 @@ package struct FormValues: Sendable {
 
   package var names: [String] { values.map(\.name) }
 
-  private static func decoded(_ text: Substring) -> String? {
-    let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+  private static func decoded(_ text: Substring.UTF8View) -> String? {
+    let spaced = text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
     return PercentCoding.decode(Substring(decoding: spaced, as: UTF8.self))
   }
 }

@@ -6,6 +6,8 @@ package import Postgres
   var clientAddress: ClientAddress { get }
   /// The `User-Agent` as sent.
   var agent: String? { get }
+  /// The language tags that the client prefers, the best one first.
+  var languages: [String] { get }
 }
 
 /// The data that a module keeps while a request runs, such as the request's device.
@@ -18,8 +20,8 @@ package import Postgres
   package let dependencies: Dependencies
   /// Nil until the app is known, and for requests outside of apps.
   package var knownApp: App?
-  /// The language tag that the client prefers, for mails to users without a locale; nil if unknown.
-  package var language: String?
+  /// The languages that were chosen for this request; nil for those that its client prefers.
+  private var chosenLanguages: [String]?
   /// Nil until the request is authenticated.
   private var knownPrincipal: Principal?
   private var parts: [any RequestPart] = []
@@ -63,6 +65,12 @@ package import Postgres
   package var agent: String? {
     // Characters are counted only where the text may be too long.
     (owner?.agent ?? fixedAgent).map { $0.utf8.count <= 512 ? $0 : String($0.prefix(512)) }
+  }
+
+  /// The language tags of mails to users without a locale, the best one first.
+  package var languages: [String] {
+    get { chosenLanguages ?? owner?.languages ?? [] }
+    set { chosenLanguages = newValue }
   }
 
   package var database: Database { dependencies.database }

@@ -38,6 +38,10 @@ extension Call: @EventLoop RequestOwner {
   package var clientAddress: ClientAddress { request.clientAddress }
   package var agent: String? { request.field(.userAgent) }
 
+  package var languages: [String] {
+    request.field(.acceptLanguage).map { AcceptedLanguages($0).tags } ?? []
+  }
+
   /// Whether the client has disconnected and the call has written nothing that needs later steps.
   package var isGone: Bool { bodySource.isGone && !context.hasWritten }
 }

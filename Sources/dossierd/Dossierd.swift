@@ -144,7 +144,7 @@ struct WorkerCommand: ParsableCommand {
   func run() throws {
     ProcessHardening.keep()
     let configuration = try options.configuration(
-      with: ReferenceLists.load,
+      with: ReferenceLists.check,
       tell: Worker.complaint(slot: slot)
     )
     EventLoop.reactor.takeGlobalJobs()

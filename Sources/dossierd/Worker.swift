@@ -13,6 +13,7 @@ import Glibc
 import HTTP
 import Outbound
 import Postgres
+import ReferenceData
 import WireKit
 
 /// A process that answers requests, with one event loop on one thread.
@@ -120,6 +121,12 @@ import WireKit
       // response.
       calculator: FairPool(name: "calculator", threads: 2, waiting: 128, patience: .seconds(8))
     )
+    // Beside the start of the worker; the first request that needs the lists waits for the rest.
+    EventLoop.task {
+      if case .failure(let error) = try? await pools.files.run({ ReferenceLists.ofProcess }) {
+        Log.write("error", "\(error)")
+      }
+    }
     let dependencies = configuration.dependencies(on: database, pools, sendsMail: relay != nil) {
       Log.write("error", $0)
     }

@@ -15,7 +15,7 @@ enum AllQueries {
     MaintenanceQueries.all,
     UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
     EventQueries.all,
-    DevicesQueries.all, AttemptQueries.all, AttemptLiftQueries.all,
+    DevicesQueries.all, NewDeviceQueries.all, AttemptQueries.all, AttemptLiftQueries.all,
     AttemptProofQueries.all, UsersQueries.all, PasswordQueries.all,
     EmailAddressQueries.all, AccountQueries.all, TakeoverQueries.all, CredentialQueries.all,
     MailTokenQueries.all, EmailChangeQueries.all, FlowQueries.all, IdempotencyQueries.all,

@@ -77,6 +77,7 @@ import Postgres
           return flow
         }
       }
+      try await NewDevice.tell(credential, on: session.live.device, in: transaction, context)
       let created = session.send(in: transaction)
       let givenBack = guarding?.sendSuccess(in: transaction)
       transaction.sendCommit()

@@ -29,17 +29,19 @@ import Postgres
     try context.requireOpen(.password)
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
+    try address.requireMail(email)
     let account = try await Accounts.find(address, context)
     // An address without a user is counted too, so that the response reports the same limits.
     try await RequestLimiter.mail(to: address.key, for: account, context)
     try await context.transaction { transaction async throws(Failure) in
-      try await self.request(request, address, in: transaction, context)
+      try await self.request(request, email, address, in: transaction, context)
     }
   }
 
   /// Queues a request in a transaction.
   package static func request(
     _ request: Request,
+    _ email: String,
     _ address: EmailAddress,
     in transaction: Transaction,
     _ context: RequestContext
@@ -47,7 +49,8 @@ import Postgres
     let id = MailID()
     let json: JSON = [
       "request": .string(request.rawValue), "key": .string(address.key),
-      "language": context.language.map(JSON.string) ?? .null,
+      "email": .string(address.stored(email)),
+      "languages": .array(context.languages.map(JSON.string)),
     ]
     guard let sealed = try? context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
     else {
@@ -74,12 +77,15 @@ import Postgres
       let request = json["request"]?.string.flatMap(Request.init)
     else { throw .internalError("a request for mail cannot be opened with this master key") }
     context.knownApp = try await context.apps.app(due.app)
-    context.language = json["language"]?.string
+    context.languages = json["languages"]?.array?.compactMap(\.string) ?? []
     try await context.transaction { transaction async throws(Failure) in
       // Another worker may have replaced it.
       guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
-      let account = try await transaction.run(AccountQueries.find, context.app.id, key).first
-      guard let account, !account.isBlocked else { return }
+      let found = try await transaction.run(AccountQueries.find, context.app.id, key).first
+      guard let account = found else {
+        return try await sendUnknown(json["email"]?.string, request, in: transaction, context)
+      }
+      guard !account.isBlocked else { return }
       switch request {
       case .nothing: return
       case .verification where account.isVerified && !account.isVerifiedByReader:
@@ -111,6 +117,19 @@ import Postgres
       in: language
     )
     try await context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
+  }
+
+  /// Informs the reader of an address that no user has it, if the app wants that.
+  private static func sendUnknown(
+    _ email: String?,
+    _ request: Request,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let email, request != .verification, context.app.mailSettings.answersUnknown else {
+      return
+    }
+    try await context.queue(context.mail(.unknown, to: email, in: nil), .unknown, in: transaction)
   }
 
   /// Informs the owner of an address that a client has tried to register it.

@@ -49,6 +49,15 @@ package struct EmailAddress {
   /// address.
   package func stored(_ typed: String) -> String { Self.stored(typed, key) }
 
+  /// Throws `.invalid` if no mail can be sent to the address, whether or not a user has it.
+  package func requireMail(_ typed: String) throws(Failure) {
+    guard MailAddress.fault(in: stored(typed)) != nil else { return }
+    let rule =
+      "No mail can be sent to this address. Before the @ it has ASCII characters only; write an "
+      + "international domain in its xn-- form."
+    throw .invalid([Fault("/email", "email", rule)])
+  }
+
   /// Returns the stored form of an address whose key is known.
   package static func stored(_ typed: String, _ key: String) -> String {
     MailAddress.fault(in: typed) != nil && MailAddress.fault(in: key) == nil ? key : typed

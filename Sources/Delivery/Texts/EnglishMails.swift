@@ -1,3 +1,5 @@
+import Runtime
+
 struct EnglishMails: MailCatalog {
   let language = "en"
 
@@ -43,11 +45,25 @@ struct EnglishMails: MailCatalog {
 
         """
       )
+    case .unknown:
+      (
+        "Sign-in attempt at {{app}}",
+        """
+        Someone tried to sign in to {{app}} with this address, or to reset its password. No account there has this address.
+
+        If it was you, try another address.
+
+        Not you? Ignore this mail.
+
+        """
+      )
     case .change:
       (
         "{{title}}",
         """
         {{change}}
+
+        Time: {{time}}.
 
         If it was you, ignore this mail.
 
@@ -79,6 +95,8 @@ struct EnglishMails: MailCatalog {
 
         It works once, within 10 minutes. Do not pass it on.
 
+        Request: {{time}}, {{device}}.
+
         Not you? Ignore this mail.
 
         """
@@ -102,7 +120,19 @@ struct EnglishMails: MailCatalog {
     }
   }
 
-  func notice(of change: SecurityNotice, _ app: String) -> (title: String, text: String) {
+  func device(_ name: BrowserName?) -> String {
+    switch (name?.browser, name?.system) {
+    case (let browser?, let system?): "\(browser) on \(system)"
+    case (let name?, nil), (nil, let name?): name
+    case (nil, nil): "an unknown device"
+    }
+  }
+
+  func notice(
+    of change: SecurityNotice,
+    on device: String,
+    _ app: String
+  ) -> (title: String, text: String) {
     switch change {
     case .linked(let provider):
       (
@@ -179,6 +209,11 @@ struct EnglishMails: MailCatalog {
       (
         "New recovery codes for \(app)",
         "New recovery codes were made for your account. The codes from before do not work any more."
+      )
+    case .signedIn:
+      (
+        "New sign-in to \(app)",
+        "Someone signed in to your account on a device that is new to it: \(device)."
       )
     case .deleted:
       ("Your \(app) account was deleted", "Your account was deleted, with all its data.")

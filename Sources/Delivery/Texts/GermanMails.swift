@@ -1,3 +1,5 @@
+import Runtime
+
 struct GermanMails: MailCatalog {
   let language = "de"
 
@@ -43,11 +45,25 @@ struct GermanMails: MailCatalog {
 
         """
       )
+    case .unknown:
+      (
+        "Anmeldeversuch bei {{app}}",
+        """
+        Jemand wollte sich mit dieser Adresse bei {{app}} anmelden oder ihr Passwort zurücksetzen. Dort gibt es zu ihr kein Konto.
+
+        Selbst versucht? Eine andere Adresse verwenden.
+
+        Nicht angefordert? Diese E-Mail ignorieren.
+
+        """
+      )
     case .change:
       (
         "{{title}}",
         """
         {{change}}
+
+        Zeit: {{time}}.
 
         Selbst veranlasst? Diese E-Mail ignorieren.
 
@@ -79,6 +95,8 @@ struct GermanMails: MailCatalog {
 
         Er gilt einmal, innerhalb von 10 Minuten. Nicht weitergeben.
 
+        Anfrage: {{time}}, {{device}}.
+
         Nicht angefordert? Diese E-Mail ignorieren.
 
         """
@@ -102,7 +120,19 @@ struct GermanMails: MailCatalog {
     }
   }
 
-  func notice(of change: SecurityNotice, _ app: String) -> (title: String, text: String) {
+  func device(_ name: BrowserName?) -> String {
+    switch (name?.browser, name?.system) {
+    case (let browser?, let system?): "\(browser) unter \(system)"
+    case (let name?, nil), (nil, let name?): name
+    case (nil, nil): "unbekanntes Gerät"
+    }
+  }
+
+  func notice(
+    of change: SecurityNotice,
+    on device: String,
+    _ app: String
+  ) -> (title: String, text: String) {
     switch change {
     case .linked(let provider):
       (
@@ -175,6 +205,11 @@ struct GermanMails: MailCatalog {
       (
         "Neue Wiederherstellungscodes für \(app)",
         "Für das Konto gibt es neue Wiederherstellungscodes. Die bisherigen gelten nicht mehr."
+      )
+    case .signedIn:
+      (
+        "Neue Anmeldung bei \(app)",
+        "Es gab eine Anmeldung beim Konto auf einem Gerät, das dort neu ist: \(device)."
       )
     case .deleted:
       ("Konto bei \(app) gelöscht", "Das Konto wurde mit allen Daten gelöscht.")

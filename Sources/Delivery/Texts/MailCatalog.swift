@@ -1,3 +1,5 @@
+import Runtime
+
 /// The default texts of all mails in one language.
 protocol MailCatalog: Sendable {
   /// The language tag, such as `de`.
@@ -12,8 +14,17 @@ protocol MailCatalog: Sendable {
   /// Returns the title of a mail with a code.
   func title(of code: CodePurpose, _ app: String) -> String
 
-  /// Returns the title of a notice, and what has changed.
-  func notice(of change: SecurityNotice, _ app: String) -> (title: String, text: String)
+  /// Returns the name of the device of a request.
+  ///
+  /// It has only known names: the client chooses the text of its `User-Agent`.
+  func device(_ name: BrowserName?) -> String
+
+  /// Returns the title of a notice, and what has changed on which device.
+  func notice(
+    of change: SecurityNotice,
+    on device: String,
+    _ app: String
+  ) -> (title: String, text: String)
 
   /// Returns the advice to a user who has not made the change of a notice.
   func advice(_ remedy: SecurityNotice.Remedy, _ app: String) -> String
@@ -31,7 +42,7 @@ enum MailCatalogs {
   static let all: [any MailCatalog] = [english, GermanMails()]
 
   /// Returns the texts for a language tag; nil if its language has none.
-  static func best(for tag: String?) -> (any MailCatalog)? {
+  static func best(for tag: String) -> (any MailCatalog)? {
     LanguageTag.lookup(tag) { tag in
       all.first { $0.language.utf8.elementsEqual(tag.utf8) }
     }
@@ -42,8 +53,8 @@ enum LanguageTag {
   /// Returns what is found for a tag in lower case or for its longest prefix, as `de` of `de-AT`.
   ///
   /// - Source: RFC 4647 section 3.4.
-  static func lookup<Found>(_ tag: String?, _ find: (String) -> Found?) -> Found? {
-    guard var tag = tag?.lowercased() else { return nil }
+  static func lookup<Found>(_ tag: String, _ find: (String) -> Found?) -> Found? {
+    var tag = tag.lowercased()
     while true {
       if let found = find(tag) { return found }
       guard let end = tag.lastIndex(of: "-") else { return nil }

@@ -42,7 +42,7 @@ import WireKit
       let agent = session.agent.map(BrowserName.init)
       return SessionDescription(
         device: agent?.system.map { .name($0) } ?? .message(.unknownDevice),
-        browser: agent?.browser,
+        browser: agent?.program,
         place: session.address,
         lastUse: CalendarTime(
           seconds: session.refreshedAt.microseconds / 1_000_000,
@@ -60,32 +60,5 @@ import WireKit
         back: .account
       )
     )
-  }
-}
-
-/// The names of a browser and its system, as people know them.
-///
-/// Programs choose their `User-Agent` freely, so the names are only a hint.
-struct BrowserName {
-  /// Nil for an unknown system.
-  let system: String?
-  /// The browser, or the name of another program.
-  let browser: String?
-
-  init(_ agent: String) {
-    func first(_ names: [(mark: String, name: String)]) -> String? {
-      names.first { agent.contains($0.mark) }?.name
-    }
-    system = first([
-      ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"),
-      ("Macintosh", "Mac"), ("CrOS", "ChromeOS"), ("Linux", "Linux"), ("Darwin", "Apple"),
-    ])
-    // The order matters: most browsers also name those that they resemble.
-    browser =
-      first([
-        ("Edg", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser", "Samsung Internet"),
-        ("Firefox/", "Firefox"), ("FxiOS", "Firefox"), ("CriOS", "Chrome"), ("Chrome/", "Chrome"),
-        ("Safari/", "Safari"),
-      ]) ?? agent.split(separator: "/").first.map { $0.description.excerpt(40) }
   }
 }

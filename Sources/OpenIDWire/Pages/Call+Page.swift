@@ -11,7 +11,6 @@ typealias Page = Pages.Page
 
 extension FieldName {
   /// The languages that a browser prefers.
-  static let acceptLanguage = FieldName("Accept-Language")
 }
 
 extension Call {
@@ -73,7 +72,7 @@ extension Call {
 
   /// Sends the mails of this request in the language of its page, unless users have another one.
   func mailInLanguageOfPage(_ locales: [String] = []) {
-    context.language = catalog(locales).language
+    context.languages = [catalog(locales).language]
   }
 
   /// Returns the texts of the language of the page.

@@ -40,7 +40,6 @@ package struct OpenIDWire: Wire {
     Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]
   }
 
-  package var fields: [FieldName] { [.acceptLanguage] }
   package var writtenFields: [WrittenField] { [.clientOrigin] }
 
   package var crossOrigin: CrossOriginFields {

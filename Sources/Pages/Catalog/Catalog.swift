@@ -52,8 +52,8 @@ package struct Catalog: Sendable {
     self.direction = direction
     self.category = category
     var messages: [MessageKey: Translation] = [:]
-    for line in tables.flatMap({ $0.split(separator: "\n") }) {
-      guard let entry = CatalogEntry(line) else { continue }
+    for line in tables.flatMap({ $0.utf8.split(separator: UInt8(ascii: "\n")) }) {
+      guard let entry = CatalogEntry(Substring(line)) else { continue }
       messages[entry.key, default: Translation()].forms[entry.category] = entry.pattern
     }
     self.messages = messages

@@ -17,14 +17,17 @@ struct Pattern: Sendable, Hashable {
   private(set) var pieces: [Piece] = []
 
   /// Splits a text at its placeholders, which are names in braces.
-  init(_ text: some StringProtocol) {
-    var rest = Substring(text)
-    while let start = rest.firstIndex(of: "{"), let end = rest[start...].firstIndex(of: "}") {
-      if start > rest.startIndex { pieces.append(.words(String(rest[..<start]))) }
-      pieces.append(.placeholder(String(rest[rest.index(after: start)..<end])))
+  init(_ text: Substring) {
+    var rest = text.utf8
+    while let start = rest.firstIndex(of: UInt8(ascii: "{")),
+      let end = rest[start...].firstIndex(of: UInt8(ascii: "}"))
+    {
+      if start > rest.startIndex { pieces.append(.words(String(Substring(rest[..<start])))) }
+      let name = rest[rest.index(after: start)..<end]
+      pieces.append(.placeholder(String(Substring(name))))
       rest = rest[rest.index(after: end)...]
     }
-    if !rest.isEmpty { pieces.append(.words(String(rest))) }
+    if !rest.isEmpty { pieces.append(.words(String(Substring(rest)))) }
   }
 
   var placeholders: Set<String> {
@@ -44,18 +47,24 @@ struct CatalogEntry {
 
   /// Reads a line; nil if its key or its category does not exist.
   init?(_ line: Substring) {
-    guard let separator = line.firstRange(of: " = ") else { return nil }
-    var name = line[..<separator.lowerBound]
+    let line = line.utf8
+    guard let equal = line.firstIndex(of: UInt8(ascii: "=")),
+      line[..<equal].last == UInt8(ascii: " "),
+      line[equal...].dropFirst().first == UInt8(ascii: " ")
+    else { return nil }
+    var name = line[..<equal].dropLast()
     var category = Catalog.PluralCategory.other
-    if let bracket = name.firstIndex(of: "["), name.last == "]" {
+    if let bracket = name.firstIndex(of: UInt8(ascii: "[")), name.last == UInt8(ascii: "]") {
       let word = name[name.index(after: bracket)...].dropLast()
-      guard let named = Catalog.PluralCategory(rawValue: String(word)) else { return nil }
+      guard let named = Catalog.PluralCategory(rawValue: String(Substring(word))) else {
+        return nil
+      }
       category = named
       name = name[..<bracket]
     }
-    guard let key = MessageKey(rawValue: String(name)) else { return nil }
+    guard let key = MessageKey(rawValue: String(Substring(name))) else { return nil }
     self.key = key
     self.category = category
-    pattern = Pattern(line[separator.upperBound...])
+    pattern = Pattern(Substring(line[equal...].dropFirst(2)))
   }
 }

@@ -1,4 +1,5 @@
 internal import Encoding
+internal import HTTP
 
 /// The sources of the language that a user prefers.
 package struct LanguagePreference: Sendable {
@@ -53,27 +54,12 @@ package struct Languages: Sendable {
   private static let limit = 1_024
 
   /// Returns the language of the range with the highest weight.
-  ///
-  /// Of equal weights, the first one counts. A malformed element is ignored.
-  /// - Source: RFC 9110 section 12.5.4.
   private func best(accepting field: String) -> Catalog? {
-    var found: (catalog: Catalog, weight: Int)?
-    var refused: Set<String> = []
-    var isAny = false
-    for element in field.utf8.prefix(Self.limit).split(separator: UInt8(ascii: ",")) {
-      let parts = element.split(separator: UInt8(ascii: ";"), maxSplits: 1)
-      guard let range = parts.first.map(Self.trimmed),
-        let weight = parts.count == 1 ? 1_000 : Self.weight(Self.trimmed(parts[1]))
-      else { continue }
-      if range.elementsEqual("*".utf8) {
-        isAny = weight > 0
-      } else if let catalog = best(for: range) {
-        if weight == 0 { refused.insert(catalog.language) }
-        if weight > found?.weight ?? 0 { found = (catalog, weight) }
-      }
-    }
-    if let found { return found.catalog }
-    return isAny ? catalogs.first { !refused.contains($0.language) } : nil
+    let ranges = AcceptedLanguages(field).ranges
+    let found = ranges.lazy.filter { $0.weight > 0 }.compactMap { best(for: $0.tag.utf8) }.first
+    guard found == nil, ranges.contains(where: { $0.isAny && $0.weight > 0 }) else { return found }
+    let refused = ranges.filter { $0.weight == 0 }.compactMap { best(for: $0.tag.utf8)?.language }
+    return catalogs.first { !refused.contains($0.language) }
   }
 
   /// Returns the language of the longest prefix of a tag, such as `de` for `de-AT`.
@@ -96,27 +82,5 @@ package struct Languages: Sendable {
       tag.removeSubrange((tag.lastIndex(of: UInt8(ascii: "-")) ?? 0)...)
     }
     return nil
-  }
-
-  /// Reads a weight such as `q=0.8`, in thousandths; nil if it is malformed.
-  private static func weight(_ text: Substring.UTF8View) -> Int? {
-    let bytes = Array(text)
-    guard bytes.count >= 3, bytes.count <= 7, bytes[0] | 0x20 == UInt8(ascii: "q"),
-      bytes[1] == UInt8(ascii: "="), bytes[2] == UInt8(ascii: "0") || bytes[2] == UInt8(ascii: "1")
-    else { return nil }
-    guard bytes.count == 3 || bytes[3] == UInt8(ascii: ".") else { return nil }
-    var weight = 1_000 * Int(bytes[2] - UInt8(ascii: "0"))
-    for (digit, unit) in zip(bytes.dropFirst(4), [100, 10, 1]) {
-      guard digit.isDigit else { return nil }
-      weight += unit * Int(digit - UInt8(ascii: "0"))
-    }
-    return weight <= 1_000 ? weight : nil
-  }
-
-  private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
-    var text = text
-    while let first = text.first, first == 0x20 || first == 0x09 { text.removeFirst() }
-    while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
-    return text
   }
 }

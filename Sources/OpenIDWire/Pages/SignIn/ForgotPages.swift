@@ -11,7 +11,8 @@ import WireKit
   nonisolated static let routes = [
     SignInPages.show(.forgot, "Show the form that requests a link to a new password") {
       (visit) async throws(Failure) in
-      .resetRequest(
+      guard try await visit.methods().takesPassword else { return nil }
+      return .resetRequest(
         visit.target(.forgot),
         email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
         signIn: visit.link(visit.state.email == nil ? .signIn : .password),
@@ -20,6 +21,7 @@ import WireKit
     },
     SignInPages.handle("forgot", "Mail a link to a new password") {
       (visit, form) async throws(Failure) in
+      guard try await visit.methods().takesPassword else { return .page(.signIn) }
       let email = form.trimmed(.email)
       visit.state.email = email
       let errors = try await ResetPages.errors(requesting: email, visit.call)
