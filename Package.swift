@@ -150,8 +150,8 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
-        "Delivery", "Encoding", "EventLoop", "JSON", "PasswordHashes", "Postgres", "Runtime",
-        "Tenancy", "WebTokens",
+        "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes", "Postgres",
+        "Runtime", "Tenancy", "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
@@ -232,7 +232,7 @@ let package = Package(
       name: "ParraWire",
       dependencies: [
         "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Runtime", "Sessions",
-        "Tenancy", "WireKit",
+        "Tenancy", "WebTokens", "WireKit",
       ],
       swiftSettings: house
     ),

@@ -67,10 +67,13 @@ import WireKit
     if all == true {
       count = try await Attempts.liftAll(call.context)
     } else {
-      var user = user
-      if let email { user = try await Users.holder(of: email, call.context) }
+      var (user, key) = (user, String?.none)
+      if let email {
+        user = try await Users.holder(of: email, call.context)
+        key = try await EmailAddress(email, call.context).key
+      }
       count = try await Attempts.lift(
-        of: email,
+        of: key,
         user.map { [$0] } ?? [],
         from: network.flatMap { IPAddress($0) },
         call.context

@@ -3,6 +3,7 @@ import Configuration
 import ArgumentParser
 import Runtime
 import Tenancy
+import Transfer
 import HTTP
 import JSON
 

@@ -101,9 +101,9 @@ package enum Pictures {
 }
 
 /// The name of the replaced picture, if any.
-struct ReplacedPicture: RowDecodable {
-  let name: String?
-  init(from row: Row) throws(DatabaseError) { name = row.text(ifAny: 0) }
+package struct ReplacedPicture: RowDecodable {
+  package let name: String?
+  package init(from row: Row) throws(DatabaseError) { name = row.text(ifAny: 0) }
 }
 
 struct PictureBody: RowDecodable {

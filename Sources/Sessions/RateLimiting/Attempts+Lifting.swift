@@ -1,5 +1,4 @@
 package import Runtime
-package import Sessions
 import EventLoop
 import JSON
 import Encoding
@@ -14,14 +13,14 @@ extension Attempts {
   /// allowances of the address and the users, for each network and device that the database knows.
   /// The networks are those that the app's audit events name as refused in the past two days.
   /// - Parameters:
-  ///   - email: the address as typed, also one of no user; nil if the user has none.
+  ///   - key: the key of the address, also of no user; nil if the user has none.
   ///   - users: the users of the address.
   ///   - network: an IP address whose network and site have all their allowances reset too.
   ///   - context: the context of the app.
   /// - Returns: how many allowances were not full.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func lift(
-    of email: String?,
+    of key: String?,
     _ users: [UserID],
     from network: IPAddress?,
     _ context: RequestContext
@@ -30,8 +29,7 @@ extension Attempts {
     var identifiers: [(AttemptPurpose, String)] = users.flatMap {
       [(.password, $0.text), (.secondFactor, $0.text)]
     }
-    var keys: [String] = []
-    if let email { keys.append(try await EmailAddress(email, context).key) }
+    var keys = key.map { [$0] } ?? []
     var devices: [DeviceID] = []
     for user in users {
       let own = try await context.read(AttemptLiftQueries.own, user, app)

@@ -1,3 +1,4 @@
+import Accounts
 package import Runtime
 package import Tenancy
 import EventLoop
