@@ -55,8 +55,12 @@ package struct PropertySet {
   package static let keyLimit = 128
   /// The most members in one change: enough to delete all properties and set as many.
   static let changeLimit = 2 * limit
-  /// The upper bound of the app's setting; the database has the same limit.
+  /// The upper bound of the app's setting.
   package static let largestString = 1_024
+  /// The bytes that a character may have on average: those of the longest emoji.
+  ///
+  /// The database has the limit of the largest string.
+  private static let bytesOfCharacter = 32
 
   package init(_ properties: [Property], floor: Int) {
     self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ByteString($0.key), $0) })
@@ -135,6 +139,15 @@ package struct PropertySet {
     return Fault(pointer, "key_length", "A key has 1 to \(keyLimit) characters.")
   }
 
+  /// Returns whether a text has at most so many characters, as its reader counts them.
+  ///
+  /// A family of emoji is one character. The bytes are limited first, so that the count takes little
+  /// time.
+  private static func isShort(_ text: String, _ limit: Int) -> Bool {
+    text.utf8.count <= limit
+      || text.utf8.count <= bytesOfCharacter * limit && text.count <= limit
+  }
+
   static func valueFault(
     _ value: JSON,
     _ pointer: String,
@@ -145,7 +158,7 @@ package struct PropertySet {
     case .bool, .number: nil
     case .null where allowsNull: nil
     case .string(let text):
-      text.unicodeScalars.count <= stringLimit
+      isShort(text, stringLimit)
         ? nil : Fault(pointer, "length", "A string has at most \(stringLimit) characters.")
     default: Fault(pointer, "type", "A value is a string, a boolean or a number.")
     }
