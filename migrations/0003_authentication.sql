@@ -49,12 +49,14 @@ create table authentication_flows (
   flow_id text collate "C" not null check (flow_id ~ '^[0-9a-f]{24}$'),
   purpose text collate "C" not null check (
     purpose in (
-      'sign_in', 'passwordless', 'register', 'link', 'change_email', 'second_factor', 'enroll')),
+      'sign_in', 'passwordless', 'network_sign_in', 'network_reset', 'register', 'link',
+      'change_email', 'second_factor', 'enroll')),
   user_id text collate "C" references users on delete cascade,
   email_key text collate "C",
   email text,
   password_hash text collate "C",
   code_hash bytea,
+  network text collate "C",
   provider text collate "C",
   evidence text collate "C",
   authenticated_at timestamptz,
@@ -66,6 +68,8 @@ create table authentication_flows (
 
 create index authentication_flows_by_address on authentication_flows (app_id, email_key)
   where email_key is not null;
+create index authentication_flows_by_network on authentication_flows (app_id, network)
+  where network is not null;
 create index authentication_flows_by_user on authentication_flows (user_id)
   where user_id is not null;
 create index authentication_flows_by_time on authentication_flows (expires_at);
@@ -76,6 +80,8 @@ comment on column authentication_flows.password_hash is
   'The password of a registration, whose user is created when the code is entered.';
 comment on column authentication_flows.code_hash is
   'A keyed hash of the mailed code. Null while none was sent, and if an authenticator app makes the codes.';
+comment on column authentication_flows.network is
+  'The network of the client, if the code alone names the flow. Null for all others.';
 comment on column authentication_flows.provider is
   'The provider of the credential that the first step verified.';
 comment on column authentication_flows.evidence is

@@ -30,9 +30,21 @@ package enum EmailCodes {
     try await mail(.passwordless, to: email, context).id
   }
 
+  /// Mails a code that works alone, from the network that asked for it.
+  ///
+  /// - Throws: as `request`.
+  @EventLoop package static func start(
+    for email: String,
+    digits: Int,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await mail(.networkSignIn, to: email, digits: digits, context)
+  }
+
   @EventLoop private static func mail(
     _ purpose: AuthenticationFlow.Purpose,
     to email: String,
+    digits: Int = AuthenticationFlow.length,
     _ context: RequestContext
   ) async throws(Failure) -> AuthenticationFlow.New {
     try context.requireOpen(.emailCode)
@@ -44,7 +56,12 @@ package enum EmailCodes {
     let account = try await Accounts.find(address, context)
     try await RequestLimiter.mail(to: address.key, for: account, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
-    let flow = AuthenticationFlow.New(purpose, verified?.email ?? email, address)
+    let flow = AuthenticationFlow.New(
+      purpose,
+      verified?.email ?? email,
+      address,
+      digits: digits
+    )
     let isClosed = account == nil && context.app.accountSettings.signUp == .closed
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
@@ -96,6 +113,19 @@ package enum EmailCodes {
       return try await AuthenticationFlow(code, flow, for: [.passwordless], context)
     }
     try await guarding.takeBack()
+    return try await complete(flow, as: style, context)
+  }
+
+  /// Signs in, or signs up, by a code that the client's network asked for.
+  ///
+  /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
+  @EventLoop package static func signIn(
+    _ code: String,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    try context.requireOpen(.emailCode)
+    let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkSignIn, context)
     return try await complete(flow, as: style, context)
   }
 

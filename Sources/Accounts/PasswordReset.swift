@@ -18,6 +18,60 @@ package enum Emails {
     try await AccountMail.request(.reset, email, context)
   }
 
+  /// Mails a code that sets a new password, from the network that asked for it.
+  ///
+  /// The response is the same, and as fast, for an address of no user.
+  /// - Throws: as `requestReset`; `.invalid`.
+  @EventLoop package static func requestResetCode(
+    of email: String,
+    digits: Int,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try context.requireOpen(.password)
+    try EmailAddress.check(email, context)
+    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    let address = try await EmailAddress(email, context)
+    try address.requireMail(email)
+    let account = try await Accounts.find(address, context)
+    try await RequestLimiter.mail(to: address.key, for: account, context)
+    let flow = AuthenticationFlow.New(.networkReset, email, address, digits: digits)
+    try await context.transaction { transaction async throws(Failure) in
+      try await flow.write(in: transaction, context)
+      try await AccountMail.request(
+        .resetCode,
+        email,
+        address,
+        code: flow.shownCode,
+        in: transaction,
+        context
+      )
+    }
+  }
+
+  /// Sets a new password by such a code, as `reset` does, without a sign-in.
+  ///
+  /// - Throws: as `reset`; `.invalidCode`, `.tooManyAttempts`.
+  @EventLoop package static func reset(
+    byCode code: String,
+    password: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try context.requireOpen(.password)
+    try check(password, of: nil, context)
+    let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkReset, context)
+    try check(password, of: flow.email, context)
+    let hash = try await context.passwords.hash(password, for: context.owner)
+    guard let user = try await Accounts.findLatest(flow.address, context)?.user else {
+      throw .invalidCode
+    }
+    try await set(hash, of: user, at: flow.address, context) { transaction async throws(Failure) in
+      let account = try await Accounts.lock(flow.address, of: user, in: transaction, context)
+      guard let account, !account.isBlocked else { throw .invalidCode }
+      try await flow.use(in: transaction, context)
+      return account
+    }
+  }
+
   /// Sets a new password by a mailed token, and signs in.
   ///
   /// It ends the sessions, API keys and places on devices of the user, and forgets the failed logins
@@ -53,24 +107,37 @@ package enum Emails {
     _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential {
     let (token, hash) = try await choose(password, by: text, for: .reset, context)
-    _ = try await Devices.admit(token.user, context)
+    try await set(hash, of: token.user, at: token.address, context) {
+      transaction async throws(Failure) in try await token.useForAccount(in: transaction, context)
+    }
+    return VerifiedCredential(of: token.user, .password(hash: hash))
+  }
+
+  /// Sets the password of a user by its hash; `use` uses the mailed token or code up.
+  @EventLoop private static func set(
+    _ hash: String,
+    of user: UserID,
+    at address: EmailAddress,
+    _ context: RequestContext,
+    _ use: @EventLoop (Transaction) async throws(Failure) -> Account
+  ) async throws(Failure) {
+    _ = try await Devices.admit(user, context)
     try await context.transaction { transaction async throws(Failure) in
-      let account = try await token.useForAccount(in: transaction, context)
+      let account = try await use(transaction)
       if account.isTakenOverByMail {
-        try await Takeover.run(account, token.address, in: transaction, context)
+        try await Takeover.run(account, address, in: transaction, context)
       } else {
         if !account.isCredential {
           // The password needs an identity with the address.
-          try await Accounts.markVerified(token.address, of: token.user, in: transaction, context)
+          try await Accounts.markVerified(address, of: user, in: transaction, context)
         }
-        _ = try await transaction.run(APIKeyQueries.removeAll, token.user)
-        try await Sessions.end(.all, of: token.user, "password_reset", in: transaction, context)
+        _ = try await transaction.run(APIKeyQueries.removeAll, user)
+        try await Sessions.end(.all, of: user, "password_reset", in: transaction, context)
       }
-      _ = try await transaction.run(PasswordQueries.set, token.user, hash)
-      try await SecurityNotice.passwordReset.record(ofReader: token.user, in: transaction, context)
-      try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
+      _ = try await transaction.run(PasswordQueries.set, user, hash)
+      try await SecurityNotice.passwordReset.record(ofReader: user, in: transaction, context)
+      try await Attempts.sendForget(of: address.key, context, in: transaction)()
     }
-    return VerifiedCredential(of: token.user, .password(hash: hash))
   }
 
   /// Checks and hashes a new password that comes with a mailed token, which stays valid.

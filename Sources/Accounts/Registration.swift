@@ -55,6 +55,36 @@ extension Users {
     return account.user
   }
 
+  /// Returns the user whom the same credentials have registered, after the response was lost.
+  ///
+  /// - Parameters:
+  ///   - credentials: the address and the password.
+  ///   - user: a user whom an earlier request may have linked the credentials to; nil for none.
+  ///   - context: the context of the request.
+  /// - Returns: the user.
+  /// - Throws: `.emailTaken` for other credentials, and if the user has signed in since;
+  ///   `.tooManyAttempts`, `.overloaded`, `.databaseUnavailable`.
+  @EventLoop package static func registered(
+    by credentials: Credentials,
+    orLinkedTo user: UserID?,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID {
+    do throws(Failure) {
+      let right = try await compare(credentials, context)
+      try await right.guarding.takeBack()
+      let owner = right.account.user
+      let unused = try await context.readLatest(
+        UserOriginQueries.isUnused,
+        owner,
+        owner == user
+      )
+      if !unused.isEmpty { return owner }
+    } catch .wrongCredentials {
+      // The address belongs to another user.
+    }
+    throw .emailTaken
+  }
+
   /// Returns whether an address has a user, for clients that ask before they show a form.
   ///
   /// A registration would tell it too if the app has `immediate` and passwords. Otherwise the result is true for

@@ -4,7 +4,7 @@ package import Runtime
 package struct DocumentSettings: SettingsSection {
   /// In characters.
   package let propertyStringLength: Int
-  let isAppMetadataReadable: Bool
+  package let isAppMetadataReadable: Bool
 
   package init(_ read: inout SettingsReader) {
     propertyStringLength = read.number(

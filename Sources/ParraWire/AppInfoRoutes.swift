@@ -64,7 +64,13 @@ import WireKit
     }
     if app.createsAnonymousUsers { database["anonymous_auth"] = [:] }
     var all = JSONObject()
-    if database.count > 0 { all["database"] = .object(database) }
+    if settings.isOpen(.emailCode) {
+      // The SDK shows its screen for codes only with this configuration.
+      let digits = JSONNumber(app.parraSettings.codeDigits)
+      all["passwordless"] = ["sms": ["otp_length": .number(digits)]]
+    }
+    // Without this member, the SDK's first screen accepts no address.
+    if database.count > 0 || settings.isOpen(.emailCode) { all["database"] = .object(database) }
     return all
   }
 }

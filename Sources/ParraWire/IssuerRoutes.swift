@@ -27,6 +27,9 @@ import WireKit
           (call) async throws(Failure) in try await WireTokens.guest(call.context).response
         },
         route("\(base)/issuers/public/token", "Issue an access token to an API key", publicToken),
+        route("\(base)/webauthn/authenticate", "Refuse a passkey, since users have none") {
+          (_) throws(Failure) in throw .wrongCredentials
+        },
         Route(
           .post,
           "\(base)/token",
@@ -36,11 +39,11 @@ import WireKit
           summary: "Issue tokens for a grant",
           token
         ),
-      ] + PasswordRoutes.routes(base)
+      ] + CodeRoutes.routes(base)
     }
   }
 
-  private nonisolated static func route(
+  nonisolated static func route(
     _ pattern: String,
     _ summary: String,
     _ handler: @escaping Route.Handler
@@ -62,6 +65,7 @@ import WireKit
   private static func token(_ call: Call) async throws(Failure) -> Response {
     guard case .form(let form) = call.body else { throw .internalError("a token without a form") }
     let context = call.context
+    let tokens: Sessions.TokenSet
     switch form["grant_type"] {
     case "refresh_token":
       guard let token = form["refresh_token"] else { throw .invalidRefreshToken }
@@ -72,9 +76,14 @@ import WireKit
         password: form["password"] ?? ""
       )
       context.bareDevice = UnauthenticatedDevice(named: nil)
-      return WireTokens(try await Users.signIn(credentials, as: .parra, context)).response
+      tokens = try await Users.signIn(credentials, as: .parra, context)
+    case "passwordless_otp":
+      context.bareDevice = UnauthenticatedDevice(named: nil)
+      tokens = try await EmailCodes.signIn(form["code"] ?? "", as: .parra, context)
     default: return WireError.unknownGrantType.response(in: .both)
     }
+    try await AnonymousToken.merge(form["anonymous_token"], context)
+    return WireTokens(tokens).response
   }
 
   /// Logs in with the API key of a user.
@@ -97,18 +106,22 @@ import WireKit
   private static func challenges(_ call: Call) async throws(Failure) -> Response {
     let context = call.context
     let exists = try await Users.isKnown(try call.identity, context)
-    let ways: JSON =
-      context.app.accountSettings.isOpen(.password) ? [["id": "password"]] : []
+    let settings = context.app.accountSettings
+    let ways: [(LoginMethod, JSON)] = [
+      (.password, "password"), (.emailCode, "passwordless_email"),
+    ]
+    let open: JSON = .array(ways.filter { settings.isOpen($0.0) }.map { ["id": $0.1] })
     let body: JSON = [
-      "exists": .bool(exists), "type": "email", "supported_challenges": ways,
-      "available_challenges": exists ? ways : .null,
+      "exists": .bool(exists), "type": "email", "supported_challenges": open,
+      "available_challenges": exists ? open : .null,
     ]
     return Response(.ok, json: body.serialized())
   }
 
   /// Creates a user, or links the credentials to the anonymous user of the client.
   ///
-  /// The client logs in with the next request, so the session of this one ends.
+  /// The client logs in with the next request. A repeated request succeeds until then, since the
+  /// first response may have been lost.
   private static func signUp(
     _ call: Call,
     _ users: UserView
@@ -119,46 +132,20 @@ import WireKit
     let credentials = Credentials(email: email, password: password)
     // A user must be able to sign in next; and a refusal would tell who has an account.
     guard context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
-    try await Users.registerOnly(credentials, context)
-    if let token = call.json["anonymous_token"]?.string {
-      try await link(credentials, toAnonymousUserOf: token, context)
-    }
-    context.bareDevice = UnauthenticatedDevice(named: nil)
-    let tokens = try await Users.signIn(credentials, as: .parra, context)
-    let body = try await users.user(call)
-    try await Sessions.logout(tokens.user, context)
-    return Response(.ok, json: body.serialized())
-  }
-
-  /// Links the credentials of a new user to an anonymous one, which keeps its id and data.
-  ///
-  /// The SDK sends any token that it has. One that does not belong to an anonymous user is ignored.
-  private static func link(
-    _ credentials: Credentials,
-    toAnonymousUserOf token: String,
-    _ context: RequestContext
-  ) async throws(Failure) {
+    let guest = try await AnonymousToken.owner(of: call.json["anonymous_token"]?.string, context)
+    var user: UserID
     do throws(Failure) {
-      if AccessTokens.claimedType(of: token) == WireTokens.refreshType {
-        context.principal = try WireTokens.principal(of: token, context)
-      } else {
-        context.principal = try await context.tokens.principal(of: token, app: context.app.id)
-      }
-      if let user = context.principal.user,
-        try await Profiles.read(of: user, context).isAnonymous
-      {
-        try await Identities.linkRegistered(credentials, to: user, context)
-        // Another person may have copied the tokens. The SDK signs in again.
-        try await Sessions.logout(user, context)
-      }
-    } catch let error where error.type.isOfCaller {
-      // The new user stays as it is.
+      user = try await Users.registerOnly(credentials, context)
+    } catch .emailTaken {
+      user = try await Users.registered(by: credentials, orLinkedTo: guest?.user, context)
     }
-    context.principal = .anyone
+    if let guest, let anonymous = guest.user, anonymous != user,
+      try await AnonymousToken.link(credentials, to: guest, context)
+    {
+      user = anonymous
+    }
+    // The user has no session yet.
+    context.principal = Principal(.system, in: context.app.id, scopes: .everything)
+    return Response(.ok, json: try await users.user(user, call).serialized())
   }
-}
-
-extension ErrorType {
-  /// Whether the request causes the error, and not the server.
-  fileprivate var isOfCaller: Bool { status.code < 500 }
 }

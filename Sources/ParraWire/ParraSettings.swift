@@ -1,8 +1,11 @@
+import Accounts
 package import Runtime
 
 /// The settings of clients of Parra.
 package struct ParraSettings: SettingsSection {
   let bundleID: String
+  /// The length of a mailed code.
+  let codeDigits: Int
 
   package init(_ read: inout SettingsReader) {
     bundleID = read.text(
@@ -15,6 +18,13 @@ package struct ParraSettings: SettingsSection {
       ),
       "",
       "the bundle id of the application, which clients of Parra receive"
+    )
+    codeDigits = read.number(
+      "parra_code_digits",
+      AuthenticationFlow.networkDigits,
+      AuthenticationFlow.length,
+      "digits of the codes that clients of Parra get by mail; the screen of their SDK for a new "
+        + "password accepts only 6"
     )
   }
 

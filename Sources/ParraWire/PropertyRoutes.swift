@@ -13,7 +13,7 @@ import WireKit
   private nonisolated static let keyPath = "\(path)/{key*}"
 
   nonisolated static let routes = [
-    Route(.get, path, access: .user(scope: Scopes.readUser), summary: "Read all properties") {
+    Route(.get, path, access: .parra(scope: Scopes.readUser), summary: "Read all properties") {
       (call) async throws(Failure) in
       response(try await Properties.read(of: call.ownUser, call.context))
     },
@@ -22,13 +22,13 @@ import WireKit
     Route(
       .delete,
       path,
-      access: .user(scope: Scopes.updateMetadata),
+      access: .parra(scope: Scopes.updateMetadata),
       summary: "Remove all properties"
     ) { (call) async throws(Failure) in try await apply(.removeAll, call) },
     Route(
       .put,
       keyPath,
-      access: .user(scope: Scopes.updateMetadata),
+      access: .parra(scope: Scopes.updateMetadata),
       body: .json(limit: 16_384),
       summary: "Set a property"
     ) { (call) async throws(Failure) in
@@ -40,7 +40,7 @@ import WireKit
     Route(
       .delete,
       keyPath,
-      access: .user(scope: Scopes.updateMetadata),
+      access: .parra(scope: Scopes.updateMetadata),
       summary: "Remove a property"
     ) { (call) async throws(Failure) in
       // The SDK would restore a property that another device has removed before.
@@ -56,7 +56,7 @@ import WireKit
     Route(
       method,
       path,
-      access: .user(scope: Scopes.updateMetadata),
+      access: .parra(scope: Scopes.updateMetadata),
       body: .json(limit: limit),
       summary: summary
     ) { (call) async throws(Failure) in

@@ -14,14 +14,17 @@ import WireKit
       Route(
         .post,
         "\(path)/login",
-        access: .user(scope: Scopes.readUser),
+        access: .parra(scope: Scopes.readUser),
         body: .json(limit: 16_384).lenient(assuming: .json),
         summary: "Read the user after a login"
-      ) { (call) async throws(Failure) in try await users.info(call) },
+      ) { (call) async throws(Failure) in
+        try await AnonymousToken.merge(call.json["anonymous_token"]?.string, call.context)
+        return try await users.info(call)
+      },
       Route(
         .get,
         "\(path)/user-info",
-        access: .user(scope: Scopes.readUser),
+        access: .parra(scope: Scopes.readUser),
         summary: "Read the user"
       ) { (call) async throws(Failure) in try await users.info(call) },
       Route(
@@ -42,7 +45,11 @@ import WireKit
   private static func logOut(_ call: Call) async throws(Failure) -> Response {
     let context = call.context
     do throws(Failure) {
-      try await call.identifyUserIfAny(scope: Scopes.readUser, proof: .session)
+      if let token = try? call.request.bearerToken, CustomToken.isOfForm(token) {
+        context.principal = try await CustomToken.principal(of: token, context)
+      } else {
+        try await call.identifyUserIfAny(scope: Scopes.readUser, proof: .session)
+      }
       if let user = context.principal.user { try await Sessions.logout(user, context) }
     } catch let error where error.type.kind == .unauthenticated {
       // There is no session to end.

@@ -13,17 +13,17 @@ import WireKit
       Route(
         .put,
         ParraWire.userPrefix,
-        access: .user(scope: Scopes.updateMetadata),
+        access: .parra(scope: Scopes.updateMetadata),
         body: .json(limit: 1_048_576),
         summary: "Change the names and properties of the user"
       ) { (call) async throws(Failure) in
         try await change(call)
-        return Response(.ok, json: try await users.user(call).serialized())
+        return Response(.ok, json: try await users.user(call.user, call).serialized())
       },
       Route(
         .get,
         "\(ParraWire.userPrefix)/entitlements",
-        access: .user(scope: Scopes.readUser),
+        access: .parra(scope: Scopes.readUser),
         summary: "List the entitlements: users have none"
       ) { (call) throws(Failure) in
         // The SDK reads them at each start.
@@ -33,7 +33,7 @@ import WireKit
       Route(
         .delete,
         ParraWire.userPrefix,
-        access: .user(scope: Scopes.updateMetadata, proof: .fresh),
+        access: .parra(scope: Scopes.updateMetadata, isFresh: true),
         summary: "Delete the user"
       ) { (call) async throws(Failure) in
         try await Users.delete(call.ownUser, call.context)
@@ -42,7 +42,7 @@ import WireKit
       Route(
         .post,
         "\(ParraWire.tenantPrefix)/users/avatar",
-        access: .user(scope: Scopes.updateMetadata),
+        access: .parra(scope: Scopes.updateMetadata),
         body: .of(
           .multipart(Multipart.Limits(parts: 4, content: Pictures.limit)),
           limit: Pictures.limit + 16_384
@@ -58,7 +58,7 @@ import WireKit
       Route(
         .delete,
         "\(ParraWire.userPrefix)/avatar",
-        access: .user(scope: Scopes.updateMetadata),
+        access: .parra(scope: Scopes.updateMetadata),
         summary: "Remove the avatar"
       ) { (call) async throws(Failure) in
         let user = try call.ownUser

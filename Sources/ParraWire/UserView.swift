@@ -12,9 +12,9 @@ struct UserView: Sendable {
   let origin: ServiceOrigin
   let picturePath: @Sendable (String) -> String
 
-  /// Returns the user of the request, with properties, metadata and identities.
-  @EventLoop func user(_ call: Call) async throws(Failure) -> JSON {
-    let (user, context) = (try call.user, call.context)
+  /// Returns a user with properties, metadata and identities.
+  @EventLoop func user(_ user: UserID, _ call: Call) async throws(Failure) -> JSON {
+    let context = call.context
     let profile = try await Profiles.read(of: user, context)
     let identities = try await Identities.list(of: user, context)
     let properties = try await Properties.read(of: user, context)
@@ -44,7 +44,7 @@ struct UserView: Sendable {
 
   /// Returns the user with the roles of the login, which this server does not have.
   @EventLoop func info(_ call: Call) async throws(Failure) -> Response {
-    let body: JSON = ["roles": [], "user": try await user(call)]
+    let body: JSON = ["roles": [], "user": try await user(call.user, call)]
     return Response(.ok, json: body.serialized())
   }
 
@@ -95,7 +95,7 @@ struct UserView: Sendable {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> JSON {
-    guard DocumentKind.appMetadata.isReadable(context) else { return [:] }
+    guard context.app.documentSettings.isAppMetadataReadable else { return [:] }
     let stored = try await Documents.read(.appMetadata, of: user, context)
     guard let json = try? JSON.parse(stored.body, limits: .stored) else {
       throw .internalError("stored metadata cannot be parsed")

@@ -56,7 +56,7 @@ struct WireError {
   /// The error for a `grant_type` that this server does not offer.
   static let unknownGrantType = WireError(
     .badRequest,
-    "The grant type is not offered: use password or refresh_token.",
+    "The grant type is not offered: use password, passwordless_otp or refresh_token.",
     .insufficientScope,
     grantError: "unsupported_grant_type"
   )
@@ -126,6 +126,7 @@ struct WireError {
   private static func message(_ failure: Failure) -> String {
     switch failure.type {
     case .wrongCredentials: "invalid identity or password"
+    case .invalidCode: "invalid code: request another one"
     case .emailTaken: "invalid identity: a user already has this address"
     case .invalid: "invalid input: \(failure.faults.first?.detail ?? failure.type.title)"
     default: failure.detail ?? failure.type.title

@@ -103,15 +103,9 @@ import WebTokens
     if let known = try known(token.utf8.span, app: app, audience: audience) { return known }
     let now = clock()
     let claims = try await verify(token, app)
-    // We signed the token, so a claim of a wrong type is handled like a missing one.
-    guard let expires = claims["exp"]?.number?.int,
-      let user = claims.user,
-      let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
-      let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
-      let scope = claims["scope"]?.string
-    else { throw .tokenInvalid }
+    let principal = try Self.principal(of: claims, app)
+    guard let expires = claims["exp"]?.number?.int else { throw .tokenInvalid }
     guard expires > now else { throw .tokenExpired }
-    let principal = Principal(user, session, device, in: app, scopes: Scopes(scope))
     let meant = claims["client_id"] == nil ? nil : claims["aud"]?.audiences
     verified.insert(
       TokenCache.Entry(
@@ -124,6 +118,29 @@ import WebTokens
     )
     guard isMeant(meant, for: audience) else { throw .tokenInvalid }
     return principal
+  }
+
+  /// Returns the principal of a native token, even if the token has expired.
+  ///
+  /// The next statement checks its session.
+  /// - Throws: `.tokenInvalid`, `.databaseUnavailable`.
+  package func principal(ofExpired token: String, app: AppID) async throws(Failure) -> Principal {
+    let claims = try await verify(token, app)
+    guard claims["client_id"] == nil else { throw .tokenInvalid }
+    return try Self.principal(of: claims, app)
+  }
+
+  private static func principal(
+    of claims: JSONObject,
+    _ app: AppID
+  ) throws(Failure) -> Principal {
+    // We signed the token, so a claim of a wrong type is handled like a missing one.
+    guard let user = claims.user,
+      let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
+      let device = claims["did"]?.string.flatMap({ DeviceID($0) }),
+      let scope = claims["scope"]?.string
+    else { throw .tokenInvalid }
+    return Principal(user, session, device, in: app, scopes: Scopes(scope))
   }
 
   /// Returns the claims of a token that a key of the app has signed.

@@ -5,7 +5,9 @@ import json
 import re
 import urllib.parse
 import uuid
-from datetime import datetime
+from datetime import datetime, timezone
+
+from asking import ADDRESS
 
 PASSWORD = "correct horse battery"
 SCOPE = "parra openid offline_access profile email phone"
@@ -103,15 +105,16 @@ def checked_tokens(body):
 class Client:
     """One installation of an app, with the state that the SDK keeps."""
 
-    def __init__(self, site, tenant="default"):
+    def __init__(self, site, tenant="default", address=None):
         self.site, self.tenant = site, tenant
+        self.network = {ADDRESS: address} if address else {}
         self.base = f"/v1/tenants/{tenant}"
         self.tokens, self.user, self.info, self.is_anonymous = None, None, None, False
 
     # Requests
 
     def send(self, method, path, body=None, headers=None, token=None):
-        headers = {"Accept": "application/json", **(headers or {})}
+        headers = {"Accept": "application/json", **self.network, **(headers or {})}
         if method in ("POST", "PUT", "PATCH") and "Content-Type" not in headers:
             headers["Content-Type"] = "application/json"
             body = {} if body is None else body
@@ -151,7 +154,8 @@ class Client:
         """One call of the token route, which accepts exactly 200."""
         answer = self.site.request(
             "POST", f"{self.issuer}/token", urllib.parse.urlencode(fields),
-            {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"})
+            {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
+             **self.network})
         if answer.status == 200:
             return checked_tokens(self.decoded(answer))
         body = json.loads(answer.body)
@@ -176,6 +180,9 @@ class Client:
                 required(rule, regular_expression=str, error_message=str)
         if "email" in database:
             required(database["email"], required=bool, require_verification=bool, allow_signup=bool)
+        sms = (info["auth"].get("passwordless") or {}).get("sms")
+        if sms:
+            required(sms, otp_length=int)
         self.info = info
         return info
 
@@ -222,12 +229,25 @@ class Client:
         return self.enter(email, password, before=self.tokens)
 
     def enter(self, email, password, before):
-        fields = {"anonymous_token": before["access_token"]} if before else {}
-        self.tokens = self.form(
-            grant_type="password", client_id="app-1", username=email, password=password,
-            scope=SCOPE, **fields)
+        return self.grant(before, grant_type="password", username=email, password=password)
+
+    def grant(self, before, **fields):
+        if before:
+            fields["anonymous_token"] = before["access_token"]
+        self.tokens = self.form(client_id="app-1", scope=SCOPE, **fields)
         self.is_anonymous = False
         return self.finish_login(before and before["refresh_token"])
+
+    def ask_for_code(self, email, name="email"):
+        body = self.issue("challenges/passwordless", {"client_id": "app-1", name: email})
+        assert body["strategy"] in ("email", "sms") and body["status"] == "pending", body
+        assert date(body["expires_at"]) > datetime.now(timezone.utc), body
+        if body.get("retry_at") is not None:
+            date(body["retry_at"])
+        return body
+
+    def log_in_by_code(self, code):
+        return self.grant(self.tokens, grant_type="passwordless_otp", code=code)
 
     def refresh(self):
         token = self.tokens["refresh_token"]

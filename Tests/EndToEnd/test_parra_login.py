@@ -71,12 +71,20 @@ class App(Case):
             with self.subTest(path=path), self.assertRaises(APIError) as refused:
                 client.call(method, path)
             self.assertEqual(refused.exception.code, "route_not_found")
-        for path in ["webauthn/register/challenge", "webauthn/register", "webauthn/authenticate",
-                     "webauthn/authenticate/challenge"]:
+        for path, status, code in [
+            ("webauthn/register/challenge", 404, "route_not_found"),
+            ("webauthn/register", 404, "route_not_found"),
+            ("webauthn/authenticate/challenge", 404, "route_not_found"),
+            # An unknown passkey.
+            ("webauthn/authenticate", 401, "insufficient_scope"),
+        ]:
             with self.subTest(path=path), self.assertRaises(APIError) as refused:
                 client.issue(path, {"username": "ada@example.com"})
-            self.assertEqual((refused.exception.status, refused.exception.code),
-                             (404, "route_not_found"))
+            self.assertEqual((refused.exception.status, refused.exception.code), (status, code))
+        for grant in ["webauthn_token", "sign_in_with_apple", "client_credentials", ""]:
+            with self.subTest(grant=grant), self.assertRaises(APIError) as refused:
+                client.form(grant_type=grant, client_id="app-1", code="x")
+            self.assertEqual(refused.exception.body["error"], "unsupported_grant_type")
 
     def test_nginx_refuses_in_the_form_of_the_sdk(self):
         answer = self.site.request("POST", "/auth/token", "x" * (1 << 21), FORM)
@@ -175,7 +183,7 @@ class Story(Case):
         self.assertIn("invalid", refused.exception.body["message"])
         with self.assertRaises(APIError) as refused:
             client.form(grant_type="passwordless_otp", client_id="app-1", code="123456")
-        self.assertEqual(refused.exception.body["error"], "unsupported_grant_type")
+        self.assertEqual(refused.exception.body["error"], "unauthorized_client")
 
     def test_a_token_that_cannot_be_merged_never_refuses_a_login(self):
         first = Client(self.site).launch()

@@ -137,31 +137,6 @@ class Users(Case):
         self.assertEqual(refused.exception.status, 403)
         self.assertEqual(self.client.read_user()["email"], "old@example.com")
 
-    def test_a_mailed_code_sets_a_new_password(self):
-        self.client.sign_up("reset@example.com")
-        body = {"client_id": "app-1", "email": "reset@example.com"}
-        self.assertEqual(self.client.issue("password/reset/challenge", body), {})
-        code = self.site.mailed("reset@example.com", "ds_reset")
-        body = {"client_id": "app-1", "code": code, "password": "short"}
-        with self.assertRaises(APIError) as refused:
-            self.client.issue("password/reset", body)
-        self.assertIn("8 characters", refused.exception.body["message"])
-        body["password"] = "another horse battery"
-        self.assertEqual(self.client.issue("password/reset", body), {})
-        with self.assertRaises(APIError):
-            self.client.issue("password/reset", body)
-        client = Client(self.site).launch()
-        with self.assertRaises(APIError):
-            client.log_in("reset@example.com", PASSWORD)
-        client.log_in("reset@example.com", "another horse battery")
-        for path in ["password/reset", "password/reset/challenge"]:
-            for wrong in [{}, {"client_id": "a"}, {"code": 1, "password": [], "email": 1}]:
-                with self.subTest(path=path, body=wrong), self.assertRaises(APIError):
-                    client.issue(path, wrong)
-        # The answer reveals no user.
-        body = {"client_id": "app-1", "email": "nobody@example.com"}
-        self.assertEqual(client.issue("password/reset/challenge", body), {})
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -18,11 +18,17 @@ package import Postgres
     case signIn = "sign_in"
     /// A sign-in by a code that names its address instead of the flow.
     case passwordless
+    /// A sign-in by a code that names nothing, from the network that asked for it.
+    case networkSignIn = "network_sign_in"
+    /// A new password by such a code.
+    case networkReset = "network_reset"
     case register
     case link
     case changeEmail = "change_email"
     case secondFactor = "second_factor"
     case enroll
+
+    fileprivate var isOfNetwork: Bool { self == .networkSignIn || self == .networkReset }
   }
 
   /// The number of digits of a code.
@@ -51,17 +57,19 @@ package import Postgres
     package var hash: String?
     package var user: UserID?
     fileprivate let credential: Credential
-    fileprivate let code = AuthenticationFlow.newCode()
+    fileprivate let code: String
 
     @EventLoop init(
       _ purpose: Purpose,
       _ email: String,
       _ address: EmailAddress,
       hash: String? = nil,
-      user: UserID? = nil
+      user: UserID? = nil,
+      digits: Int = AuthenticationFlow.length
     ) {
       (self.purpose, self.email, self.address) = (purpose, email, address)
       (self.hash, self.user) = (hash, user)
+      code = AuthenticationFlow.newCode(digits)
       credential =
         purpose == .passwordless
         ? AuthenticationFlow.unsalted(FlowID()) : Credential(.flow, of: FlowID())
@@ -75,7 +83,9 @@ package import Postgres
     package var id: FlowID { credential.owner() }
 
     /// The code as people read it.
-    var shownCode: String { "\(code.prefix(length / 2)) \(code.suffix(length / 2))" }
+    var shownCode: String {
+      "\(code.prefix(code.count / 2)) \(code.dropFirst(code.count / 2))"
+    }
 
     /// Stores the flow.
     @EventLoop package func write(in transaction: Transaction, _ context: RequestContext)
@@ -91,9 +101,11 @@ package import Postgres
         address.key,
         address.stored(email),
         hash,
-        credential.hash(with: code, master),
+        purpose.isOfNetwork
+          ? networkHash(of: code, context) : credential.hash(with: code, master),
         tries,
-        lifetime
+        lifetime,
+        purpose.isOfNetwork ? network(of: context) : nil
       )
     }
   }
@@ -103,7 +115,7 @@ package import Postgres
     Credential(.flow, of: id, salt: [UInt8](repeating: 0, count: 16))
   }
 
-  private nonisolated static func newCode() -> String {
+  private nonisolated static func newCode(_ length: Int) -> String {
     let most = (0..<length).reduce(1) { power, _ in power * 10 }
     let digits = String(Int.random(in: 0..<most))
     return String(repeating: "0", count: length - digits.count) + digits
@@ -210,14 +222,15 @@ struct FlowRow: RowDecodable {
 
 package enum FlowQueries {
   static let write = Statement<
-    NoRow, AppID, FlowID, String, UserID?, String, String, String?, BinaryBytes, Int, Duration
+    NoRow, AppID, FlowID, String, UserID?, String, String, String?, BinaryBytes, Int, Duration,
+    String?
   >(
     "flows.write",
     """
     insert into authentication_flows (
       app_id, flow_id, purpose, user_id, email_key, email, password_hash, code_hash, tries,
-      expires_at)
-    values ($1, $2, $3, $4, $5, btrim($6), $7, $8, $9::bigint, now() + $10::interval)
+      expires_at, network)
+    values ($1, $2, $3, $4, $5, btrim($6), $7, $8, $9::bigint, now() + $10::interval, $11)
     """
   )
 

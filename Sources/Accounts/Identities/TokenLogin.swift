@@ -26,6 +26,14 @@ package enum TokenLogin {
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.jwt)
     let external = try await identity(of: token, accepting: isAccepted, context)
+    return try await signIn(external, as: style, context)
+  }
+
+  @EventLoop static func signIn(
+    _ external: ExternalTokens.Identity,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
     if let known = try await known(external, context) {
       return try await SignIn.complete(known, as: style, context)
     }
@@ -94,6 +102,7 @@ package enum TokenLogin {
   ///
   /// - Parameters:
   ///   - token: the token as the client sent it.
+  ///   - subject: as in `ExternalTokens.identity`.
   ///   - isAccepted: as for a login.
   ///   - user: the user who links the identity; nil for a login.
   ///   - context: the context of the request.
@@ -101,12 +110,18 @@ package enum TokenLogin {
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.databaseUnavailable`.
   @EventLoop package static func identity(
     of token: String,
-    accepting isAccepted: (String) -> Bool,
+    naming subject: ExternalTokens.Subject = .standard,
+    accepting isAccepted: (String) -> Bool = { _ in true },
     shownBy user: UserID? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> ExternalTokens.Identity {
     do throws(Failure) {
-      return try await context.external.identity(of: token, accepting: isAccepted, context)
+      return try await context.external.identity(
+        of: token,
+        naming: subject,
+        accepting: isAccepted,
+        context
+      )
     } catch {
       if error.type == .invalidExternalToken {
         try await RefusedLogin.record("jwt", of: user, context)
@@ -125,7 +140,7 @@ package enum TokenLogin {
   }
 
   /// Returns the credential of the user who has the identity; nil if no user has it.
-  @EventLoop private static func known(
+  @EventLoop static func known(
     _ external: ExternalTokens.Identity,
     _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {

@@ -71,6 +71,19 @@ package enum UserOriginQueries {
     "insert into beginnings (user_id, kind) values ($1, 'registered')"
   )
 
+  /// Returns one row if the user has not logged in since its registration.
+  ///
+  /// - Parameter 2: whether the registration linked the credentials to a user who had been there.
+  static let isUnused = Statement<String, UserID, Bool>(
+    "beginnings.is_unused",
+    """
+    select u.user_id from users u left join beginnings b on b.user_id = u.user_id
+    where u.user_id = $1 and (b.kind = 'registered' and u.login_count = 0 or $2 and not exists (
+      select from sessions s
+      where s.user_id = $1 and s.ended_at is null and s.expires_at > now()))
+    """
+  )
+
   /// Deletes a registered user who has never logged in and has no other data; returns one row if it
   /// did.
   static let takeOver = Statement<String, UserID, AppID>(
@@ -94,6 +107,6 @@ package enum UserOriginQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    note, wasAnonymous, comeBack, register, takeOver, forget,
+    note, wasAnonymous, comeBack, register, isUnused, takeOver, forget,
   ]
 }

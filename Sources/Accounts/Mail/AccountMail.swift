@@ -11,6 +11,8 @@ import Postgres
   package enum Request: String {
     case verification = "verify"
     case reset
+    /// A code that sets a new password.
+    case resetCode = "reset_code"
     /// Queues a request without effect, in the same time as the others.
     case nothing
   }
@@ -43,6 +45,7 @@ import Postgres
     _ request: Request,
     _ email: String,
     _ address: EmailAddress,
+    code: String? = nil,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
@@ -51,6 +54,7 @@ import Postgres
       "request": .string(request.rawValue), "key": .string(address.key),
       "email": .string(address.stored(email)),
       "languages": .array(context.languages.map(JSON.string)),
+      "code": code.map(JSON.string) ?? .null,
     ]
     guard let sealed = try? context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
     else {
@@ -88,6 +92,14 @@ import Postgres
       guard !account.isBlocked else { return }
       switch request {
       case .nothing: return
+      case .resetCode:
+        let mail = context.mail(
+          withCode: json["code"]?.string ?? "",
+          for: .newPassword,
+          to: account.email,
+          in: account.language
+        )
+        try await context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
       case .verification where account.isVerified && !account.isVerifiedByReader:
         try await sendTaken(to: account, in: transaction, context)
       case .verification, .reset:
@@ -146,7 +158,8 @@ import Postgres
 extension AuthenticationFlow.Purpose {
   fileprivate var ofCode: CodePurpose {
     switch self {
-    case .signIn, .passwordless, .secondFactor, .enroll: .signIn
+    case .signIn, .passwordless, .networkSignIn, .secondFactor, .enroll: .signIn
+    case .networkReset: .newPassword
     case .register, .link: .registration
     case .changeEmail: .newAddress
     }

@@ -117,6 +117,7 @@ struct EnglishMails: MailCatalog {
     case .signIn: "Your \(app) sign-in code"
     case .registration: "Confirm your address for \(app)"
     case .newAddress: "Confirm your new address for \(app)"
+    case .newPassword: "Choose a new \(app) password"
     }
   }
 

@@ -117,6 +117,7 @@ struct GermanMails: MailCatalog {
     case .signIn: "Anmeldecode für \(app)"
     case .registration: "Adresse für \(app) bestätigen"
     case .newAddress: "Neue Adresse für \(app) bestätigen"
+    case .newPassword: "Neues Passwort für \(app) wählen"
     }
   }
 

@@ -35,6 +35,7 @@ package enum CodePurpose: Sendable {
   case signIn
   case registration
   case newAddress
+  case newPassword
 }
 
 enum MailCatalogs {

@@ -37,6 +37,16 @@ package enum PropertyQueries {
     """
   )
 
+  /// Locks the properties of an anonymous user, as `lock`; returns no row for any other user.
+  static let lockAnonymous = Statement<Int, UserID, Principal>(
+    "properties.lock_anonymous",
+    """
+    select u.property_floor from users u
+    where u.user_id = $1 and u.anonymous and exists (select from caller($1, $2))
+    for no key update of u
+    """
+  )
+
   static let stored = Statement<PropertyRow, UserID>(
     "properties.stored",
     "select key, value, version from properties where user_id = $1"
@@ -60,5 +70,5 @@ package enum PropertyQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [read, lock, stored, write]
+  package static let all: [any PreparedStatement] = [read, lock, lockAnonymous, stored, write]
 }

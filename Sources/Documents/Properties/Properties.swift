@@ -51,22 +51,41 @@ package enum Properties {
     return try await context.transaction { transaction async throws(Failure) in
       let locked = try await transaction.run(PropertyQueries.lock, user, context.principal)
       guard let floor = locked.first else { throw context.gone }
-      let stored = try await transaction.run(PropertyQueries.stored, user)
-      var set = PropertySet(stored.compactMap(\.property), floor: floor)
+      var set = try await Self.set(of: user, floor, in: transaction)
       try set.apply(change)
-      if !set.removed.isEmpty || !set.written.isEmpty {
-        _ = try await transaction.run(
-          PropertyQueries.write,
-          user,
-          TextBytes(JSON.array(set.removed.map { JSON.string($0.text) }).serialized()),
-          TextBytes(set.rows.serialized()),
-          set.floor
-        )
-      }
-      if let fact = DataChange(of: "properties", context) {
-        _ = try await transaction.run(EventQueries.recordChange, user, context.app.id, fact)
-      }
+      try await write(set, of: user, in: transaction, context)
       return set.properties.sorted { $0.key < $1.key }.map(\.value)
+    }
+  }
+
+  /// Returns the properties of a locked user.
+  @EventLoop static func set(
+    of user: UserID,
+    _ floor: Int,
+    in transaction: Transaction
+  ) async throws(Failure) -> PropertySet {
+    let stored = try await transaction.run(PropertyQueries.stored, user)
+    return PropertySet(stored.compactMap(\.property), floor: floor)
+  }
+
+  /// Writes what has changed, and records it.
+  @EventLoop static func write(
+    _ set: PropertySet,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    if !set.removed.isEmpty || !set.written.isEmpty {
+      _ = try await transaction.run(
+        PropertyQueries.write,
+        user,
+        TextBytes(JSON.array(set.removed.map { JSON.string($0.text) }).serialized()),
+        TextBytes(set.rows.serialized()),
+        set.floor
+      )
+    }
+    if let fact = DataChange(of: "properties", context) {
+      _ = try await transaction.run(EventQueries.recordChange, user, context.app.id, fact)
     }
   }
 

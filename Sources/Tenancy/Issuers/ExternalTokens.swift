@@ -39,12 +39,29 @@ import WebTokens
     package let profile: JSONObject
   }
 
+  /// The place of the subject in the claims of a token.
+  package struct Subject: Sendable {
+    fileprivate let text: @Sendable (JSONObject) -> String?
+
+    package static let standard = Subject { $0["sub"]?.string }
+
+    /// - Parameter text: returns the subject that claims name; nil if they name none.
+    package init(_ text: @escaping @Sendable (JSONObject) -> String?) { self.text = text }
+  }
+
   /// Verifies a token: issuer, audience, signature and times.
   ///
+  /// - Parameters:
+  ///   - token: the token as the issuer made it.
+  ///   - subject: the place of the subject.
+  ///   - isAccepted: whether the route accepts identities of a provider.
+  ///   - context: the context of the request.
+  /// - Returns: the identity.
   /// - Throws: `.invalidExternalToken` with the rule that it breaks, `.issuerUnavailable` if its
   ///   keys cannot be fetched, `.databaseUnavailable`.
   package func identity(
     of token: String,
+    naming subject: Subject = .standard,
     accepting isAccepted: (String) -> Bool = { _ in true },
     _ context: RequestContext
   ) async throws(Failure) -> Identity {
@@ -64,8 +81,8 @@ import WebTokens
     if let name = read.timeInFuture(from: now + Self.leeway) {
       throw .invalidExternalToken("its \(name) is in the future")
     }
-    guard (1...255).contains(read.subject.utf8.count) else {
-      throw .invalidExternalToken("its subject is empty or longer than 255 bytes")
+    guard let named = subject.text(read.members), (1...255).contains(named.utf8.count) else {
+      throw .invalidExternalToken("its subject is missing, empty or longer than 255 bytes")
     }
     guard try await isSigned(read.token, by: issuer, context.app.id) else {
       throw .invalidExternalToken("its signature is not its issuer's")
@@ -76,7 +93,7 @@ import WebTokens
     }
     return Identity(
       provider: provider,
-      subject: read.subject,
+      subject: named,
       authenticatedAt: read.authenticatedAt(now),
       profile: issuer.profile(from: read.members)
     )

@@ -1,0 +1,107 @@
+import Sessions
+import Runtime
+import EventLoop
+import Encoding
+import JSON
+package import Postgres
+
+/// A flow whose code names nothing else: the client sends neither a flow nor an address.
+///
+/// The code works only from the network that asked for it. So an attacker elsewhere can neither guess
+/// it nor use up its tries. A wrong code counts as a try of each flow of the network.
+extension AuthenticationFlow {
+  /// The lengths that a wire may choose for such a code.
+  package nonisolated static let networkDigits = 6...length
+
+  /// Returns the key under which flows and failures of the client's network are stored.
+  static func network(of context: RequestContext) -> String {
+    String(hexadecimal: context.address.network)
+  }
+
+  /// Returns the hash of a code, which is the same for all flows of the network.
+  static func networkHash(of code: String, _ context: RequestContext) -> BinaryBytes {
+    Credential(.flow, of: context.app.id, salt: [UInt8](repeating: 0, count: 16))
+      .hash(with: "\(network(of: context)) \(code)", context.keys.master)
+  }
+
+  /// Finds the flow of a code that the client's network asked for, and counts the try.
+  ///
+  /// - Parameters:
+  ///   - code: as people type it; spaces and hyphens do not count.
+  ///   - purpose: the purpose of the flow.
+  ///   - context: the context of the request.
+  /// - Returns: the flow.
+  /// - Throws: `.invalidCode` for a wrong code, and for one that two flows have; `.tooManyAttempts`,
+  ///   `.databaseUnavailable`.
+  static func ofNetwork(
+    _ code: String,
+    for purpose: Purpose,
+    _ context: RequestContext
+  ) async throws(Failure) -> AuthenticationFlow {
+    let network = network(of: context)
+    let typed = code.filter { $0 != " " && $0 != "-" }
+    let guarding = FailureLimiter(.login, on: "network \(network)", context)
+    let flow = try await guarding.attempt { () async throws(Failure) in
+      let found = try await context.write(
+        NetworkFlowQueries.spend,
+        context.app.id,
+        network,
+        purpose.rawValue,
+        networkHash(of: typed, context)
+      ).filter(\.isRight)
+      guard let row = found.first, found.count == 1 else {
+        try await Event("login_failure", detail: ["provider": "email"]).record(context)
+        throw .invalidCode
+      }
+      return AuthenticationFlow(row, for: purpose)
+    }
+    try await guarding.takeBack()
+    return flow
+  }
+
+  private init(_ row: NetworkFlowRow, for purpose: Purpose) {
+    id = row.id
+    self.purpose = purpose
+    address = EmailAddress(key: row.key)
+    email = row.email
+    (hash, user) = (nil, nil)
+  }
+}
+
+/// A flow of a network, and whether the code is its own.
+struct NetworkFlowRow: RowDecodable {
+  let id: FlowID
+  package let key: String
+  package let email: String
+  let isRight: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    key = try row.text(1)
+    email = try row.text(2)
+    isRight = try row.bool(3)
+  }
+}
+
+package enum NetworkFlowQueries {
+  /// Counts a try of the flow with the code, or of all flows of the network if none has it.
+  ///
+  /// Concurrent tries wait for one another at the rows. Served by `authentication_flows_by_network`.
+  /// - Parameter 2: the network.
+  /// - Parameter 4: the hash of the code.
+  static let spend = Statement<NetworkFlowRow, AppID, String, String, BinaryBytes>(
+    "network_flows.spend",
+    """
+    update authentication_flows f set tries = f.tries - 1
+    where f.app_id = $1 and f.network = $2 and f.purpose = $3 and f.tries > 0
+      and f.expires_at > now()
+      and (f.code_hash = $4 or not exists (
+        select from authentication_flows m
+        where m.app_id = $1 and m.network = $2 and m.purpose = $3 and m.tries > 0
+          and m.expires_at > now() and m.code_hash = $4))
+    returning f.flow_id, f.email_key, f.email, f.code_hash = $4
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [spend]
+}

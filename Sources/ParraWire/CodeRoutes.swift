@@ -1,0 +1,60 @@
+import Accounts
+import Runtime
+import EventLoop
+import Glibc
+import HTTP
+import JSON
+import WireKit
+
+/// Mails codes, which log in or set a new password.
+///
+/// The SDK sends a code without its address. So a code works only from the network that asked for it.
+@EventLoop enum CodeRoutes {
+  nonisolated static func routes(_ base: String) -> [Route] {
+    [
+      IssuerRoutes.route("\(base)/challenges/passwordless", "Mail a code that logs in", logIn),
+      IssuerRoutes.route(
+        "\(base)/password/reset/challenge",
+        "Mail a code that sets a new password"
+      ) { (call) async throws(Failure) in
+        let digits = call.context.app.parraSettings.codeDigits
+        try await Emails.requestResetCode(of: try call.identity, digits: digits, call.context)
+        return Response(.ok, json: Array("{}".utf8))
+      },
+      IssuerRoutes.route("\(base)/password/reset", "Set a new password by the mailed code") {
+        (call) async throws(Failure) in
+        guard let code = call.json["code"]?.string, let password = call.json["password"]?.string
+        else { throw .invalid([Fault("", "type", "code and password are required strings.")]) }
+        try await Emails.reset(byCode: code, password: password, call.context)
+        return Response(.ok, json: Array("{}".utf8))
+      },
+    ]
+  }
+
+  /// Mails a code to an address; the response to an unknown one is the same.
+  private static func logIn(_ call: Call) async throws(Failure) -> Response {
+    let digits = call.context.app.parraSettings.codeDigits
+    try await EmailCodes.start(for: try call.identity, digits: digits, call.context)
+    let end = time(nil) + AuthenticationFlow.lifetime.wholeSeconds
+    let body: JSON = [
+      "strategy": "email", "status": "pending",
+      "expires_at": .string(Timestamp(microseconds: end * 1_000_000).milliseconds),
+    ]
+    return Response(.ok, json: body.serialized())
+  }
+}
+
+extension Call {
+  /// The email address in the body, under one of the names that the SDK uses.
+  ///
+  /// The SDK's screen for codes sends the address as a phone number.
+  var identity: String {
+    get throws(Failure) {
+      let names = ["email", "unknown_identity", "phone_number", "username"]
+      guard let email = names.compactMap({ json[$0]?.string }).first else {
+        throw .invalid([Fault("", "email", "The identity must be an email address.")])
+      }
+      return email
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package import Runtime
+import EventLoop
+package import Postgres
+
+/// Sessions of credentials that a client sends with each request.
+///
+/// A new session for each request would end the user's other sessions.
+extension Sessions {
+  /// Returns the principal of the newest live session of a credential; nil without one.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func standing(
+    by credential: VerifiedCredential,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Principal? {
+    try await context.readLatest(
+      StandingSessionQueries.find,
+      credential.user,
+      credential.provider,
+      credential.apiKey,
+      style.name
+    ).first.map {
+      Principal(credential.user, $0.session, $0.device, in: context.app.id, scopes: style.scopes)
+    }
+  }
+}
+
+struct StandingSession: RowDecodable {
+  let session: SessionID
+  let device: DeviceID
+
+  init(from row: Row) throws(DatabaseError) {
+    session = try row.id(0)
+    device = try row.id(1)
+  }
+}
+
+package enum StandingSessionQueries {
+  /// Returns the newest live session of a credential and a style.
+  ///
+  /// - Parameter 3: the key, if the credential is one.
+  static let find = Statement<StandingSession, UserID, String, APIKeyID?, String>(
+    "standing_sessions.find",
+    """
+    select session_id, device_id from sessions
+    where user_id = $1 and provider = $2 and key_id is not distinct from $3 and style = $4
+      and ended_at is null and expires_at > now()
+    order by session_id desc limit 1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [find]
+}

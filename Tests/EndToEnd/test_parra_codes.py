@@ -1,0 +1,250 @@
+"""Mailed codes of clients of Parra, which send a code without its address or flow."""
+
+import re
+import unittest
+
+from cases import Case, in_parallel
+from machine import wait_until
+from parra import PASSWORD, APIError, Client, NetworkError, is_api_error, is_grant_error
+
+HERE, THERE = "198.51.100.1", "203.0.113.1"
+
+
+class CodeCase(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.set_app(email_code=True, parra_code_digits=6)
+
+    def setUp(self):
+        self.site.sql("delete from attempts; delete from authentication_flows")
+
+    def client(self, address=HERE):
+        return Client(self.site, address=address).launch()
+
+    def codes(self, email):
+        return [found[0].replace(" ", "") for mail in self.site.mails(email)
+                for found in [re.search(r"^\d{3} \d{3}$", mail, re.M)] if found]
+
+    def code(self, email, count=1):
+        wait_until(lambda: len(self.codes(email)) >= count, what=f"{count} codes to {email}")
+        return self.codes(email)[-1]
+
+    def wrong(self, code):
+        return f"{(int(code) + 1) % 1_000_000:06}"
+
+    def refused(self, client, code):
+        with self.assertRaises(APIError) as refused:
+            client.form(grant_type="passwordless_otp", client_id="app-1", code=code)
+        return refused.exception
+
+
+class SignIn(CodeCase):
+    def test_a_code_signs_up_and_in(self):
+        client = self.client()
+        self.assertEqual(client.info["auth"]["passwordless"]["sms"]["otp_length"], 6)
+        known = client.challenges("code@example.com")
+        self.assertEqual(known["supported_challenges"],
+                         [{"id": "password"}, {"id": "passwordless_email"}])
+        client.call("PUT", f"{client.user_path}/properties", {"level": 3})
+        client.ask_for_code("code@example.com")
+        user = client.log_in_by_code(self.code("code@example.com"))
+        self.assertEqual((user["email"], user["email_verified"], user["is_anonymous"]),
+                         ("code@example.com", True, False))
+        self.assertEqual(user["properties"], {"level": 3})
+        client.log_out()
+        # The SDK's own screen sends the address as a phone number.
+        client.ask_for_code("code@example.com", name="phone_number")
+        self.assertEqual(client.log_in_by_code(self.code("code@example.com", 2))["id"], user["id"])
+        self.assertIn("passwordless_email", str(client.challenges("code@example.com")))
+
+    def test_a_code_works_once_and_only_the_newest(self):
+        client = self.client()
+        client.ask_for_code("once@example.com")
+        first = self.code("once@example.com")
+        client.ask_for_code("once@example.com")
+        second = self.code("once@example.com", 2)
+        client.log_in_by_code(second)
+        for code in {first, second}:
+            self.assertEqual(self.refused(self.client(), code).status, 400)
+
+    def test_two_requests_with_one_code_make_one_session(self):
+        client = self.client()
+        client.ask_for_code("race@example.com")
+        code = self.code("race@example.com")
+
+        def enter(_):
+            try:
+                return Client.form(client, grant_type="passwordless_otp", client_id="a", code=code)
+            except APIError:
+                return None
+
+        self.assertEqual(len([one for one in in_parallel(6, enter) if one]), 1)
+
+    def test_a_code_works_only_from_the_network_that_asked(self):
+        client, stranger = self.client(), self.client(THERE)
+        client.ask_for_code("network@example.com")
+        code = self.code("network@example.com")
+        for _ in range(8):
+            error = self.refused(stranger, code)
+            self.assertEqual((error.status, error.body["error"]), (400, "invalid_grant"))
+            self.assertIn("invalid", error.body["message"])
+        # The stranger has used up no try.
+        self.assertEqual(client.log_in_by_code(code)["email"], "network@example.com")
+
+    def test_five_wrong_codes_end_it(self):
+        client = self.client()
+        client.ask_for_code("tries@example.com")
+        code = self.code("tries@example.com")
+        for _ in range(5):
+            self.refused(client, self.wrong(code))
+        self.refused(client, code)
+        client.ask_for_code("tries@example.com")
+        client.log_in_by_code(self.code("tries@example.com", 2))
+
+    def test_parallel_guesses_get_no_more_tries(self):
+        client = self.client()
+        client.ask_for_code("guess@example.com")
+        self.site.sql("update authentication_flows set tries = 1")
+        code = self.code("guess@example.com")
+        in_parallel(6, lambda _: self.refused(client, self.wrong(code)))
+        self.assertEqual(self.site.sql("select max(tries) from authentication_flows"), "0")
+
+    def test_a_right_code_of_a_neighbor_uses_up_no_try(self):
+        one, other = self.client(), self.client()
+        one.ask_for_code("one@example.com")
+        other.ask_for_code("other@example.com")
+        one.log_in_by_code(self.code("one@example.com"))
+        self.assertEqual(self.site.sql("select tries from authentication_flows"), "5")
+        self.assertEqual(other.log_in_by_code(self.code("other@example.com"))["email"],
+                         "other@example.com")
+
+    def test_a_code_that_two_neighbors_have_is_refused(self):
+        client = self.client()
+        for name in ["a", "b"]:
+            client.ask_for_code(f"twin-{name}@example.com")
+        code = self.code("twin-a@example.com")
+        self.code("twin-b@example.com")
+        self.site.sql("update authentication_flows set code_hash = (select code_hash from "
+                      "authentication_flows where email_key = 'twin-a@example.com')")
+        self.refused(client, code)
+
+    def test_an_expired_code_is_refused(self):
+        client = self.client()
+        client.ask_for_code("late@example.com")
+        code = self.code("late@example.com")
+        self.site.sql("update authentication_flows set expires_at = now()")
+        self.refused(client, code)
+
+    def test_wrong_codes_of_a_network_are_limited(self):
+        client = self.client()
+        statuses = []
+        for _ in range(12):
+            try:
+                client.form(grant_type="passwordless_otp", client_id="app-1", code="000000")
+            except (APIError, NetworkError) as error:
+                statuses.append(error.status)
+        self.assertEqual(statuses, [400] * 10 + [429] * 2)
+        other = self.client(THERE)
+        other.ask_for_code("free@example.com")
+        other.log_in_by_code(self.code("free@example.com"))
+
+    def test_a_closed_method_and_hostile_identities_are_refused(self):
+        client = self.client()
+        for body in [{}, {"email": 1}, {"email": "x"}, {"phone_number": "+49170"}, {"email": ""},
+                     {"email": "a@example.com\r\nTo: b@example.com"},
+                     {"email": "x" * 300 + "@example.com"}]:
+            with self.subTest(body=body), self.assertRaises(APIError) as refused:
+                client.issue("challenges/passwordless", body)
+            self.assertIn("invalid", refused.exception.body["message"])
+        self.site.dossier("app", "create", "codeless")
+        client = Client(self.site, "codeless").launch()
+        self.assertNotIn("passwordless", client.info["auth"])
+        with self.assertRaises(APIError) as refused:
+            client.ask_for_code("a@example.com")
+        self.assertEqual(refused.exception.status, 403)
+
+    def test_an_app_without_passwords_still_accepts_addresses(self):
+        self.site.dossier("app", "create", "coded")
+        self.site.dossier("app", "set", "--app", "coded", "email_code=true", "password=false",
+                          "anonymous=false")
+        client = Client(self.site, "coded", address=HERE).launch()
+        # The first screen of the SDK takes addresses only with this member.
+        self.assertIn("database", client.info["auth"])
+        self.assertEqual(client.info["auth"]["passwordless"], {"sms": {"otp_length": 8}})
+        known = client.challenges("coded@example.com")
+        self.assertEqual(known["available_challenges"], [{"id": "passwordless_email"}])
+
+    def test_a_closed_sign_up_mails_no_stranger_and_tells_nothing(self):
+        client = self.client()
+        client.sign_up("member@example.com")
+        self.site.set_app(sign_up="closed")
+        self.addCleanup(self.site.set_app, sign_up="immediate")
+        answers = [client.issue("challenges/passwordless", {"client_id": "a", "email": email})
+                   for email in ["member@example.com", "stranger@example.com"]]
+        self.assertEqual([sorted(answer) for answer in answers], [sorted(answers[0])] * 2)
+        self.code("member@example.com")
+        self.assertEqual(self.codes("stranger@example.com"), [])
+
+
+class Reset(CodeCase):
+    def test_a_mailed_code_sets_a_new_password(self):
+        client = self.client()
+        client.sign_up("reset@example.com")
+        body = {"client_id": "app-1", "email": "reset@example.com"}
+        self.assertEqual(client.issue("password/reset/challenge", body), {})
+        code = self.code("reset@example.com")
+        body = {"client_id": "app-1", "code": code, "password": "short"}
+        with self.assertRaises(APIError) as refused:
+            client.issue("password/reset", body)
+        self.assertIn("8 characters", refused.exception.body["message"])
+        body["password"] = "another horse battery"
+        stranger = self.client(THERE)
+        with self.assertRaises(APIError):
+            stranger.issue("password/reset", body)
+        # It is no code of a log-in.
+        with self.assertRaises(APIError):
+            client.form(grant_type="passwordless_otp", client_id="app-1", code=code)
+        self.assertEqual(client.issue("password/reset", body), {})
+        with self.assertRaises(APIError):
+            client.issue("password/reset", body)
+        client = self.client()
+        with self.assertRaises(APIError):
+            client.log_in("reset@example.com", PASSWORD)
+        client.log_in("reset@example.com", "another horse battery")
+
+    def test_a_code_of_a_log_in_sets_no_password(self):
+        client = self.client()
+        client.sign_up("kind@example.com")
+        client.ask_for_code("kind@example.com")
+        code = self.code("kind@example.com")
+        with self.assertRaises(APIError):
+            client.issue("password/reset", {"client_id": "a", "code": code, "password": PASSWORD})
+        client.log_out()
+        client.log_in_by_code(code)
+
+    def test_a_reset_reveals_no_user_and_refuses_hostile_bodies(self):
+        client = self.client()
+        body = {"client_id": "app-1", "email": "nobody@example.com"}
+        self.assertEqual(client.issue("password/reset/challenge", body), {})
+        wait_until(lambda: self.site.sql("select count(*) from mails") == "0", what="no mail")
+        self.assertEqual(self.site.mails("nobody@example.com"), [])
+        for path in ["password/reset", "password/reset/challenge"]:
+            for wrong in [{}, {"client_id": "a"}, {"code": 1, "password": [], "email": 1}]:
+                with self.subTest(path=path, body=wrong), self.assertRaises(APIError):
+                    client.issue(path, wrong)
+
+    def test_five_wrong_codes_end_it(self):
+        client = self.client()
+        client.sign_up("many@example.com")
+        client.issue("password/reset/challenge", {"client_id": "a", "email": "many@example.com"})
+        code = self.code("many@example.com")
+        for one in [self.wrong(code)] * 5 + [code]:
+            with self.assertRaises(APIError) as refused:
+                client.issue("password/reset", {
+                    "client_id": "a", "code": one, "password": "another horse battery"})
+        self.assertIn("invalid", refused.exception.body["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,200 @@
+"""Anonymous users of Parra who log in or sign up: their data, and repeated requests."""
+
+import unittest
+
+from asking import JSON
+from cases import Case, in_parallel
+from machine import wait_until
+from parra import PASSWORD, APIError, Client, checked_user
+
+
+class Merge(Case):
+    def launch(self, properties=None):
+        client = Client(self.site).launch()
+        if properties:
+            client.call("PUT", f"{client.user_path}/properties", properties)
+        return client
+
+    def account(self, email, properties=None):
+        """Creates a user on another device."""
+        client = Client(self.site)
+        client.read_info()
+        client.sign_up(email)
+        if properties:
+            client.call("PUT", f"{client.user_path}/properties", properties)
+        return client
+
+    def properties(self, client):
+        return client.call("GET", f"{client.user_path}/properties")
+
+    def test_a_log_in_keeps_the_data_of_the_anonymous_user(self):
+        account = self.account("keep@example.com", {"color": "red", "own": 1})
+        client = self.launch({"color": "blue", "level": 3, "exact": 1.50})
+        user = client.log_in("keep@example.com")
+        self.assertEqual(user["id"], account.user["id"])
+        # Values of the account win.
+        self.assertEqual(user["properties"], {"color": "red", "own": 1, "level": 3, "exact": 1.5})
+        self.assertEqual(self.properties(account), user["properties"])
+
+    def test_either_token_is_merged_at_either_place(self):
+        for place, kind in [("grant", "access_token"), ("grant", "refresh_token"),
+                            ("login", "access_token"), ("login", "refresh_token")]:
+            with self.subTest(place=place, kind=kind):
+                email = f"{place}-{kind}@example.com"
+                self.account(email)
+                client = self.launch({"from": place})
+                token = client.tokens[kind]
+                fields = {"anonymous_token": token} if place == "grant" else {}
+                client.tokens = client.form(grant_type="password", client_id="a", username=email,
+                                            password=PASSWORD, **fields)
+                user = client.finish_login(token if place == "login" else None)
+                self.assertEqual(user["properties"], {"from": place})
+
+    def test_data_is_merged_once_and_into_one_user(self):
+        self.account("first@example.com")
+        self.account("second@example.com")
+        guest = self.launch({"level": 3})
+        tokens = guest.tokens
+        for email, properties in [("first@example.com", {"level": 3}), ("second@example.com", {})]:
+            client = Client(self.site)
+            client.read_info()
+            client.tokens = tokens
+            self.assertEqual(client.log_in(email)["properties"], properties)
+            self.assertEqual(client.finish_login(tokens["refresh_token"])["properties"], properties)
+
+    def test_concurrent_log_ins_with_one_token_merge_once(self):
+        emails = [f"race{n}@example.com" for n in range(4)]
+        for email in emails:
+            self.account(email)
+        guest = self.launch({"level": 3})
+
+        def enter(n):
+            client = Client(self.site)
+            client.info, client.tokens = guest.info, guest.tokens
+            return client.log_in(emails[n])["properties"]
+
+        found = in_parallel(4, enter)
+        self.assertEqual(sorted(map(str, found)), ["{'level': 3}", "{}", "{}", "{}"])
+
+    def test_only_as_many_as_a_user_may_have(self):
+        self.account("full@example.com", {f"k{n:03}": n for n in range(98)})
+        client = self.launch({"z1": 1, "z2": 2, "z3": 3})
+        user = client.log_in("full@example.com")
+        self.assertEqual(len(user["properties"]), 100)
+        self.assertEqual({key for key in user["properties"] if key[0] == "z"}, {"z1", "z2"})
+
+    def test_the_token_of_a_real_user_or_another_tenant_moves_nothing(self):
+        self.site.dossier("app", "create", "elsewhere")
+        self.account("target@example.com")
+        rich = self.account("rich@example.com", {"secret": 1})
+        foreign = Client(self.site, "elsewhere").launch()
+        foreign.call("PUT", f"{foreign.user_path}/properties", {"secret": 2})
+        for owner in [rich, foreign]:
+            client = Client(self.site)
+            client.read_info()
+            client.tokens = owner.tokens
+            self.assertEqual(client.log_in("target@example.com")["properties"], {})
+            self.assertEqual(list(self.properties(owner)), ["secret"])
+
+    def test_an_expired_access_token_still_merges(self):
+        self.account("expired@example.com")
+        for email, is_new in [("expired@example.com", False), ("expired-new@example.com", True)]:
+            client = self.launch({"level": 3})
+            old, anonymous = self.expired(client), client.user["id"]
+            if is_new:
+                user = checked_user(client.issue("signup", {
+                    "type": "email", "username": email, "password": PASSWORD,
+                    "anonymous_token": old}))
+                self.assertEqual((user["id"], user["properties"]), (anonymous, {"level": 3}))
+            else:
+                client.tokens = client.form(grant_type="password", client_id="a", username=email,
+                                            password=PASSWORD, anonymous_token=old)
+                self.assertEqual(client.finish_login()["properties"], {"level": 3})
+
+    def test_an_expired_token_of_an_ended_session_moves_nothing(self):
+        self.account("ended@example.com")
+        client = self.launch({"level": 3})
+        old = self.expired(client)
+        client.call("POST", "/auth/logout", {})
+        head, body, signature = old.split(".")
+        for token in [old, f"{head}.{body}.{signature[::-1]}", f"{head}.{body}."]:
+            client = Client(self.site)
+            client.read_info()
+            client.tokens = {"access_token": token, "refresh_token": token}
+            self.assertEqual(client.log_in("ended@example.com")["properties"], {})
+
+    def expired(self, client):
+        """An access token of the client's session that has expired."""
+        self.site.set_app(access_token_seconds=1)
+        try:
+            token = client.issue("issuers/anonymous/token", {
+                "token": client.tokens["refresh_token"]})["access_token"]
+        finally:
+            self.site.set_app(access_token_seconds=1_800)
+        path = f"{client.base}/auth/user-info"
+        wait_until(lambda: client.send("GET", path, token=token).status == 401, what="its end")
+        return token
+
+
+class SignUp(Case):
+    def sign_up(self, client, email, password=PASSWORD, token=None):
+        body = {"type": "email", "username": email, "password": password}
+        if token:
+            body["anonymous_token"] = token
+        return checked_user(client.issue("signup", body))
+
+    def test_a_repeated_sign_up_succeeds_until_the_first_log_in(self):
+        client = Client(self.site).launch()
+        for token in [None, client.tokens["access_token"]]:
+            email = f"repeated{bool(token)}@example.com".lower()
+            first = self.sign_up(client, email, token=token)
+            self.assertEqual(self.sign_up(client, email, token=token), first)
+            self.assertEqual(first["id"] == client.user["id"], bool(token))
+            with self.assertRaises(APIError) as refused:
+                self.sign_up(client, email, "another horse battery", token=token)
+            self.assertIn("invalid", refused.exception.body["message"])
+            other = Client(self.site)
+            other.info = client.info
+            other.enter(email, PASSWORD, before=None)
+            with self.assertRaises(APIError) as refused:
+                self.sign_up(client, email, token=token)
+            self.assertEqual(refused.exception.status, 400)
+        self.assertEqual(self.site.sql(
+            "select count(*) from users where email like 'repeated%'"), "2")
+
+    def test_a_sign_up_that_stopped_halfway_is_finished_by_the_next(self):
+        client = Client(self.site).launch()
+        client.call("PUT", f"{client.user_path}/properties", {"level": 3})
+        # The user is made, and the credentials are not linked yet.
+        made = self.post("/api/client/v2.0/app/default/auth/providers/local-userpass/register",
+                         {"email": "half@example.com", "password": PASSWORD})
+        self.assertEqual(made.status, 201, made.body)
+        user = self.sign_up(client, "half@example.com", token=client.tokens["access_token"])
+        self.assertEqual((user["id"], user["properties"]), (client.user["id"], {"level": 3}))
+        self.assertEqual(self.site.sql(
+            "select count(*) from users where email = 'half@example.com'"), "1")
+
+    def test_the_tokens_from_before_the_sign_up_end(self):
+        client = Client(self.site).launch()
+        copied = dict(client.tokens)
+        client.sign_up("copied@example.com")
+        answer = client.send("GET", f"{client.base}/auth/user-info", token=copied["access_token"])
+        self.assertEqual(answer.status, 401)
+        self.assertEqual(client.read_user()["email"], "copied@example.com")
+
+    def test_hidden_metadata_stays_hidden(self):
+        self.site.set_app(app_metadata_readable=False)
+        self.addCleanup(self.site.set_app, app_metadata_readable=True)
+        client = Client(self.site).launch()
+        native = client.user["id"].replace("-", "")
+        native = native[:12] + native[20:]
+        key = self.site.client("--operator")["secret"]
+        written = self.site.request(
+            "PUT", f"/v1/users/{native}/app-metadata", {"plan": "pro"}, JSON, key)
+        self.assertEqual(written.status, 200, written.body)
+        user = self.sign_up(client, "hidden@example.com", token=client.tokens["access_token"])
+        self.assertEqual((user["id"], user["metadata"]), (client.user["id"], {}))
+
+
+if __name__ == "__main__":
+    unittest.main()
