@@ -247,8 +247,8 @@ let package = Package(
     .target(
       name: "ManagementWire",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Runtime",
-        "Sessions", "Tenancy", "Transfer", "WireKit",
+        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
+        "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
       swiftSettings: house
     ),

@@ -48,6 +48,8 @@ struct ManagementError {
       self.init(.unauthorized, nil, "Expired token received for JSON Web Token validation")
     case .tokenInvalid, .sessionEnded: self.init(.unauthorized, nil, "Invalid token")
     case .routeNotFound: self.init(.notFound, nil, "Not Found")
+    case .inexistentResource:
+      self.init(.notFound, failure.type.code, failure.explanation)
     default: self = Self.ofKind(failure)
     }
   }
@@ -92,6 +94,9 @@ extension ErrorType {
   static let fieldsNotYours = ErrorType("fields_not_yours", .forbidden)
     .titled("The token may not change these fields.")
     .remedied("Send user_metadata only, or use a token of a back end.")
+  static let inexistentResource = ErrorType("inexistent_resource", .notFound)
+    .titled("The resource does not exist.")
+    .remedied("Read the list that has it again.")
   static let userIDMalformed = ErrorType("user_id_malformed", .malformed)
     .titled("The id in the path is no id of a user.")
     .remedied("Send an id such as auth0|65f1c0de65f1c0de65f1c0de.")

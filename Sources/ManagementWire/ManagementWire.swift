@@ -22,7 +22,7 @@ package struct ManagementWire: Wire {
 
   package var routes: [Route] {
     UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL)
-      + DatabaseConnectionRoutes.routes
+      + SessionRoutes.routes + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

@@ -39,7 +39,7 @@ enum AllQueries {
     SearchIndexQueries.all, SchemaQueries.statements,
     AuthorizationQueries.all, AuthorizationCodeQueries.all, BrowserUserQueries.all,
     ClientTokenQueries.all,
-    ClientSessionQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
+    ClientSessionQueries.all, UserSessionQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
     MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)
 }

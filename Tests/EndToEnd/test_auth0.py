@@ -112,6 +112,8 @@ print("done")
 class Auth0Case(OpenIDCase):
     """Tests with a back end that may do all, and a single-page app of Auth0's SDK."""
 
+    SCOPES = ["read:users", "create:users", "update:users", "delete:users"]
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -119,16 +121,15 @@ class Auth0Case(OpenIDCase):
         servers = cls.site.dossier("resource-server", "list")
         own = next(server for server in servers if server["identifier"] == "api/v2/")
         cls.back_end = cls.new_client("machine")
-        scopes = ["read:users", "create:users", "update:users", "delete:users"]
         cls.site.dossier("client", "grant", cls.back_end["id"], own["id"],
-                         *[word for scope in scopes for word in ["--scope", scope]])
+                         *[word for scope in cls.SCOPES for word in ["--scope", scope]])
         cls.page = cls.new_client("single_page", "--callback", CALLBACK)
         cls.site.dossier("client", "set", cls.page["id"], "claims_profile=auth0")
 
-    def run_program(self, version, program):
+    def run_program(self, version, program, **values):
         site = {"port": self.site.port, "client": self.back_end["id"],
                 "secret": self.back_end["secret"], "api": self.api, "page": self.page["id"],
-                "email": self.own_email(), "password": "correct horse battery"}
+                "email": self.own_email(), "password": "correct horse battery", **values}
         folders = [TOOLS_FOLDER / f"auth0-{version}", pathlib.Path(__file__).parent]
         run = subprocess.run(
             [TOOLS_FOLDER / "bin/python", "-B", "-c", program, json.dumps(site)],
@@ -136,10 +137,11 @@ class Auth0Case(OpenIDCase):
             env={**os.environ, "PYTHONPATH": ":".join(map(str, folders))})
         self.assertEqual(run.stdout.strip().splitlines()[-1:], ["done"], run.stdout + run.stderr)
 
-    def management(self, method, path, body=None, token=None, **options):
+    def management(self, method, path, body=None, token=None, host=None):
+        headers = {"Content-Type": "application/json"} if body is not None else {}
         return self.site.request(
             method, "/api/v2/" + path, None if body is None else json.dumps(body),
-            {"Content-Type": "application/json"} if body is not None else {}, token=token, **options)
+            {**headers, **({"Host": host} if host else {})}, token=token)
 
     def back_end_token(self, **fields):
         answer = self.site.request("POST", "/oauth/token", json.dumps({
@@ -147,6 +149,10 @@ class Auth0Case(OpenIDCase):
             "client_secret": self.back_end["secret"], "audience": self.api, **fields}),
             {"Content-Type": "application/json"})
         return self.expect(answer, 200).json["access_token"]
+
+    def refused(self, answer, status, code):
+        self.assertEqual((answer.status, answer.json.get("errorCode")), (status, code), answer.body)
+        self.assertEqual(answer.json["statusCode"], status)
 
 
 class Python(Auth0Case):
@@ -275,10 +281,6 @@ class Tokens(Auth0Case):
         path = f"users/{made.json['user_id']}"
         read = self.expect(self.management("GET", path, token=self.back_end_token()), 200).json
         self.assertEqual(read["app_metadata"], {"plan": "pro"})
-
-    def refused(self, answer, status, code):
-        self.assertEqual((answer.status, answer.json.get("errorCode")), (status, code), answer.body)
-        self.assertEqual(answer.json["statusCode"], status)
 
 
 class Search(Auth0Case):

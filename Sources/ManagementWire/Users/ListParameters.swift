@@ -24,8 +24,8 @@ struct ListParameters {
   init(_ query: FormValues) throws(Failure) {
     selection = try FieldSelection(query)
     hasTotals = try query.flag("include_totals") ?? false
-    let page = try Self.number("page", query, in: 0...Self.records, usual: 0)
-    size = try Self.number("per_page", query, in: Self.sizes, usual: 50)
+    let page = try query.number("page", in: 0...Self.records, usual: 0)
+    size = try query.number("per_page", in: Self.sizes, usual: 50)
     start = page * size
     guard start + size <= Self.records else { throw Failure(.pageTooFar) }
     if let engine = query["search_engine"], !engine.isEmpty, engine != "v3" {
@@ -39,21 +39,6 @@ struct ListParameters {
     order = try query["sort"].flatMap { (text) throws(Failure) in
       text.isEmpty ? nil : try Self.order(text)
     }
-  }
-
-  private static func number(
-    _ name: String,
-    _ query: FormValues,
-    in range: ClosedRange<Int>,
-    usual: Int
-  ) throws(Failure) -> Int {
-    guard let text = query[name], !text.isEmpty else { return usual }
-    guard let number = Int(text), range.contains(number) else {
-      throw .queryMalformed(
-        "Query validation error: '\(name) must be from \(range.lowerBound) to \(range.upperBound)'."
-      )
-    }
-    return number
   }
 
   private static let sortable: Set<String> = [

@@ -52,9 +52,7 @@ struct UserChange {
       }
     case "client_id": break
     default:
-      faults.append(
-        Fault(place, "unknown_member", "Additional properties not allowed: \(name.excerpt(100)).")
-      )
+      faults.append(.unknownProperty(name))
     }
   }
 
@@ -107,8 +105,7 @@ struct UserDescription {
       } else if let member = Self.members[name] {
         row[member] = value
       } else {
-        let detail = "Additional properties not allowed: \(name.excerpt(100))."
-        faults.append(Fault(place, "unknown_member", detail))
+        faults.append(.unknownProperty(name))
       }
     }
     for name in ["email", "password"] where row[name]?.string == nil {
@@ -116,6 +113,17 @@ struct UserDescription {
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     json = .object(row)
+  }
+}
+
+extension Fault {
+  /// Returns the fault of a member that a body cannot have.
+  static func unknownProperty(_ name: String) -> Fault {
+    Fault(
+      "/" + JSONPointer.escaped(name),
+      "unknown_member",
+      "Additional properties not allowed: \(name.excerpt(100))."
+    )
   }
 }
 
