@@ -22,7 +22,7 @@ package struct ManagementWire: Wire {
 
   package var routes: [Route] {
     UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL)
-      + SessionRoutes.routes + DatabaseConnectionRoutes.routes
+      + SessionRoutes.routes + LogRoutes.routes + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

@@ -12,6 +12,7 @@ ROUTES = [
     ("GET", "users/{user}/refresh-tokens", None), ("DELETE", "users/{user}/refresh-tokens", None),
     ("GET", "refresh-tokens/{token}", None), ("DELETE", "refresh-tokens/{token}", None),
     ("POST", "users/{user}/revoke-access", {}),
+    ("GET", "users/{user}/logs", None),
 ]
 
 
@@ -19,7 +20,8 @@ class Refused(Auth0Case):
     """Each route, by callers that may not use it."""
 
     SCOPES = Auth0Case.SCOPES + [
-        "read:sessions", "delete:sessions", "read:refresh_tokens", "delete:refresh_tokens"]
+        "read:sessions", "delete:sessions", "read:refresh_tokens", "delete:refresh_tokens",
+        "read:logs"]
 
     def setUp(self):
         super().setUp()

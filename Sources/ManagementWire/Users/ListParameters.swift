@@ -5,29 +5,19 @@ import Runtime
 
 /// The query of a list of users.
 struct ListParameters {
-  let start: Int
-  let size: Int
-  let hasTotals: Bool
+  let page: PageParameters
   let selection: FieldSelection
   /// Nil for all users.
   let search: LuceneQuery?
   private let order: (field: String, ascends: Bool)?
 
-  private static let sizes = 1...100
-  /// The records through which a client can page.
-  static let records = 1_000
-
   /// Whether the response needs all users, for their number or their order.
-  var readsAll: Bool { hasTotals || order != nil }
+  var readsAll: Bool { page.hasTotals || order != nil }
 
   /// - Throws: `.queryMalformed`, `.pageTooFar`.
   init(_ query: FormValues) throws(Failure) {
     selection = try FieldSelection(query)
-    hasTotals = try query.flag("include_totals") ?? false
-    let page = try query.number("page", in: 0...Self.records, usual: 0)
-    size = try query.number("per_page", in: Self.sizes, usual: 50)
-    start = page * size
-    guard start + size <= Self.records else { throw Failure(.pageTooFar) }
+    page = try PageParameters(query)
     if let engine = query["search_engine"], !engine.isEmpty, engine != "v3" {
       throw .queryMalformed("The search engine \(engine.excerpt(20)) is not supported. Use v3.")
     }

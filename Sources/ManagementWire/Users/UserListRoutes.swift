@@ -9,7 +9,7 @@ import WireKit
 
 /// `/api/v2/users` and `/api/v2/users-by-email`: lists of users.
 @EventLoop enum UserListRoutes {
-  private nonisolated static let most = ListParameters.records
+  private nonisolated static let most = PageParameters.records
 
   nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
     let access = Access.bearer(
@@ -41,14 +41,9 @@ import WireKit
     let query = try ListParameters(call.query)
     let profiles = try await profiles(by: query, call.context)
     let sorted = try query.sorted(profiles, isComplete: profiles.count < most)
-    let page = sorted.dropFirst(query.start).prefix(query.size)
+    let page = sorted.dropFirst(query.page.start).prefix(query.page.size)
     let users = try await shown(page.map(\.id), query.selection, pictureURL, call)
-    guard query.hasTotals else { return Response(.ok, json: JSON.array(users).serialized()) }
-    let body: JSON = [
-      "start": .number(JSONNumber(query.start)), "limit": .number(JSONNumber(query.size)),
-      "length": .number(JSONNumber(users.count)), "total": .number(JSONNumber(profiles.count)),
-      "users": .array(users),
-    ]
+    let body = query.page.list(users, named: "users", total: profiles.count)
     return Response(.ok, json: body.serialized())
   }
 
@@ -69,7 +64,7 @@ import WireKit
     case nil: break
     }
     var cursor: UserID?
-    let needed = query.readsAll ? most : min(query.start + query.size, most)
+    let needed = query.readsAll ? most : query.page.start + query.page.size
     repeat {
       let page =
         if let filter {
