@@ -32,17 +32,23 @@ create table mail_tokens (
   token_hash bytea not null,
   email text not null,
   expires_at timestamptz not null,
+  verifies boolean not null default true,
+  result_url text,
   primary key (user_id, purpose, token_hash)
 );
 
 create index mail_tokens_by_time on mail_tokens (expires_at);
 
 comment on table mail_tokens is
-  'Tokens in mailed links. A newer token replaces the older ones once the relay accepted its mail.';
+  'Tokens in mailed links and in tickets. A newer token replaces the older ones once the relay accepted its mail.';
 comment on column mail_tokens.purpose is
   'verify: verifies the address. reset: sets a new password. restore: gives the former address back.';
 comment on column mail_tokens.token_hash is 'A keyed hash of the token.';
-comment on column mail_tokens.email is 'The address that received the mail.';
+comment on column mail_tokens.email is 'The address that received the mail, or that a ticket is for.';
+comment on column mail_tokens.verifies is
+  'Whether the use of the token verifies the address. False for a ticket that only sets a password.';
+comment on column mail_tokens.result_url is
+  'Where the browser goes after the use of a ticket; null for a page of this server.';
 
 create table authentication_flows (
   app_id text collate "C" not null references apps on delete cascade,

@@ -29,6 +29,9 @@ extension ErrorType {
   package static let noEmail = ErrorType("no_email", .conflict)
     .titled("The user has no email address to sign in with.")
     .remedied("Link an address and a password: POST /v1/me/identities.")
+  package static let noHostName = ErrorType("app_without_host", .conflict)
+    .titled("The app has no host name, so it has no pages.")
+    .remedied("Give the app a host name: dossier app host set.")
   package static let userBlocked = ErrorType("user_blocked", .forbidden)
     .titled("The user is blocked.")
     .remedied("Unblock the user if that was a mistake. Only the hosted pages report a block.")
@@ -41,7 +44,7 @@ extension ErrorType {
   package static let accountErrors = [
     userExists, userBlocked,
     invalidMailToken, signInToVerify, loginMethodDisabled,
-    signUpClosed, emailUnverified, emailTaken, noEmail,
+    signUpClosed, emailUnverified, emailTaken, noEmail, noHostName,
   ]
 }
 

@@ -107,27 +107,31 @@ package enum Emails {
     _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential {
     let (token, hash) = try await choose(password, by: text, for: .reset, context)
-    try await set(hash, of: token.user, at: token.address, context) {
+    try await set(hash, of: token.user, at: token.address, verifies: token.verifies, context) {
       transaction async throws(Failure) in try await token.useForAccount(in: transaction, context)
     }
     return VerifiedCredential(of: token.user, .password(hash: hash))
   }
 
   /// Sets the password of a user by its hash; `use` uses the mailed token or code up.
+  ///
+  /// - Parameter verifies: whether the token or code proves the address.
   @EventLoop private static func set(
     _ hash: String,
     of user: UserID,
     at address: EmailAddress,
+    verifies: Bool = true,
     _ context: RequestContext,
     _ use: @EventLoop (Transaction) async throws(Failure) -> Account
   ) async throws(Failure) {
     _ = try await Devices.admit(user, context)
     try await context.transaction { transaction async throws(Failure) in
       let account = try await use(transaction)
-      if account.isTakenOverByMail {
+      if account.isTakenOverByMail, verifies {
         try await Takeover.run(account, address, in: transaction, context)
       } else {
         if !account.isCredential {
+          guard verifies else { throw .invalidMailToken }
           // The password needs an identity with the address.
           try await Accounts.markVerified(address, of: user, in: transaction, context)
         }

@@ -12,6 +12,10 @@ package struct PresentedEmailToken {
   package let email: String
   /// The hash of the user's password; nil without one.
   package let hash: String?
+  /// Whether its use verifies the address.
+  let verifies: Bool
+  /// Where the browser goes after its use; nil for a page of this server.
+  package let resultURL: String?
   private let purpose: EmailToken.Purpose
   private let tokenHash: BinaryBytes
 
@@ -39,6 +43,8 @@ package struct PresentedEmailToken {
     email = subject.email
     address = EmailAddress(key: subject.key)
     hash = subject.hash
+    verifies = subject.verifies
+    resultURL = subject.resultURL
   }
 
   /// Locks the user, and uses the token up.

@@ -86,6 +86,47 @@ package struct EmailToken {
   }
 }
 
+extension EmailToken {
+  /// The rules of a token that no mail carries.
+  package struct Ticket: Sendable {
+    let lifetime: Duration
+    package let verifies: Bool
+    package let resultURL: String?
+
+    /// - Parameters:
+    ///   - lifetime: how long the token is valid.
+    ///   - verifies: whether its use verifies the address.
+    ///   - resultURL: where the browser goes after its use; nil for a page of this server.
+    package init(for lifetime: Duration, verifies: Bool, resultURL: String?) {
+      (self.lifetime, self.verifies, self.resultURL) = (lifetime, verifies, resultURL)
+    }
+  }
+
+  /// Stores the token without a mail.
+  ///
+  /// - Returns: the link to its page; nil if the app has no host name.
+  @EventLoop package func issue(
+    _ ticket: Ticket,
+    in transaction: Transaction
+  ) async throws(Failure) -> String? {
+    let text = token.text(context.keys.master)
+    guard let link = context.mailer.pages?.link(for: purpose, text, of: context.app) else {
+      return nil
+    }
+    _ = try await transaction.run(
+      MailTokenQueries.issue,
+      user,
+      purpose.rawValue,
+      hash,
+      email,
+      ticket.lifetime,
+      ticket.verifies,
+      ticket.resultURL
+    )
+    return link
+  }
+}
+
 /// The recipient of a mailed token.
 package struct MailedSubject: RowDecodable {
   /// The address as stored for the user.
@@ -94,11 +135,17 @@ package struct MailedSubject: RowDecodable {
   package let key: String
   /// The hash of the user's password; nil without one.
   package let hash: String?
+  /// Whether the use of the token verifies the address.
+  package let verifies: Bool
+  /// Where the browser goes after its use; nil for a page of this server.
+  package let resultURL: String?
 
   package init(from row: Row) throws(DatabaseError) {
     email = try row.text(0)
     key = try row.text(1)
     hash = row.text(ifAny: 2)
+    verifies = try row.bool(3)
+    resultURL = row.text(ifAny: 4)
   }
 }
 
@@ -119,11 +166,23 @@ package enum MailTokenQueries {
     """
   )
 
+  /// Stores the token of a ticket.
+  static let issue = Statement<
+    NoRow, UserID, String, BinaryBytes, String, Duration, Bool, String?
+  >(
+    "mail_tokens.issue",
+    """
+    insert into mail_tokens (
+      user_id, purpose, token_hash, email, expires_at, verifies, result_url)
+    values ($1, $2, $3, btrim($4), now() + $5::interval, $6, $7)
+    """
+  )
+
   /// Returns the address and user of a valid token, which stays valid.
   package static let look = Statement<MailedSubject, UserID, String, BinaryBytes, AppID>(
     "mail_tokens.look",
     """
-    select t.email, email_key(t.email), p.hash
+    select t.email, email_key(t.email), p.hash, t.verifies, t.result_url
     from mail_tokens t join users u on u.user_id = t.user_id
     left join passwords p on p.user_id = t.user_id
     where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
@@ -153,5 +212,5 @@ package enum MailTokenQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [write, look, take]
+  package static let all: [any PreparedStatement] = [write, issue, look, take]
 }

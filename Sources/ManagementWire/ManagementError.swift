@@ -39,6 +39,8 @@ struct ManagementError {
     case .userIDMalformed: self.init(.badRequest, "invalid_uri", failure.explanation)
     case .pageTooFar: self.init(.badRequest, "invalid_paging", failure.explanation)
     case .queryMalformed: self.init(.badRequest, "invalid_query_string", failure.explanation)
+    case .noEmail, .noHostName:
+      self.init(.badRequest, failure.type.code, failure.type.title)
     case .connectionUnknown:
       self.init(.badRequest, "inexistent_connection", failure.explanation)
     case .userExists, .emailTaken:

@@ -21,8 +21,8 @@ package struct ManagementWire: Wire {
   }
 
   package var routes: [Route] {
-    UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL)
-      + SessionRoutes.routes + LogRoutes.routes + DatabaseConnectionRoutes.routes
+    UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL) + SessionRoutes.routes
+      + LogRoutes.routes + TicketRoutes.routes + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

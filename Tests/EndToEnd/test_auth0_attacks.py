@@ -13,6 +13,8 @@ ROUTES = [
     ("GET", "refresh-tokens/{token}", None), ("DELETE", "refresh-tokens/{token}", None),
     ("POST", "users/{user}/revoke-access", {}),
     ("GET", "users/{user}/logs", None),
+    ("POST", "tickets/password-change", {"user_id": "{user}"}),
+    ("POST", "tickets/email-verification", {"user_id": "{user}"}),
 ]
 
 
@@ -21,7 +23,7 @@ class Refused(Auth0Case):
 
     SCOPES = Auth0Case.SCOPES + [
         "read:sessions", "delete:sessions", "read:refresh_tokens", "delete:refresh_tokens",
-        "read:logs"]
+        "read:logs", "create:user_tickets"]
 
     def setUp(self):
         super().setUp()
@@ -41,7 +43,9 @@ class Refused(Auth0Case):
     def sent(self, token, **options):
         for method, route, body in ROUTES:
             with self.subTest(f"{method} {route}"):
-                yield self.management(method, route.format(**self.names), body, token, **options)
+                named = body and {name: value.format(**self.names) for name, value in body.items()}
+                path = route.format(**self.names)
+                yield self.management(method, path, named, token, **options)
 
     def is_untouched(self):
         """The session and the refresh token are live."""

@@ -48,6 +48,21 @@ import WireKit
     call.target(LocalPath(checked: path), of: path, [HiddenField("token", token)])
   }
 
+  /// Returns the response after the task of a token: to the URL of its ticket, or to our page.
+  static func completed(
+    _ task: CompletedTask,
+    by token: PresentedEmailToken,
+    _ call: Call
+  ) -> Response {
+    if let url = token.resultURL {
+      let target = RedirectTarget(url)
+      if let destination = Destination(target.url(with: [("success", "true")]), of: target) {
+        return call.response(with: .handOver(to: destination), hasLanguages: false)
+      }
+    }
+    return call.redirect(to: task.path)
+  }
+
   /// Returns the page of a link that has expired or was used.
   static func expired(_ call: Call, request: String) -> Response {
     let page = Page.expiredLink(request: Destination(LocalPath(checked: request)))

@@ -89,13 +89,14 @@ import WireKit
       return try call.redirect(to: page, showing: PageState(errors: [error]))
     }
     do throws(Failure) {
+      let token = try await MailLinkPages.token(text, for: .reset, call)
       let errors = try await call.errors(wrong: .changedMeanwhile) { () async throws(Failure) in
         try await Emails.resetOnly(text, password: password, call.context)
       }
       guard errors.isEmpty else {
         return try call.redirect(to: page, showing: PageState(errors: errors))
       }
-      return call.redirect(to: CompletedTask.passwordSaved.path)
+      return MailLinkPages.completed(.passwordSaved, by: token, call)
     } catch .invalidMailToken {
       return call.redirect(to: page)
     }

@@ -76,7 +76,7 @@ import WireKit
     guard errors.isEmpty else {
       return try call.redirect(to: page, showing: PageState(errors: errors))
     }
-    var response = call.redirect(to: CompletedTask.addressConfirmed.path)
+    var response = MailLinkPages.completed(.addressConfirmed, by: token, call)
     call.set(signInDevice: secret, in: &response)
     return response
   }

@@ -1,0 +1,143 @@
+import Accounts
+import Delivery
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// `/api/v2/tickets`: links to pages, which back ends hand over to users.
+@EventLoop enum TicketRoutes {
+  nonisolated static let routes = [
+    route("password-change", .reset, "Make a link to a page that sets a password"),
+    route("email-verification", .verify, "Make a link to a page that verifies an address"),
+  ]
+
+  private nonisolated static func route(
+    _ name: String,
+    _ purpose: EmailToken.Purpose,
+    _ summary: String
+  ) -> Route {
+    Route(
+      .post,
+      "/api/v2/tickets/\(name)",
+      access: .bearer(.management(["create:user_tickets"]), proof: .session),
+      body: .json(limit: 16_384),
+      issuesSecrets: true,
+      summary: summary
+    ) { call async throws(Failure) in
+      let request = try TicketRequest(call.json.objectOfBody, for: purpose)
+      let user = try await user(of: request, call.context)
+      try await check(request, call.context)
+      let link = try await Users.link(for: purpose, request.ticket, of: user, call.context)
+      let body: JSON = ["ticket": .string(link)]
+      return Response(.created, json: body.serialized())
+    }
+  }
+
+  private static func user(
+    of request: TicketRequest,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID {
+    let user =
+      switch request.subject {
+      case .id(let id): try await ForeignIDs.user(of: id, context)
+      case .email(let email): try await Users.holder(of: email, context)
+      }
+    guard let user else { throw .notFound }
+    return user
+  }
+
+  /// Checks that the client exists and that the result URL is one of its logout URLs.
+  private static func check(
+    _ request: TicketRequest,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    var client: Client?
+    if let name = request.client {
+      guard let id = ClientID(name) else { throw Failure(.clientUnknown) }
+      client = try await Clients.client(id, of: context.app.id, context)
+      guard client != nil else { throw Failure(.clientUnknown) }
+    }
+    guard let url = request.ticket.resultURL else { return }
+    guard !url.utf8.contains(UInt8(ascii: "#")),
+      try await LogoutURLs.allow(url, of: client, context)
+    else {
+      let detail = "This is no allowed logout URL of the application."
+      throw .invalid([Fault("/result_url", "value", detail)])
+    }
+  }
+}
+
+/// The body of a request for a ticket.
+struct TicketRequest {
+  enum Subject {
+    case id(String)
+    case email(String)
+  }
+
+  let subject: Subject
+  let client: String?
+  let ticket: EmailToken.Ticket
+
+  private static let usualLifetime = 432_000
+  /// 30 days.
+  private static let lifetimes = 0...2_592_000
+
+  /// - Throws: `.connectionUnknown`, `.invalid` with every fault.
+  init(_ body: JSONObject, for purpose: EmailToken.Purpose) throws(Failure) {
+    var texts: [String: String] = [:]
+    var faults: [Fault] = []
+    var (lifetime, verifies) = (Self.usualLifetime, purpose == .verify)
+    for (name, value) in body where value != .null {
+      let place = "/" + JSONPointer.escaped(name)
+      switch name {
+      case "user_id", "client_id", "result_url": texts[name] = value.string
+      case "email" where purpose == .reset: texts[name] = value.string
+      case "connection_id" where purpose == .reset: texts[name] = value.string
+      case "ttl_sec":
+        guard let seconds = value.number?.int, Self.lifetimes.contains(seconds) else {
+          let range = "\(Self.lifetimes.lowerBound) to \(Self.lifetimes.upperBound)"
+          faults.append(Fault(place, "value", "ttl_sec must be from \(range)."))
+          continue
+        }
+        lifetime = seconds == 0 ? Self.usualLifetime : seconds
+        continue
+      case "mark_email_as_verified" where purpose == .reset:
+        guard case .bool(let flag) = value else {
+          faults.append(Fault(place, "type", "This member is true or false."))
+          continue
+        }
+        verifies = flag
+        continue
+      // A user has one address, and URLs of results have none.
+      case "identity" where purpose == .verify && value.object != nil: continue
+      case "includeEmailInRedirect" where value == false: continue
+      default:
+        faults.append(.unknownProperty(name))
+        continue
+      }
+      if texts[name] == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    switch (texts["user_id"], texts["email"]) {
+    case (let id?, nil): subject = .id(id)
+    case (nil, let email?):
+      guard let connection = texts["connection_id"],
+        connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name)
+      else { throw Failure(.connectionUnknown) }
+      subject = .email(email)
+    default:
+      let detail = "Send user_id, or email and connection_id."
+      throw .invalid([Fault("/user_id", "choice", detail)])
+    }
+    client = texts["client_id"]
+    ticket = EmailToken.Ticket(
+      for: .seconds(lifetime),
+      verifies: verifies,
+      resultURL: texts["result_url"]
+    )
+  }
+}
