@@ -3,7 +3,7 @@ import JSON
 
 /// A request to the management API.
 struct APIRequest: Sendable {
-  let method: HTTP.Method
+  var method: HTTP.Method
   let path: String
   var query: [(name: String, value: String)] = []
   /// The app; nil for the default app.

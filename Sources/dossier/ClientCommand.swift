@@ -50,6 +50,9 @@ struct ClientCommand: ParsableCommand {
     @Argument(help: "What people call it.")
     var name: String
 
+    @Argument(help: ArgumentHelp("Settings, as of client set.", valueName: "setting=value"))
+    var settings: [String] = []
+
     func validate() throws {
       guard isOperator == (app == nil) else {
         throw ValidationError("Give either --app or --operator.")
@@ -61,29 +64,17 @@ struct ClientCommand: ParsableCommand {
         ("name", .string(name)), ("app", app.map(JSON.string) ?? .null),
         ("kind", .string(kind.rawValue)), ("scopes", .array(scopes.map(JSON.string))),
       ])
-      if !callbacks.isEmpty {
-        body["settings"] = ["callback_urls": .array(callbacks.map(JSON.string))]
-      }
+      var settings = try SettingsCatalog.client.patch(of: settings).object ?? JSONObject()
+      if !callbacks.isEmpty { settings["callback_urls"] = .array(callbacks.map(JSON.string)) }
+      if settings.count > 0 { body["settings"] = .object(settings) }
       let json = JSON.object(body)
       common.run { context async throws(CommandFailure) in
         let made = try await context.send(.post, "/v1/clients", .json(json))
-        var remarks: [String] = []
-        if made["secret"] != nil { remarks.append("the secret is not shown again") }
-        if let issuer = try await issuer(context) { remarks.append("its issuer is \(issuer)") }
         return CommandOutput(
-          made,
-          remark: remarks.isEmpty ? nil : remarks.joined(separator: "; ")
+          try await context.withDomain(made),
+          remark: made["secret"] == nil ? nil : "the secret is not shown again"
         )
       }
-    }
-
-    /// Returns the issuer of an app with a host name, for clients that sign users in.
-    @EventLoop private func issuer(_ context: CommandContext) async throws(CommandFailure)
-      -> String?
-    {
-      guard kind != .machine, let app else { return nil }
-      let hosts = try await context.send(.get, context.path(of: app))["hosts"]?.array
-      return hosts?.first?.string.map { "https://\($0)/" }
     }
   }
 
@@ -146,9 +137,13 @@ struct ClientCommand: ParsableCommand {
       if !scopes.isEmpty { body["scopes"] = .array(scopes.map(JSON.string)) }
       let json = JSON.object(body)
       client.common.run { context async throws(CommandFailure) in
-        CommandOutput(
-          try await context.send(.patch, client.path, .mergePatch(json), ifVersion: ifVersion)
+        let changed = try await context.send(
+          .patch,
+          client.path,
+          .mergePatch(json),
+          ifVersion: ifVersion
         )
+        return CommandOutput(try await context.withDomain(changed))
       }
     }
   }
@@ -195,6 +190,18 @@ struct ClientCommand: ParsableCommand {
   }
 }
 
+extension CommandContext {
+  /// Returns a client that signs users in with its domain, as SDKs ask for it: `host` or `host:port`.
+  fileprivate func withDomain(_ client: JSON) async throws(CommandFailure) -> JSON {
+    guard let object = client.object, let app = client["app"]?.string,
+      client["kind"]?.string != ClientKind.machine.rawValue
+    else { return client }
+    let hosts = try await send(.get, path(of: app))["hosts"]?.array
+    let domain = hosts?.first?.string ?? deploymentHost
+    return .object(JSONObject([("domain", .string(domain))] + object.map { ($0.key, $0.value) }))
+  }
+}
+
 extension ClientKind: ExpressibleByArgument {}
 
 struct ClientArgument: ParsableArguments {
@@ -206,6 +213,8 @@ struct ClientArgument: ParsableArguments {
   var path: String { "/v1/clients/\(segment(id))" }
 
   func send(_ method: HTTP.Method, _ body: APIRequest.Body = .none) -> Never {
-    common.send(method, path, body)
+    common.run { context async throws(CommandFailure) in
+      CommandOutput(try await context.withDomain(context.send(method, path, body)))
+    }
   }
 }

@@ -16,6 +16,8 @@ import Postgres
   let deployment: RequestContext
   /// The name of the default app.
   let defaultApp: String
+  /// The host, and the port if any, of the deployment's URL.
+  let deploymentHost: String
   /// The time for which a worker may still use the old settings of a changed app.
   let appAge: Duration
   private let database: Database
@@ -60,6 +62,9 @@ import Postgres
     servingReadiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     appAge = configuration.appAge
     defaultApp = configuration.app
+    let issuer = configuration.issuer
+    let start = issuer.firstRange(of: "://")?.upperBound ?? issuer.startIndex
+    deploymentHost = String(issuer[start...])
   }
 
   /// Waits until a connection exists or has failed.

@@ -105,7 +105,7 @@ struct SchemaCommand: ParsableCommand {
 }
 
 extension ArgumentHelp {
-  fileprivate static let document: ArgumentHelp = "metadata, app-metadata or custom-data."
+  static let document: ArgumentHelp = "metadata, app-metadata or custom-data."
 }
 
 extension DocumentKind {

@@ -41,9 +41,7 @@ extension UserCommand {
     ]
 
     func validate() throws {
-      for text in members where !text.contains("=") {
-        throw ValidationError("\(text) is not member=value.")
-      }
+      try MemberArguments.validate(members)
       guard passwordFile == nil || passwordFile != from else {
         throw ValidationError("--password-file and --from cannot be the same.")
       }
@@ -69,11 +67,8 @@ extension UserCommand {
         }
         object = given
       }
-      for text in members {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let (name, value) = (String(parts[0]), String(parts[1]))
-        let json = Self.texts.contains(name) ? nil : try? JSON.parse(Array(value.utf8))
-        object[name] = json ?? .string(value)
+      for (name, value) in MemberArguments.object(of: members, texts: Self.texts) {
+        object[name] = value
       }
       if let passwordFile { object["password"] = .string(try InputFile.password(passwordFile)) }
       return .object(object)

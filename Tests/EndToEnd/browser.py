@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import threading
 
 from selenium import webdriver
@@ -41,14 +42,16 @@ class Pages:
 class Browser:
     """One browser with a new profile of its own."""
 
-    def __init__(self, width=1200, height=900):
+    def __init__(self, width=1200, height=900, records=False):
+        """`records` is for `navigations`."""
         options = Options()
         options.binary_location = "/usr/bin/chromium"
         # Tests may be run by root, where /dev/shm is small, and beside others.
         for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
                          "--disable-gpu", f"--window-size={width},{height}"]:
             options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.set_capability("goog:loggingPrefs", {
+            "browser": "ALL", **({"performance": "ALL"} if records else {})})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         self.driver.set_script_timeout(PATIENCE)
 
@@ -62,6 +65,17 @@ class Browser:
         """Returns the warnings and errors that reached the console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")
                 if entry["level"] in ["WARNING", "SEVERE"]]
+
+    def navigations(self):
+        """Returns the URLs that the browser was sent to since the last call, in their order."""
+        found = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Page.frameRequestedNavigation":
+                found.append(message["params"]["url"])
+            elif message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return found
 
     def wait(self, condition, what):
         return WebDriverWait(self.driver, PATIENCE, 0.05).until(

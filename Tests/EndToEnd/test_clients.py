@@ -1,5 +1,6 @@
 """Clients of apps, the APIs that their tokens are for, and their grants."""
 
+import json
 import unittest
 
 from asking import JSON, MERGE
@@ -334,16 +335,24 @@ class Registry(Administration):
         self.assertEqual(actions, ["client_delete", "client_change", "client_change",
                                    "client_secret_rotate", "client_change", "client_create"])
 
-    def test_a_new_client_that_signs_users_in_is_shown_with_its_issuer(self):
-        self.site.dossier("app", "host", "set", "--app", "other", "id.example")
-        self.addCleanup(self.site.dossier, "app", "host", "set", "--app", "other")
-        for kind, expected in [
-                ("native", "its issuer is https://id.example/"),
-                ("web", "the secret is not shown again; its issuer is https://id.example/"),
-                ("machine", "the secret is not shown again")]:
+    def test_a_client_that_signs_users_in_is_shown_with_its_domain(self):
+        for kind, remark in [("native", ""), ("web", "dossier: the secret is not shown again\n"),
+                             ("machine", "dossier: the secret is not shown again\n")]:
             run = self.site.dossier(
-                "client", "create", "--app", "other", "--kind", kind, kind, check=False)
-            self.assertEqual((run.returncode, run.stderr), (0, f"dossier: {expected}\n"))
+                "client", "create", "--app", "other", "--kind", kind, kind, "refresh_token_days=7",
+                "callback_urls=https://a.example/cb\nhttps://b.example/cb", check=False)
+            self.assertEqual((run.returncode, run.stderr), (0, remark))
+            made = json.loads(run.stdout)
+            self.assertEqual((made["settings"]["refresh_token_days"],
+                              made["settings"]["callback_urls"]),
+                             (7, ["https://a.example/cb", "https://b.example/cb"]))
+            domain = None if kind == "machine" else "127.0.0.1:8080"
+            self.assertEqual(made.get("domain"), domain)
+            self.site.dossier("app", "host", "set", "--app", "other", "id.example")
+            self.addCleanup(self.site.dossier, "app", "host", "set", "--app", "other")
+            shown = self.site.dossier("client", "show", made["id"])
+            self.assertEqual(shown.get("domain"), domain and "id.example")
+            self.site.dossier("app", "host", "set", "--app", "other")
 
     def test_the_commands_of_apis_and_grants(self):
         api = self.site.dossier(

@@ -16,11 +16,13 @@ VIEWS = list(itertools.product(["light", "dark"], [1280, 320]))
 class BrowserCase(HostedCase):
     # Takes long for its number of tests.
     LONG = True
+    # Whether the browser records where it is sent.
+    RECORDS = False
 
     def setUp(self):
         super().setUp()
         self.server = f"http://127.0.0.1:{self.site.port}"
-        self.browser = Browser()
+        self.browser = Browser(records=self.RECORDS)
         self.addCleanup(self.browser.stop)
 
     def open(self, path):

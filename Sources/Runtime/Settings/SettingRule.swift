@@ -74,12 +74,12 @@ package struct SettingRule: Sendable {
   /// Reads a value as an operator types it.
   ///
   /// `null` resets to the default. JSON of the setting's type is read as JSON, any other text as a
-  /// string. Lists may be typed without JSON, separated by commas or spaces.
+  /// string. Lists may be typed without JSON, separated by commas, spaces or lines.
   package func value(of text: String) -> JSON {
     guard let json = try? JSON.parse(Array(text.utf8)) else {
       switch kind {
       case .texts, .choices:
-        return .array(text.split { $0 == "," || $0 == " " }.map { .string(String($0)) })
+        return .array(text.split { $0 == "," || $0.isWhitespace }.map { .string(String($0)) })
       default: return .string(text)
       }
     }
