@@ -116,8 +116,9 @@ class OpenIDCase(HostedCase):
         cls.issuer = cls.site.get("/.well-known/openid-configuration").json["issuer"]
 
     @classmethod
-    def new_client(cls, kind, *arguments, app="default"):
-        return cls.site.dossier("client", "create", "--app", app, "--kind", kind, *arguments, kind)
+    def new_client(cls, kind, *arguments, app="default", settings=()):
+        return cls.site.dossier(
+            "client", "create", "--app", app, "--kind", kind, *arguments, kind, *settings)
 
     def user(self, email=None, password=PASSWORD):
         email = email or self.own_email()

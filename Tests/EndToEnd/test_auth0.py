@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import urllib.parse
 
+from hosted import PASSWORD
 from openid import CALLBACK, OpenIDCase, Party, claims
 from machine import TOOLS_FOLDER
 
@@ -129,7 +130,7 @@ class Auth0Case(OpenIDCase):
     def run_program(self, version, program, **values):
         site = {"port": self.site.port, "client": self.back_end["id"],
                 "secret": self.back_end["secret"], "api": self.api, "page": self.page["id"],
-                "email": self.own_email(), "password": "correct horse battery", **values}
+                "email": self.own_email(), "password": PASSWORD, **values}
         folders = [TOOLS_FOLDER / f"auth0-{version}", pathlib.Path(__file__).parent]
         run = subprocess.run(
             [TOOLS_FOLDER / "bin/python", "-B", "-c", program, json.dumps(site)],

@@ -21,7 +21,7 @@ visitor = Visitor(site["port"])
 def sign_in(url):
     split = urllib.parse.urlsplit(url)
     page = visitor.open(f"{split.path}?{split.query}")
-    if page.status == 200:
+    if page.status == 200 and "wants access" not in page.heading:
         visitor.submit(email=site["email"])
         page = visitor.submit("/password", password=site["password"])
     if "wants access" in page.heading:
