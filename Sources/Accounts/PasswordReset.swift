@@ -113,9 +113,16 @@ package enum Emails {
     return VerifiedCredential(of: token.user, .password(hash: hash))
   }
 
-  /// Sets the password of a user by its hash; `use` uses the mailed token or code up.
+  /// Sets the password of a user.
   ///
-  /// - Parameter verifies: whether the token or code proves the address.
+  /// - Parameters:
+  ///   - hash: the hash of the password.
+  ///   - user: the user.
+  ///   - address: the address of the mail.
+  ///   - verifies: whether the mailed token or code proves the address.
+  ///   - context: the context of the request.
+  ///   - use: uses the token or code up, and returns the account.
+  /// - Throws: errors of `use`, `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop private static func set(
     _ hash: String,
     of user: UserID,

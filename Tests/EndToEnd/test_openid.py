@@ -88,7 +88,7 @@ class CodeFlow(OpenIDCase):
         self.tokens(email)
         party = Party(self, self.spa, prompt="none")
         page = self.visitor.open(party.path)
-        self.assertEqual(page.status, 303)
+        self.assertEqual(page.status, 302)
         self.expect(party.exchange(party.code(page)), 200)
 
     def test_a_confidential_client_authenticates_in_either_way(self):

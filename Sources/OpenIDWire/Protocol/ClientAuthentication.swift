@@ -12,7 +12,8 @@ import WireKit
 @EventLoop enum ClientAuthentication {
   /// Returns the client of a request.
   ///
-  /// A client with a secret must send it: in the body, or as Basic credentials.
+  /// A client with a secret must send it, in the body or as Basic credentials, or an assertion that
+  /// it has signed.
   /// - Parameters:
   ///   - parameters: the body.
   ///   - wrong: the error for a wrong secret.
@@ -32,12 +33,17 @@ import WireKit
     if basic != nil, parameters["client_secret"] != nil {
       return .failure(.badRequest("The client must authenticate in one way only."))
     }
-    if parameters["client_assertion"] != nil {
-      return .failure(
-        TokenError(.unauthorized, "invalid_client", "Client assertions are not supported.")
-      )
+    let assertion = parameters["client_assertion"]
+    if assertion != nil {
+      guard parameters["client_assertion_type"]?.hasSameBytes(as: assertionType) == true else {
+        return .failure(.badRequest("client_assertion_type must be \(assertionType)."))
+      }
+      guard basic == nil, parameters["client_secret"] == nil else {
+        return .failure(.badRequest("The client must authenticate in one way only."))
+      }
     }
-    guard let text = basic?.id ?? parameters["client_id"] else {
+    let named = basic?.id ?? parameters["client_id"] ?? assertion.flatMap(Client.named(by:))
+    guard let text = named else {
       return .failure(.badRequest("client_id is required."))
     }
     if let basic, let named = parameters["client_id"], !named.hasSameBytes(as: basic.id) {
@@ -48,14 +54,22 @@ import WireKit
       let client = try await Clients.client(id, of: app, context)
     else { return .failure(.unknownClient) }
     guard !client.kind.isPublic else { return .success(client) }
-    guard let secret = basic?.secret ?? parameters["client_secret"],
-      try await Clients.authenticate(id, secret: secret, of: app, context) != nil
-    else {
+    let isProven: Bool
+    if let assertion {
+      isProven = client.isProven(by: assertion, at: [call.issuer, call.issuer + "oauth/token"])
+    } else if let secret = basic?.secret ?? parameters["client_secret"] {
+      isProven = try await Clients.authenticate(id, secret: secret, of: app, context) != nil
+    } else {
+      isProven = false
+    }
+    guard isProven else {
       try await RefusedLogin.record("client-secret", context)
       return .failure(wrong)
     }
     return .success(client)
   }
+
+  private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 }
 
 /// The parameters of a request to the token endpoint, in JSON or as a form.

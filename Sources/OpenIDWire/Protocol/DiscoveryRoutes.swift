@@ -50,7 +50,8 @@ import WireKit
 
   private static func description(of origin: String) -> JSON {
     func list(_ words: [String]) -> JSON { .array(words.map(JSON.string)) }
-    let methods = list(["client_secret_basic", "client_secret_post", "none"])
+    let secrets = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
+    let methods = list(secrets + ["none"])
     return [
       "issuer": .string("\(origin)/"),
       "authorization_endpoint": .string("\(origin)/authorize"),
@@ -72,8 +73,9 @@ import WireKit
       "id_token_signing_alg_values_supported": ["RS256"],
       "token_endpoint_auth_methods_supported": methods,
       "revocation_endpoint_auth_methods_supported": methods,
-      "introspection_endpoint_auth_methods_supported": [
-        "client_secret_basic", "client_secret_post",
+      "introspection_endpoint_auth_methods_supported": list(secrets),
+      "token_endpoint_auth_signing_alg_values_supported": [
+        "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
       ],
       "claims_supported": list([
         "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "sid", "amr", "at_hash", "name",

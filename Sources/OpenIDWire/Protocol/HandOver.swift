@@ -84,7 +84,7 @@ import WireKit
         hasLanguages: false
       )
     }
-    var response = Response(.seeOther)
+    var response = Response(call.request.method == .get ? .found : .seeOther)
     response.add(.location, url)
     response.add(.cacheControl, literal: "no-store")
     response.add(.referrerPolicy, literal: "no-referrer")

@@ -1,4 +1,5 @@
 import JSON
+import WebTokens
 package import Runtime
 
 /// The settings of a client.
@@ -26,6 +27,8 @@ package struct ClientSettings: SettingsSection {
   /// Claims of its ID tokens.
   package let claims: ClaimMap
   package let backchannelLogoutURL: String?
+  /// The JWK Set by which the client may authenticate in place of its secret; nil for none.
+  let assertionKeys: JSON?
   package let logoURL: String?
   package let termsURL: String?
   package let privacyURL: String?
@@ -140,6 +143,16 @@ package struct ClientSettings: SettingsSection {
       "URL that is called when a session ends: https, or http on this machine; empty for none",
       ClientURL.isCallable
     )
+    let keys = read.object(
+      "assertion_keys",
+      SettingRule(.object) { value in
+        value.object?.count == 0 || IssuerKeys(set: value).isUsable
+          ? nil : ("keys", "This setting is a JWK Set with a public key, or an empty object.")
+      },
+      "JWK Set with the public keys of the client, with which it may sign assertions in place of "
+        + "sending its secret (private_key_jwt)"
+    )
+    assertionKeys = keys.count == 0 ? nil : .object(keys)
     logoURL = read.url("logo_url", "https URL of the logo on its pages; empty for none")
     termsURL = read.url("terms_url", "https URL of its terms of service; empty for none")
     privacyURL = read.url("privacy_url", "https URL of its privacy policy; empty for none")

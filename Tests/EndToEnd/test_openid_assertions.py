@@ -1,0 +1,139 @@
+"""Clients that sign an assertion with a key of their own in place of sending a secret."""
+
+import base64
+import hashlib
+import hmac
+import json
+import subprocess
+import time
+import unittest
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from machine import TOOLS_FOLDER
+from openid import OpenIDCase, Party
+
+TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+PYTHON = """
+import json, sys
+from auth0.authentication import GetToken
+site = json.loads(sys.argv[1])
+token = GetToken(site["domain"], site["client"], client_assertion_signing_key=site["key"],
+                 protocol="http")
+print(json.dumps(token.client_credentials(site["api"])))
+"""
+
+
+def part(value):
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+class AssertionCase(OpenIDCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.rsa, cls.ec = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())
+        cls.other = ec.generate_private_key(ec.SECP256R1())
+        keys = [json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(cls.rsa.public_key())),
+                json.loads(jwt.algorithms.ECAlgorithm.to_jwk(cls.ec.public_key()))]
+        cls.back_end = cls.new_client("machine")
+        cls.site.dossier("client", "set", cls.back_end["id"],
+                         f"assertion_keys={json.dumps({'keys': keys})}")
+        cls.site.dossier("client", "grant", cls.back_end["id"], cls.api["id"],
+                         "--scope", "read:posts")
+
+    def claims(self, **changes):
+        now = int(time.time())
+        claims = {"iss": self.back_end["id"], "sub": self.back_end["id"], "aud": self.issuer,
+                  "iat": now, "exp": now + 180, "jti": "1", **changes}
+        return {name: value for name, value in claims.items() if value is not None}
+
+    def assertion(self, key=None, algorithm="ES256", headers=None, **changes):
+        return jwt.encode(self.claims(**changes), key or self.ec, algorithm, headers)
+
+    def send(self, assertion, **fields):
+        return Party(self, {"id": None}).token(**{
+            "grant_type": "client_credentials", "audience": self.API,
+            "client_assertion_type": TYPE, "client_assertion": assertion, **fields})
+
+
+class Assertions(AssertionCase):
+    def test_an_assertion_stands_in_for_the_secret(self):
+        for key, algorithm in [(self.rsa, "RS256"), (self.rsa, "PS256"), (self.ec, "ES256")]:
+            for fields in [{}, {"client_id": self.back_end["id"]}]:
+                tokens = self.expect(self.send(self.assertion(key, algorithm), **fields), 200).json
+                self.assertEqual(tokens["scope"], "read:posts")
+        self.expect(self.send(self.assertion(aud=[self.issuer + "oauth/token"])), 200)
+        # The secret goes on to work.
+        self.expect(Party(self, self.back_end).token(
+            grant_type="client_credentials", audience=self.API), 200)
+        described = self.site.get("/.well-known/openid-configuration").json
+        self.assertIn("private_key_jwt", described["token_endpoint_auth_methods_supported"])
+
+    def test_what_proves_nothing_is_refused(self):
+        now = int(time.time())
+        public = self.ec.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        head = part({"alg": "HS256", "typ": "JWT"}) + "." + part(self.claims())
+        forged = base64.urlsafe_b64encode(
+            hmac.digest(public, head.encode(), hashlib.sha256)).rstrip(b"=").decode()
+        good = self.assertion()
+        for number, wrong in enumerate([
+                self.assertion(self.other), self.assertion(aud="https://other.example/"),
+                self.assertion(aud=None), self.assertion(aud=self.API),
+                self.assertion(exp=now - 1), self.assertion(exp=now + 3600),
+                self.assertion(exp=1e300), self.assertion(exp="soon"),
+                self.assertion(nbf=now + 3600), self.assertion(iat=now + 3600),
+                self.assertion(iss=self.spa["id"]), self.assertion(headers={"crit": ["x"]}),
+                f"{head}.{forged}", part({"alg": "none"}) + "." + part(self.claims()) + ".",
+                good[:-3] + "AAA", "x" * 20_000, "a.b.c"]):
+            with self.subTest(number):
+                answer = self.send(wrong, client_id=self.back_end["id"])
+                self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))
+        # The assertion of one client is of no use to another one.
+        for client in [self.machine, self.web]:
+            answer = self.send(self.assertion(iss=client["id"], sub=client["id"]))
+            self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))
+        answer = self.send(good, client_id=self.machine["id"])
+        self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))
+        for fields in [{"client_assertion_type": "password"}, {"client_assertion_type": None},
+                       {"client_id": self.back_end["id"],
+                        "client_secret": self.back_end["secret"]}]:
+            answer = self.send(good, **fields)
+            self.assertEqual((answer.status, answer.json["error"]), (400, "invalid_request"))
+        self.assertEqual(self.send("nothing").json["error"], "invalid_request")
+
+    def test_keys_are_public_keys(self):
+        private = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(self.ec))
+        del private["d"]
+        for keys in [{"keys": []}, {"keys": [{"kty": "oct", "k": "AAAA"}]}, {"key": [private]}]:
+            with self.subTest(keys):
+                run = self.site.dossier("client", "set", self.machine["id"],
+                                        f"assertion_keys={json.dumps(keys)}", check=False)
+                self.assertEqual(run.returncode, 12, run.stderr)
+                self.assertIn("assertion_keys", run.stderr)
+
+
+class Libraries(AssertionCase):
+    # The SDK names the issuer with https, also where its requests use http.
+    SETTINGS = {"DOSSIER_ISSUER": "https://127.0.0.1:{port}"}
+
+    def test_auth0_python_signs_assertions(self):
+        pem = self.rsa.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption()).decode()
+        site = {"domain": f"127.0.0.1:{self.site.port}", "client": self.back_end["id"],
+                "key": pem, "api": self.API}
+        for version in ["4.13.0", "6.8.0"]:
+            run = subprocess.run(
+                [TOOLS_FOLDER / "bin/python", "-B", "-c", PYTHON, json.dumps(site)],
+                capture_output=True, text=True, timeout=60,
+                env={"PYTHONPATH": str(TOOLS_FOLDER / f"auth0-{version}")})
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(json.loads(run.stdout)["scope"], "read:posts")
+
+
+if __name__ == "__main__":
+    unittest.main()
