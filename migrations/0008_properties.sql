@@ -12,7 +12,7 @@ create table properties (
   updated_at timestamptz not null default now(),
   primary key (user_id, key),
   constraint properties_value check (
-    case jsonb_typeof(value::jsonb) when 'string' then octet_length(value::jsonb #>> '{}') <= 32768
+    case jsonb_typeof(value::jsonb) when 'string' then octet_length(value::jsonb #>> '{}') <= 8192
       else jsonb_typeof(value::jsonb) in ('boolean', 'number') end)
 );
 

@@ -29,7 +29,7 @@ import WireKit
       .put,
       keyPath,
       access: .parra(scope: Scopes.updateMetadata),
-      body: .json(limit: 16_384),
+      body: .json(limit: 32_768),
       summary: "Set a property"
     ) { (call) async throws(Failure) in
       guard let value = call.json["value"] else {

@@ -136,16 +136,33 @@ class Properties(Case):
         self.refused("PUT", self.store.key_path("k" * 129), {"value": 1})
         error = self.refused("PUT", self.store.key_path("k"), {"value": "v" * 129})
         self.assertIn("128", error.body["message"])
-        self.assertEqual(self.store.fetch(), {"k" * 128: "v" * 128})
+        self.store.set("e", EMOJI * 128)
+        self.refused("PUT", self.store.key_path("e"), {"value": EMOJI * 129})
+        # One character for the SDK, but too many bytes.
+        self.refused("PUT", self.store.key_path("e"), {"value": "e" + "\u0301" * 5000})
+        self.assertEqual(self.store.fetch(), {"k" * 128: "v" * 128, "e": EMOJI * 128})
+        self.refused("PUT", self.store.key_path("\u0301" * 129), {"value": 1})
+        self.refused("PATCH", self.store.path, {"": 1})
 
     def test_the_app_may_allow_strings_as_long_as_the_sdk_does(self):
         self.site.dossier("app", "create", "long")
         self.site.dossier("app", "set", "--app", "long", "property_string_length=1024")
         self.client = Client(self.site, "long").launch()
         self.store = Store(self.client)
-        self.store.set("k", "é" * 1024)
-        self.refused("PUT", self.store.key_path("k"), {"value": "v" * 1025})
-        self.assertEqual(self.store.fetch(), {"k": "é" * 1024})
+        for text in ["v" * 129, "v" * 1024, "\u00e9" * 1024, EMOJI * 300]:
+            self.store.set("k", text)
+            self.refused("PUT", self.store.key_path("k"), {"value": "v" * 1025})
+            self.assertEqual(self.store.fetch(), {"k": text})
+
+    def test_two_spellings_of_a_key_are_two_keys(self):
+        composed, decomposed = "caf\u00e9", "cafe\u0301"
+        self.store.set(composed, 1)
+        self.store.set(decomposed, 2)
+        self.assertEqual(self.store.fetch(), {composed: 1, decomposed: 2})
+        self.client.call("PATCH", self.store.path, {composed: 3})
+        self.store.fetch()
+        self.store.delete(decomposed)
+        self.assertEqual(self.store.fetch(), {composed: 3})
 
     def test_two_devices_in_conflict(self):
         self.client.sign_up("conflict@example.com")
@@ -160,8 +177,18 @@ class Properties(Case):
             first.set("other", result)
             self.assertEqual(first.conflicts, [("color", "red", "blue")])
             self.assertEqual(first.local["color"], "blue")
+            self.assertEqual(Store(other).fetch(), {"color": "blue", "other": result})
             first.set("color", keeps)
             self.assertEqual(Store(other).fetch(), {"color": result, "other": result})
+            second.conflicts = []
+            second.set("third", result)
+            self.assertEqual(
+                second.conflicts,
+                [("color", "blue", "red")] * (keeps == "red") + [("other", "red", "blue")] * (
+                    keeps == "blue"))
+            self.assertEqual(second.local["color"], result)
+            self.assertEqual(Store(other).fetch(), second.local)
+            second.delete("third")
         second.fetch()
         second.conflicts = []
         first.set("color", "red")

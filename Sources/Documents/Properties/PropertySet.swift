@@ -57,10 +57,8 @@ package struct PropertySet {
   static let changeLimit = 2 * limit
   /// The upper bound of the app's setting.
   package static let largestString = 1_024
-  /// The bytes that a character may have on average: those of the longest emoji.
-  ///
-  /// The database has the limit of the largest string.
-  private static let bytesOfCharacter = 32
+  /// The bytes of a string, so that all properties fit into a request. The database has this limit.
+  private static let stringBytes = 8_192
 
   package init(_ properties: [Property], floor: Int) {
     self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ByteString($0.key), $0) })
@@ -144,8 +142,7 @@ package struct PropertySet {
   /// A family of emoji is one character. The bytes are limited first, so that the count takes little
   /// time.
   private static func isShort(_ text: String, _ limit: Int) -> Bool {
-    text.utf8.count <= limit
-      || text.utf8.count <= bytesOfCharacter * limit && text.count <= limit
+    text.utf8.count <= limit || text.utf8.count <= stringBytes && text.count <= limit
   }
 
   static func valueFault(
