@@ -25,9 +25,9 @@ import WireKit
         "\(ParraWire.userPrefix)/entitlements",
         access: .parra(scope: Scopes.readUser),
         summary: "List the entitlements: users have none"
-      ) { (call) throws(Failure) in
+      ) { (call) async throws(Failure) in
         // The SDK reads them at each start.
-        _ = try call.ownUser
+        try await call.context.requireSession(of: call.ownUser)
         return Response(.ok, json: Array("[]".utf8))
       },
       Route(

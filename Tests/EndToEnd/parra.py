@@ -3,8 +3,10 @@
 import base64
 import json
 import re
+import struct
 import urllib.parse
 import uuid
+import zlib
 from datetime import datetime, timezone
 
 from asking import ADDRESS
@@ -100,6 +102,17 @@ def checked_tokens(body):
     required(body, access_token=str, token_type=str, expires_in=int, refresh_token=str, scope=str)
     assert body["expires_in"] > 300, body
     return body
+
+
+def png(width, height):
+    """A PNG with a gradient and an alpha channel."""
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data
+                + struct.pack(">I", zlib.crc32(kind + data)))
+
+    row = b"\0" + b"\x40\x80\xc0\x80" * width
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(row * height)) + chunk(b"IEND", b""))
 
 
 class Client:

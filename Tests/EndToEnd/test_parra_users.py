@@ -4,21 +4,9 @@ import struct
 import unittest
 import urllib.parse
 import uuid
-import zlib
 
 from cases import Case
-from parra import PASSWORD, APIError, Client, checked_asset, checked_user, is_api_error
-
-
-def png(width, height):
-    """A PNG with a gradient and an alpha channel."""
-    def chunk(kind, data):
-        return (struct.pack(">I", len(data)) + kind + data
-                + struct.pack(">I", zlib.crc32(kind + data)))
-
-    row = b"\0" + b"\x40\x80\xc0\x80" * width
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(row * height)) + chunk(b"IEND", b""))
+from parra import APIError, Client, checked_asset, checked_user, is_api_error, png
 
 
 def size(picture):
@@ -74,7 +62,8 @@ class Users(Case):
 
     def test_an_avatar_is_scaled_and_has_a_new_url_each_time(self):
         seen = set()
-        for width, height, within in [(1500, 750, (1024, 512)), (1024, 1024, (1024, 1024)),
+        for width, height, within in [(1500, 750, (1024, 512)), (1100, 1375, (819, 1024)),
+                                      (1025, 1025, (1024, 1024)), (1024, 1024, (1024, 1024)),
                                       (10, 20, (10, 20)), (10, 20, (10, 20))]:
             asset = checked_asset(self.upload(png(width, height)))
             self.assertEqual((asset["size"]["width"], asset["size"]["height"]), within)
@@ -85,7 +74,7 @@ class Users(Case):
             self.assertEqual((picture.status, size(picture.body)), (200, within))
             self.assertEqual(self.client.read_user()["avatar"], asset)
             seen.add(asset["url"])
-        self.assertEqual(len(seen), 4)
+        self.assertEqual(len(seen), 6)
         for _ in range(2):
             self.assertEqual(self.client.call("DELETE", f"{self.client.user_path}/avatar"), {})
             self.assertIsNone(self.client.read_user()["avatar"])

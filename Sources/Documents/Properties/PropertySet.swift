@@ -57,7 +57,9 @@ package struct PropertySet {
   static let changeLimit = 2 * limit
   /// The upper bound of the app's setting.
   package static let largestString = 1_024
-  /// The bytes of a string, so that all properties fit into a request. The database has this limit.
+  /// The bytes of a string, so that all properties fit into a request.
+  ///
+  /// The database has the same limit.
   private static let stringBytes = 8_192
 
   package init(_ properties: [Property], floor: Int) {
