@@ -36,7 +36,10 @@ package struct ParraWire: Wire {
       + UserRoutes.routes(users) + PropertyRoutes.routes
   }
 
-  package var prefixes: [String] { [Self.prefix, Self.hostPrefix] }
+  /// The paths of features that this server does not offer, and that name no tenant.
+  private static let foreignPrefixes = ["/v1/cards", "/v1/feedback", "/v1/bulk"]
+
+  package var prefixes: [String] { [Self.prefix, Self.hostPrefix] + Self.foreignPrefixes }
 
   package var writtenFields: [WrittenField] { [.clientOrigin] }
 

@@ -230,6 +230,32 @@ class Rows(Case):
     def test_row_36_images(self):
         self.not_offered("POST", "/assets/images")
 
+    def test_calls_of_other_services_are_refused_in_the_form_of_the_sdk(self):
+        app = "applications/app-1"
+        for method, paths in [
+            ("GET", [f"{app}/roadmap", f"{app}/tickets", f"{app}/releases", f"{app}/releases/1",
+                     f"{app}/faqs", f"{app}/paywall", f"{app}/feeds/1/items", "feed/items/1",
+                     "feed/items/1/comments", "creator/updates/templates", "chat/channels",
+                     "chat/channels/1", "chat/channels/1/messages"]),
+            ("POST", ["tickets/1/vote", f"{app}/purchases", "feed/items/1/reactions",
+                      "feed/items/1/comments", "comments/1/flag", "comments/1/reactions",
+                      "creator/updates", "creator/updates/1/send", "creator/updates/1/attachments",
+                      "chat/channels", "chat/channels/1/messages", "chat/channels/1/lock",
+                      "chat/channels/1/unlock", "chat/channels/1/leave", "chat/messages/1/flag"]),
+            ("PUT", ["comments/1"]),
+            ("DELETE", ["tickets/1/vote", "feed/items/1/reactions/1", "comments/1",
+                        "comments/1/reactions/1", "creator/updates/1", "chat/messages/1",
+                        "chat/channels/1"]),
+        ]:
+            for path in paths:
+                with self.subTest(method=method, path=path):
+                    self.not_offered(method, f"/{path}")
+        self.client.base = "/v1"
+        for method, path in [("GET", "/cards"), ("POST", "/bulk/questions/answer"),
+                             ("GET", "/feedback/forms/1"), ("POST", "/feedback/forms/1/submit")]:
+            with self.subTest(method=method, path=path):
+                self.not_offered(method, path)
+
     def test_row_37_an_assigned_avatar(self):
         with self.assertRaises(APIError) as refused:
             self.client.call("PUT", self.path("avatar"))
