@@ -31,7 +31,7 @@ import WireKit
     let tenant = context.app.name
     return try await TokenLogin.principal(
       of: token,
-      naming: ExternalTokens.Subject { claims in
+      naming: ExternalTokens.Subject(in: contentType) { claims in
         guard claims["sub"]?.string?.hasSameBytes(as: tenant) == true else { return nil }
         return claims["grants"]?.object?["identity"]?.string
       },

@@ -149,6 +149,20 @@ class SignIn(CodeCase):
         other.ask_for_code("free@example.com")
         other.log_in_by_code(self.code("free@example.com"))
 
+    def test_failed_logins_elsewhere_do_not_slow_a_network_down(self):
+        client, stranger = self.client(), self.client(THERE)
+        self.site.set_app(failures_per_identifier=1_000, failures_per_identifier_hourly=5)
+        self.addCleanup(self.site.set_app, failures_per_identifier=10,
+                        failures_per_identifier_hourly=100)
+        client.ask_for_code("slow@example.com")
+        for name in ["c6336401", "network c6336401"]:
+            for _ in range(6):
+                with self.assertRaises((APIError, NetworkError)):
+                    stranger.form(grant_type="password", client_id="a", username=name,
+                                  password=PASSWORD)
+        self.assertEqual(client.log_in_by_code(self.code("slow@example.com"))["email"],
+                         "slow@example.com")
+
     def test_a_closed_method_and_hostile_identities_are_refused(self):
         client = self.client()
         for body in [{}, {"email": 1}, {"email": "x"}, {"phone_number": "+49170"}, {"email": ""},

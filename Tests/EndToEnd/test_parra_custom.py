@@ -113,6 +113,11 @@ class Custom(Case):
                              ("DELETE", f"{ada.user_path}/avatar")]:
             self.assertEqual(self.status(eve.tokens["access_token"], path, method), 404)
 
+    def test_a_custom_token_is_no_login_of_the_tenant(self):
+        # Its sub is the tenant: all users would share one account.
+        answer = self.post("/v1/login/jwt", {"token": custom("ada")})
+        self.expect(answer, 401, "external_token_invalid")
+
     def test_only_a_young_token_deletes_the_user(self):
         client = self.client("leaving")
         client.finish_login()

@@ -162,6 +162,16 @@ class SignUp(Case):
         self.assertEqual(self.site.sql(
             "select count(*) from users where email like 'repeated%'"), "2")
 
+    def test_an_old_anonymous_token_and_the_password_are_no_login(self):
+        client = Client(self.site).launch()
+        old = client.tokens
+        client.sign_up("factor@example.com")
+        client.log_out()
+        for token in old.values():
+            if isinstance(token, str):
+                with self.subTest(token=token[:12]), self.assertRaises(APIError):
+                    self.sign_up(client, "factor@example.com", token=token)
+
     def test_a_sign_up_that_stopped_halfway_is_finished_by_the_next(self):
         client = Client(self.site).launch()
         client.call("PUT", f"{client.user_path}/properties", {"level": 3})

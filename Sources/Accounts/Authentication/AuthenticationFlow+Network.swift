@@ -40,7 +40,7 @@ extension AuthenticationFlow {
   ) async throws(Failure) -> AuthenticationFlow {
     let network = network(of: context)
     let typed = code.filter { $0 != " " && $0 != "-" }
-    let guarding = FailureLimiter(.login, on: "network \(network)", context)
+    let guarding = FailureLimiter(.networkCode, on: network, context)
     let flow = try await guarding.attempt { () async throws(Failure) in
       let found = try await context.write(
         NetworkFlowQueries.spend,

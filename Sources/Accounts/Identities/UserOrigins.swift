@@ -73,14 +73,13 @@ package enum UserOriginQueries {
 
   /// Returns one row if the user has not logged in since its registration.
   ///
-  /// - Parameter 2: whether the registration linked the credentials to a user who had been there.
+  /// - Parameter 2: whether it linked the credentials to an anonymous user, who has logged in once.
   static let isUnused = Statement<String, UserID, Bool>(
     "beginnings.is_unused",
     """
     select u.user_id from users u left join beginnings b on b.user_id = u.user_id
-    where u.user_id = $1 and (b.kind = 'registered' and u.login_count = 0 or $2 and not exists (
-      select from sessions s
-      where s.user_id = $1 and s.ended_at is null and s.expires_at > now()))
+    where u.user_id = $1
+      and (b.kind = 'registered' and u.login_count = 0 or $2 and u.login_count <= 1)
     """
   )
 

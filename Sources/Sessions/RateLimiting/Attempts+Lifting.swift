@@ -57,6 +57,8 @@ extension Attempts {
     }
     if let network {
       let place = String(hexadecimal: network.network)
+      subjects.append((AttemptPurpose.networkCode.rawValue, [place, place]))
+      subjects.append((AttemptPurpose.networkCode.anywhere, [place]))
       subjects += AttemptPurpose.allCases.map { ($0.ofNetwork, [place]) }
       if let site = network.site.map({ String(hexadecimal: $0) }) {
         subjects += AttemptPurpose.allCases.map { ($0.ofSite, [site]) }

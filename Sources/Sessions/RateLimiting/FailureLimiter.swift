@@ -12,6 +12,8 @@ package enum AttemptPurpose: String, CaseIterable {
   case password
   /// Codes of a second factor, counted by the user over all flows.
   case secondFactor = "second-factor"
+  /// Mailed codes that name no address, counted by the network that may enter them.
+  case networkCode = "network-code"
   /// Registrations of an email address, counted by its key.
   case registration
   /// Mail to an email address, counted by its key.

@@ -41,12 +41,24 @@ import WebTokens
 
   /// The place of the subject in the claims of a token.
   package struct Subject: Sendable {
+    /// The content type in the head of the tokens; nil if they have none.
+    fileprivate let contentType: String?
     fileprivate let text: @Sendable (JSONObject) -> String?
 
-    package static let standard = Subject { $0["sub"]?.string }
+    package static let standard = Subject(in: nil) { $0["sub"]?.string }
 
-    /// - Parameter text: returns the subject that claims name; nil if they name none.
-    package init(_ text: @escaping @Sendable (JSONObject) -> String?) { self.text = text }
+    /// Creates a place of the subject.
+    ///
+    /// - Parameters:
+    ///   - contentType: the content type in the head of the tokens. Tokens of another protocol have
+    ///     another one, and other subjects.
+    ///   - text: returns the subject that claims name; nil if they name none.
+    package init(
+      in contentType: String?,
+      _ text: @escaping @Sendable (JSONObject) -> String?
+    ) {
+      (self.contentType, self.text) = (contentType, text)
+    }
   }
 
   /// Verifies a token: issuer, audience, signature and times.
@@ -70,6 +82,9 @@ import WebTokens
     let isSecret = issuer.secret != nil
     guard read.token.algorithm?.hasPrefix("HS") == isSecret else {
       throw .invalidExternalToken("it is not signed by an algorithm of its issuer")
+    }
+    guard read.token.head["cty"]?.string == subject.contentType else {
+      throw .invalidExternalToken("its cty is of another protocol")
     }
     let now = time(nil)
     guard read.expires > Double(now - Self.leeway) else {
