@@ -1241,6 +1241,7 @@ CREATE TABLE public.authentication_flows (
     email text,
     password_hash text COLLATE pg_catalog."C",
     code_hash bytea,
+    network text COLLATE pg_catalog."C",
     provider text COLLATE pg_catalog."C",
     evidence text COLLATE pg_catalog."C",
     authenticated_at timestamp with time zone,
@@ -1248,7 +1249,7 @@ CREATE TABLE public.authentication_flows (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
-    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
+    CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'network_sign_in'::text, 'network_reset'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
 );
 
 
@@ -1271,6 +1272,13 @@ COMMENT ON COLUMN public.authentication_flows.password_hash IS 'The password of 
 --
 
 COMMENT ON COLUMN public.authentication_flows.code_hash IS 'A keyed hash of the mailed code. Null while none was sent, and if an authenticator app makes the codes.';
+
+
+--
+-- Name: COLUMN authentication_flows.network; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.network IS 'The network of the client, if the code alone names the flow. Null for all others.';
 
 
 --
@@ -2331,7 +2339,7 @@ CREATE TABLE public.properties (
     CONSTRAINT properties_key CHECK (((char_length(key) >= 1) AND (char_length(key) <= 128))),
     CONSTRAINT properties_value CHECK (
 CASE jsonb_typeof((value)::jsonb)
-    WHEN 'string'::text THEN (char_length(((value)::jsonb #>> '{}'::text[])) <= 1024)
+    WHEN 'string'::text THEN (octet_length(((value)::jsonb #>> '{}'::text[])) <= 8192)
     ELSE (jsonb_typeof((value)::jsonb) = ANY (ARRAY['boolean'::text, 'number'::text]))
 END)
 );
@@ -3061,6 +3069,13 @@ CREATE INDEX audit_own_changes ON public.audit USING btree (app_id, event_id) WH
 --
 
 CREATE INDEX authentication_flows_by_address ON public.authentication_flows USING btree (app_id, email_key) WHERE (email_key IS NOT NULL);
+
+
+--
+-- Name: authentication_flows_by_network; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX authentication_flows_by_network ON public.authentication_flows USING btree (app_id, network) WHERE (network IS NOT NULL);
 
 
 --
