@@ -238,7 +238,7 @@ extension Shape {
   private static let pointer = Shape.text(pattern: "^(/([^~/]|~[01])*)*$").like("/items/0")
 
   package static let propertyValue = Shape.either(
-    .text(0...PropertySet.largestString),
+    .text(0...PropertySet.stringBytes),
     .flag,
     .number
   ).named("PropertyValue", "A string, a boolean or a number. Numbers keep their spelling.").like(8)
@@ -251,7 +251,7 @@ extension Shape {
   /// Client generators have one type for a route.
   package static let propertiesOrVersions = Shape.map(
     of: .either(
-      .text(0...PropertySet.largestString),
+      .text(0...PropertySet.stringBytes),
       .flag,
       .number,
       .object(["value": .propertyValue, "version": .count.like(2)])

@@ -18,6 +18,7 @@ CODES = {"invalid_tenant", "route_not_found", "insufficient_scope", "blocked",
          "consumable_entitlement_insufficient_quantity_available"}
 GRANT_ERRORS = {"invalid_request", "invalid_client", "invalid_grant", "invalid_scope",
                 "unauthorized_client", "unsupported_grant_type"}
+IDENTITIES = {"username", "email", "phone_number", "anonymous", "external_id"}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -84,6 +85,7 @@ def checked_user(user):
         assert isinstance(value, (bool, int, float, str)), user
     for identity in user.get("identities") or []:
         required(identity, id=str, created_at=str, updated_at=str, type=str)
+        assert identity["type"] in IDENTITIES, identity
         optional(identity, provider=str, provider_user_id=str, email=str, email_verified=bool,
                  username=str, external_id=str, has_password=bool)
     if user.get("avatar"):

@@ -152,9 +152,13 @@ class Properties(Case):
                       "'{\"property_string_length\": 1024}')")
         app = {**JSON, "Dossier-App": "wordy"}
         token = self.site.request("POST", "/v1/login/anonymous", {}, app).json["access_token"]
-        for length, status in [(1024, 200), (1025, 422)]:
-            answer = self.site.request("PUT", self.PATH, {"k": "\u00fc" * length}, app, token)
+        # Readers count a family of emoji as one character.
+        family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+        for text, length, status in [("\u00fc", 1024, 200), ("\u00fc", 1025, 422),
+                                     (family, 300, 200), (family, 500, 422)]:
+            answer = self.site.request("PUT", self.PATH, {"k": text * length}, app, token)
             self.expect(answer, status)
+        self.expect(self.site.get(self.PATH, headers=app, token=token), 200)
 
 
 if __name__ == "__main__":

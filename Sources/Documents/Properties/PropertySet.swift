@@ -60,7 +60,7 @@ package struct PropertySet {
   /// The bytes of a string, so that all properties fit into a request.
   ///
   /// The database has the same limit.
-  private static let stringBytes = 8_192
+  package static let stringBytes = 8_192
 
   package init(_ properties: [Property], floor: Int) {
     self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ByteString($0.key), $0) })
