@@ -126,6 +126,9 @@ create table resource_servers (
   token_seconds integer not null default 86400 check (token_seconds between 60 and 2592000),
   allows_offline_access boolean not null default false,
   skips_consent boolean not null default true,
+  enforces_policies boolean not null default false,
+  token_dialect text collate "C" not null default 'access_token'
+    check (token_dialect in ('access_token', 'access_token_authz')),
   claims json not null default '{}' check (json_typeof(claims) = 'object'),
   version bigint not null default 1,
   created_at timestamptz not null default now(),
@@ -144,6 +147,10 @@ comment on column resource_servers.allows_offline_access is
   'Whether clients may get a refresh token for it.';
 comment on column resource_servers.skips_consent is
   'Whether first-party clients get its scopes without the consent of the user.';
+comment on column resource_servers.enforces_policies is
+  'Whether a user gets only the scopes that its permissions contain.';
+comment on column resource_servers.token_dialect is
+  'access_token_authz adds the claim permissions to its access tokens.';
 comment on column resource_servers.claims is
   'Claims of its access tokens, each with the source of its value.';
 comment on column resource_servers.version is 'Grows by one with each change.';

@@ -76,10 +76,15 @@ extension Shape {
   package static let tokenSeconds = Shape.integer(ResourceServerRules.tokenSeconds)
     .like(.number(JSONNumber(ResourceServerRules.defaultTokenSeconds)))
 
+  package static let tokenDialect = Shape.choice(TokenDialect.allCases.map(\.rawValue))
+    .like("access_token")
+    .named("TokenDialect", "The form of access tokens; access_token_authz adds permissions.")
+
   package static let resourceServer = Shape.object([
     "id": .id(Example.resourceServer), "app": .slug, "identifier": .identifierOfAPI,
     "name": .nameOfAPI, "scopes": .scopesOfAPI, "token_seconds": .tokenSeconds,
     "allows_offline_access": .flag.like(false), "skips_consent": .flag.like(true),
+    "enforce_policies": .flag.like(false), "token_dialect": .tokenDialect,
     "claims": .claimMap, "version": .count.like(1), "created_at": .time(Example.appMade),
   ]).named("ResourceServer", "An API that access tokens are for.")
 

@@ -29,7 +29,8 @@ package struct IssuedTokens: Sendable {
   ///
   /// - Parameters:
   ///   - session: the session.
-  ///   - scopes: the scopes of the access token: all of the session, or fewer.
+  ///   - requested: the scopes of the access token: all of the session, or fewer. An API that
+  ///     enforces policies may grant fewer.
   ///   - nonce: the value of the authorization request; nil for a refresh.
   ///   - client: the client.
   ///   - provider: this server as the client knows it.
@@ -38,14 +39,16 @@ package struct IssuedTokens: Sendable {
   /// - Throws: `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   static func tokens(
     of session: ClientSession,
-    _ scopes: [String],
+    _ requested: [String],
     nonce: String? = nil,
     for client: Client,
     at provider: Provider,
     _ context: RequestContext
   ) async throws(Failure) -> IssuedTokens {
-    context.principal = session.principal(in: context.app.id, scopes)
     let server = try await audience(of: session, context)
+    let permissions = try await permissions(of: session.user, at: server, context)
+    let scopes = server?.granting(requested, by: permissions) ?? requested
+    context.principal = session.principal(in: context.app.id, scopes)
     let lifetime = server?.tokenLifetime ?? usualLifetime
     var access = try await StandardClaims.mapped(
       server?.claims ?? .none,
@@ -60,6 +63,7 @@ package struct IssuedTokens: Sendable {
     access["aud"] =
       audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
     access["did"] = .string(session.device.text)
+    if let server { add(permissions, to: &access, of: server) }
     begin(&access, for: client, scopes, context)
     let subject = try await client.subject(of: session.user, context)
     complete(&access, for: session, subject, by: provider, lifetime)
@@ -102,6 +106,7 @@ package struct IssuedTokens: Sendable {
     let subject = "\(client.id)@clients"
     claims["aud"] = .string(ManagementAPI.audience(of: server.identifier, at: provider.issuer))
     begin(&claims, for: client, scopes, context)
+    add(scopes, to: &claims, of: server)
     claims["gty"] = "client-credentials"
     claims["iss"] = .string(provider.issuer)
     claims["sub"] = .string(subject)
@@ -128,6 +133,28 @@ package struct IssuedTokens: Sendable {
     // The operator has deleted it, so no program would accept a token.
     guard let server else { throw .invalidRefreshToken }
     return server
+  }
+
+  /// Returns the scopes of a resource server that a user may get; empty if it does not ask for them.
+  private static func permissions(
+    of user: UserID,
+    at server: ResourceServer?,
+    _ context: RequestContext
+  ) async throws(Failure) -> [String] {
+    guard let server, server.enforcesPolicies || server.tokenDialect == .withPermissions else {
+      return []
+    }
+    return try await UserPermissions.scopes(of: user, at: server, context)
+  }
+
+  /// Adds the claim `permissions`, if the dialect of the resource server has it.
+  private static func add(
+    _ permissions: [String],
+    to claims: inout JSONObject,
+    of server: ResourceServer
+  ) {
+    guard server.tokenDialect == .withPermissions else { return }
+    claims["permissions"] = .array(permissions.map(JSON.string))
   }
 
   /// Adds the claims that all access tokens have.
@@ -222,6 +249,16 @@ package struct IssuedTokens: Sendable {
     stamp(&claims, .seconds(120))
     return try await withKey(of: app, context) { [claims] key in
       try key.token(claims, isTyped: false)
+    }
+  }
+}
+
+extension ResourceServer {
+  /// Returns the requested scopes without those of this API that a user may not get.
+  fileprivate func granting(_ requested: [String], by permissions: [String]) -> [String] {
+    guard enforcesPolicies else { return requested }
+    return requested.filter { scope in
+      permissions.has(scope: scope) || !scopes.contains { $0.name.hasSameBytes(as: scope) }
     }
   }
 }

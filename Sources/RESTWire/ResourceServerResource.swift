@@ -79,6 +79,8 @@ import WireKit
     .optional(.seconds("token_seconds")),
     .optional(.flag("allows_offline_access")),
     .optional(.flag("skips_consent")),
+    .optional(.flag("enforce_policies")),
+    .optional(.text("token_dialect", .tokenDialect)),
     .optional(.object("claims", .claimMap))
   ).like([
     "app": "adventure", "identifier": "https://api.example.com", "name": "Orders",
@@ -93,6 +95,8 @@ import WireKit
     .optional(.seconds("token_seconds")),
     .optional(.flag("allows_offline_access")),
     .optional(.flag("skips_consent")),
+    .optional(.flag("enforce_policies")),
+    .optional(.text("token_dialect", .tokenDialect)),
     .optional(.object("claims", .claimMap))
   ).like(["scopes": ["write:orders": "Change your orders"], "token_seconds": 3_600])
 
@@ -108,9 +112,12 @@ import WireKit
     _ seconds: Int?,
     _ allowsOfflineAccess: Bool?,
     _ skipsConsent: Bool?,
+    _ enforcesPolicies: Bool?,
+    _ dialect: String?,
     _ claims: JSONObject?
   ) async throws(Failure) -> Response {
-    let details = change(nil, scopes, seconds, allowsOfflineAccess, skipsConsent, claims)
+    var details = change(nil, scopes, seconds, allowsOfflineAccess, skipsConsent, claims)
+    try details.setPolicies(enforcesPolicies, dialect)
     let server = try await ResourceServers.create(
       ResourceServerDescription(app: app, identifier: identifier, name: name, details),
       call.context
@@ -127,11 +134,15 @@ import WireKit
     _ seconds: Int?,
     _ allowsOfflineAccess: Bool?,
     _ skipsConsent: Bool?,
+    _ enforcesPolicies: Bool?,
+    _ dialect: String?,
     _ claims: JSONObject?
   ) async throws(Failure) -> Response {
+    var change = change(name, scopes, seconds, allowsOfflineAccess, skipsConsent, claims)
+    try change.setPolicies(enforcesPolicies, dialect)
     let server = try await ResourceServers.change(
       call.captured("resource_server"),
-      change(name, scopes, seconds, allowsOfflineAccess, skipsConsent, claims),
+      change,
       if: call.condition,
       call.context
     )
@@ -167,5 +178,20 @@ extension Field<Int> {
       members.refuse(Fault("/\(name)", "type", "This member must be a whole number."))
       return 0
     }
+  }
+}
+
+extension ResourceServerChange {
+  /// - Throws: `.invalid` for an unknown dialect.
+  fileprivate mutating func setPolicies(
+    _ enforcesPolicies: Bool?,
+    _ dialect: String?
+  ) throws(Failure) {
+    self.enforcesPolicies = enforcesPolicies
+    guard let dialect else { return }
+    tokenDialect = TokenDialect(rawValue: dialect)
+    guard tokenDialect == nil else { return }
+    let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
+    throw .invalid([Fault("/token_dialect", "choice", "A dialect is \(names).")])
   }
 }

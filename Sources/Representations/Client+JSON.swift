@@ -35,7 +35,9 @@ extension ResourceServerRecord {
       "name": .string(server.name), "scopes": .object(scopes),
       "token_seconds": .number(JSONNumber(Int(server.tokenLifetime.components.seconds))),
       "allows_offline_access": .bool(server.allowsOfflineAccess),
-      "skips_consent": .bool(server.skipsConsent), "claims": .object(claims),
+      "skips_consent": .bool(server.skipsConsent),
+      "enforce_policies": .bool(server.enforcesPolicies),
+      "token_dialect": .string(server.tokenDialect.rawValue), "claims": .object(claims),
       "version": .number(JSONNumber(version)), "created_at": .string(createdAt.text),
     ]
   }

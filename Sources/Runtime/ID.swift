@@ -41,6 +41,7 @@ package enum Kinds {
   package enum APIKey {}
   package enum Client {}
   package enum ResourceServer {}
+  package enum Role {}
   package enum Index {}
   package enum Schema {}
   package enum Event {}
@@ -55,6 +56,7 @@ package typealias SessionID = ID<Kinds.Session>
 package typealias APIKeyID = ID<Kinds.APIKey>
 package typealias ClientID = ID<Kinds.Client>
 package typealias ResourceServerID = ID<Kinds.ResourceServer>
+package typealias RoleID = ID<Kinds.Role>
 package typealias IndexID = ID<Kinds.Index>
 package typealias SchemaID = ID<Kinds.Schema>
 package typealias EventID = ID<Kinds.Event>

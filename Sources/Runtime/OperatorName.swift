@@ -26,4 +26,12 @@ package enum OperatorName {
       && label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     return isFit ? nil : Fault(pointer, "length", "A name has 1 to 100 characters in one line.")
   }
+  package static let descriptionRule =
+    "A description is a text of up to 500 characters in one line."
+
+  /// Returns whether a text can be the description of a role or a scope.
+  package static func isDescription(_ text: String) -> Bool {
+    (0...500).contains(text.unicodeScalars.count)
+      && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
 }

@@ -146,6 +146,24 @@ struct ResourceServerDetails: ParsableArguments {
   var skipsConsent: Bool?
 
   @Option(
+    name: .customLong("enforce-policies"),
+    help: ArgumentHelp(
+      "Whether a user gets only the scopes that its roles and permissions contain.",
+      valueName: "true/false"
+    )
+  )
+  var enforcesPolicies: Bool?
+
+  @Option(
+    name: .customLong("token-dialect"),
+    help: ArgumentHelp(
+      "access_token, or access_token_authz for tokens with the claim permissions.",
+      valueName: "dialect"
+    )
+  )
+  var tokenDialect: String?
+
+  @Option(
     name: .customLong("claim"),
     help: ArgumentHelp(
       "A claim of its tokens with its source, such as plan=app_metadata./plan; null removes it.",
@@ -169,6 +187,8 @@ struct ResourceServerDetails: ParsableArguments {
     if let tokenSeconds { body["token_seconds"] = .number(JSONNumber(tokenSeconds)) }
     if let allowsOfflineAccess { body["allows_offline_access"] = .bool(allowsOfflineAccess) }
     if let skipsConsent { body["skips_consent"] = .bool(skipsConsent) }
+    if let enforcesPolicies { body["enforce_policies"] = .bool(enforcesPolicies) }
+    if let tokenDialect { body["token_dialect"] = .string(tokenDialect) }
     if !claims.isEmpty { body["claims"] = .object(JSONObject(claims.map(Self.claim))) }
     return body
   }

@@ -32,6 +32,7 @@ enum AllQueries {
     ClientAdministrationQueries.all, ClientOriginQueries.statements, LogoutURLQueries.all,
     ResourceServerQueries.all,
     ResourceServerAdministrationQueries.all, ClientGrantQueries.all,
+    RoleQueries.all, RolePermissionQueries.all, UserRoleQueries.all, UserPermissionQueries.all,
     IssuerAdministrationQueries.all,
     SigningKeyQueries.all, UsersAdministrationQueries.all, SessionsAdministrationQueries.all,
     AuditLogQueries.all, ImportQueries.all,

@@ -96,7 +96,7 @@ class Profile(Case):
         "passwords": "password", "pictures": "pictures",
         "properties": "properties", "search_values": "documents", "sessions": "sessions",
         "recovery_codes": "recovery_codes", "second_factors": "second_factors",
-        "users": "profile"}
+        "user_permissions": "permissions", "user_roles": "roles", "users": "profile"}
 
     # Answers kept for a day for repeated requests, and sign-ins that wait ten minutes for a code.
     # Their content is stored elsewhere, or is a secret.

@@ -10,7 +10,7 @@ package enum FullTables {
     "devices",
     "document_versions", "documents", "identities", "identity_subjects", "kept_answers",
     "mail_tokens", "mails", "passwords", "pictures", "properties", "recovery_codes",
-    "search_values", "second_factors", "sessions", "users",
+    "search_values", "second_factors", "sessions", "user_permissions", "user_roles", "users",
   ]
 
   /// Returns SQL that fills the tables for this number of apps, without rows that have expired.
@@ -53,6 +53,14 @@ package enum FullTables {
       app_id, authorization_id, client_id, request, browser_hash, expires_at)
     select app, id, id, '{}', bytes, now() + interval '1 day' from made;
     insert into consents (user_id, client_id, scope) select id, id, 'openid' from made;
+    insert into roles (app_id, role_id, name) select app, max(id), 'Full' from made group by app;
+    insert into resource_servers (app_id, resource_server_id, identifier, name)
+    select app, max(id), 'https://full.example.com', 'Full' from made group by app;
+    insert into user_roles (user_id, role_id)
+    select m.id, r.role_id from made m join roles r on r.app_id = m.app;
+    insert into user_permissions (user_id, resource_server_id, scope)
+    select m.id, r.resource_server_id, 'read:full'
+    from made m join resource_servers r on r.app_id = m.app;
     insert into second_factors (user_id, factor_id, secret) select id, id, bytes from made;
     insert into recovery_codes (user_id, code_hash) select id, bytes from made;
     insert into mails (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)

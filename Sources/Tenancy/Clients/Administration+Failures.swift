@@ -27,10 +27,11 @@ extension ErrorType {
     .titled("The keys of the issuer cannot be fetched.")
     .remedied(retryRemedy)
 
-  package static let administrationErrors = [
-    unknownClient, publicClient, resourceServerExists, issuerExists, invalidExternalToken,
-    issuerUnavailable,
-  ]
+  package static let administrationErrors =
+    [
+      unknownClient, publicClient, resourceServerExists, issuerExists, invalidExternalToken,
+      issuerUnavailable,
+    ] + roleErrors
 }
 
 extension Failure {

@@ -19,6 +19,9 @@ package struct ResourceServer: RowDecodable {
   package let skipsConsent: Bool
   /// Claims of its access tokens.
   package let claims: ClaimMap
+  /// Whether a user gets only the scopes that its permissions contain.
+  package let enforcesPolicies: Bool
+  package let tokenDialect: TokenDialect
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
@@ -29,7 +32,16 @@ package struct ResourceServer: RowDecodable {
     allowsOfflineAccess = try row.bool(5)
     skipsConsent = try row.bool(6)
     claims = ClaimMap(try row.json(7).object ?? JSONObject())
+    enforcesPolicies = try row.bool(8)
+    tokenDialect = TokenDialect(rawValue: try row.text(9)) ?? .standard
   }
+}
+
+/// The form of the access tokens of an API, by the name that Auth0 gives it.
+package enum TokenDialect: String, CaseIterable, Sendable {
+  case standard = "access_token"
+  /// With the claim `permissions`.
+  case withPermissions = "access_token_authz"
 }
 
 /// The APIs of apps.
@@ -71,7 +83,7 @@ package enum ResourceServerQueries {
     "resource_servers.find",
     """
     select resource_server_id, identifier, name, scopes, token_seconds, allows_offline_access,
-      skips_consent, claims
+      skips_consent, claims, enforces_policies, token_dialect
     from resource_servers where app_id = $1 and identifier = $2
     """
   )

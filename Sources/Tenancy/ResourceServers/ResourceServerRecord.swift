@@ -21,10 +21,10 @@ package struct ResourceServerRecord: RowDecodable {
     server = try ResourceServer(from: row)
     scopes = try row.json(3).object ?? JSONObject()
     claims = try row.json(7).object ?? JSONObject()
-    appID = try row.id(8)
-    app = try row.text(9)
-    version = try row.int(10)
-    createdAt = try row.time(11)
+    appID = try row.id(10)
+    app = try row.text(11)
+    version = try row.int(12)
+    createdAt = try row.time(13)
   }
 }
 
@@ -52,6 +52,8 @@ package struct ResourceServerChange: Sendable {
   package var tokenSeconds: Int?
   package var allowsOfflineAccess: Bool?
   package var skipsConsent: Bool?
+  package var enforcesPolicies: Bool?
+  package var tokenDialect: TokenDialect?
   /// A merge patch of the claims; null removes one.
   package var claims = JSONObject()
 
@@ -65,6 +67,8 @@ package struct ResourceServerChange: Sendable {
     if let tokenSeconds { detail["token_seconds"] = .number(JSONNumber(tokenSeconds)) }
     if let allowsOfflineAccess { detail["allows_offline_access"] = .bool(allowsOfflineAccess) }
     if let skipsConsent { detail["skips_consent"] = .bool(skipsConsent) }
+    if let enforcesPolicies { detail["enforce_policies"] = .bool(enforcesPolicies) }
+    if let tokenDialect { detail["token_dialect"] = .string(tokenDialect.rawValue) }
     if claims.count > 0 { detail["claims"] = AuditedSettings.shown(claims) }
     return detail
   }
@@ -78,7 +82,6 @@ package enum ResourceServerRules {
   /// 200: users see the descriptions of those that a client requests.
   package static let mostScopes = 200
   private static let scopeLengths = 1...200
-  private static let descriptionLengths = 0...500
   /// Scopes that OpenID Connect defines.
   private static let reservedScopes: Set<String> = [
     "openid", "profile", "email", "address", "phone", "offline_access",
@@ -122,11 +125,8 @@ package enum ResourceServerRules {
     if reservedScopes.contains(where: { $0.hasSameBytes(as: name) }) {
       return ("scope", "OpenID Connect defines this scope. Choose another name.")
     }
-    guard let text = description.string,
-      descriptionLengths.contains(text.unicodeScalars.count),
-      text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-    else { return ("description", "A description is a text of up to 500 characters in one line.") }
-    return nil
+    let isDescription = description.string.map(OperatorName.isDescription) ?? false
+    return isDescription ? nil : ("description", OperatorName.descriptionRule)
   }
 
   /// - Source: RFC 6749 section 3.3.

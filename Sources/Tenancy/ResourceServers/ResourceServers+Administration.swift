@@ -27,7 +27,9 @@ extension ResourceServers {
         change.tokenSeconds ?? ResourceServerRules.defaultTokenSeconds,
         change.allowsOfflineAccess ?? false,
         change.skipsConsent ?? true,
-        TextBytes(JSON.object(claims).serialized())
+        TextBytes(JSON.object(claims).serialized()),
+        change.enforcesPolicies ?? false,
+        (change.tokenDialect ?? .standard).rawValue
       ).rows(duplicate: .resourceServerExists)
       var detail = JSONObject([
         ("resource_server_id", .string(id.text)), ("identifier", .string(server.identifier)),
@@ -92,7 +94,8 @@ extension ResourceServers {
   ) async throws(Failure) -> ResourceServerRecord {
     let faults = ResourceServerRules.faults(in: change)
     guard faults.isEmpty else { throw .invalid(faults) }
-    return try await context.transaction { transaction async throws(Failure) in
+    let gone = try await forgottenScopes(change.scopes, of: id, context)
+    let changed = try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(ResourceServerAdministrationQueries.lock, id)
       guard let before = found.first else { throw .notFound }
       guard condition.allows(before.version) else {
@@ -111,8 +114,11 @@ extension ResourceServers {
         change.tokenSeconds ?? Int(before.server.tokenLifetime.components.seconds),
         change.allowsOfflineAccess ?? before.server.allowsOfflineAccess,
         change.skipsConsent ?? before.server.skipsConsent,
-        TextBytes(JSON.object(claims).serialized())
+        TextBytes(JSON.object(claims).serialized()),
+        change.enforcesPolicies ?? before.server.enforcesPolicies,
+        (change.tokenDialect ?? before.server.tokenDialect).rawValue
       )
+      _ = try await transaction.run(RolePermissionQueries.settle, before.appID, id)
       var detail = change.audited
       detail["resource_server_id"] = .string(id.text)
       try await Event("resource_server_change", detail: .object(detail)).record(
@@ -123,9 +129,27 @@ extension ResourceServers {
       let after = try await transaction.run(ResourceServerAdministrationQueries.lock, id)
       return try after.first.orUnforeseen("an API that was changed")
     }
+    try await Roles.forget(gone, of: id, context)
+    return changed
   }
 
-  /// Deletes an API with its grants.
+  /// Returns the scopes that a patch removes, which users then lose too.
+  ///
+  /// It also takes new scopes from users who had an earlier scope of the name: the removal may have
+  /// been interrupted.
+  @EventLoop private static func forgottenScopes(
+    _ patch: JSONObject,
+    of id: ResourceServerID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [String] {
+    guard patch.count > 0 else { return [] }
+    let stored = try await record(of: id, context).scopes
+    let new = patch.filter { $0.value != .null && stored[$0.key] == nil }.map(\.key)
+    try await Roles.forget(new, of: id, context)
+    return patch.filter { $0.value == .null }.map(\.key)
+  }
+
+  /// Deletes an API with its grants and permissions.
   ///
   /// Tokens for it stay valid until they expire.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
@@ -133,6 +157,7 @@ extension ResourceServers {
     _ id: ResourceServerID,
     _ context: RequestContext
   ) async throws(Failure) {
+    try await Roles.forget(nil, of: id, context)
     try await context.act("resource_server_delete") { transaction async throws(Failure) in
       try await transaction.run(ResourceServerAdministrationQueries.delete, id).first
     } recording: { app in
@@ -151,13 +176,14 @@ extension JSONObject {
 package enum ResourceServerAdministrationQueries {
   /// Violates `resource_servers_identifier` if the app has an API with the identifier.
   static let create = Statement<
-    NoRow, AppID, ResourceServerID, String, String, TextBytes, Int, Bool, Bool, TextBytes
+    NoRow, AppID, ResourceServerID, String, String, TextBytes, Int, Bool, Bool, TextBytes, Bool,
+    String
   >(
     "resource_servers.create",
     """
     insert into resource_servers (app_id, resource_server_id, identifier, name, scopes,
-      token_seconds, allows_offline_access, skips_consent, claims)
-    values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9::json)
+      token_seconds, allows_offline_access, skips_consent, claims, enforces_policies, token_dialect)
+    values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9::json, $10, $11)
     """
   )
 
@@ -165,7 +191,8 @@ package enum ResourceServerAdministrationQueries {
     "resource_servers.list",
     """
     select r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
-      r.allows_offline_access, r.skips_consent, r.claims, r.app_id, a.name, r.version, r.created_at
+      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies,
+      r.token_dialect, r.app_id, a.name, r.version, r.created_at
     from resource_servers r join apps a on a.app_id = r.app_id
     where $1::text is null or a.name = $1
     order by r.resource_server_id
@@ -176,7 +203,8 @@ package enum ResourceServerAdministrationQueries {
     "resource_servers.show",
     """
     select r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
-      r.allows_offline_access, r.skips_consent, r.claims, r.app_id, a.name, r.version, r.created_at
+      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies,
+      r.token_dialect, r.app_id, a.name, r.version, r.created_at
     from resource_servers r join apps a on a.app_id = r.app_id
     where r.resource_server_id = $1
     """
@@ -187,19 +215,21 @@ package enum ResourceServerAdministrationQueries {
     "resource_servers.lock",
     """
     select r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
-      r.allows_offline_access, r.skips_consent, r.claims, r.app_id, a.name, r.version, r.created_at
+      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies,
+      r.token_dialect, r.app_id, a.name, r.version, r.created_at
     from resource_servers r join apps a on a.app_id = r.app_id
     where r.resource_server_id = $1 for update of r
     """
   )
 
   static let change = Statement<
-    NoRow, ResourceServerID, String, TextBytes, Int, Bool, Bool, TextBytes
+    NoRow, ResourceServerID, String, TextBytes, Int, Bool, Bool, TextBytes, Bool, String
   >(
     "resource_servers.change",
     """
     update resource_servers set name = $2, scopes = $3::json, token_seconds = $4,
-      allows_offline_access = $5, skips_consent = $6, claims = $7::json, version = version + 1
+      allows_offline_access = $5, skips_consent = $6, claims = $7::json, enforces_policies = $8,
+      token_dialect = $9, version = version + 1
     where resource_server_id = $1
     """
   )

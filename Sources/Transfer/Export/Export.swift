@@ -91,6 +91,14 @@ package enum ExportQueries {
           'client_id', client_id, 'audience', audience, 'scope', scope, 'created_at', created_at,
           'updated_at', updated_at) order by created_at), '[]')
         from consents t where t.user_id = c.user_id),
+      'roles', (select coalesce(json_agg(json_build_object(
+          'id', role_id, 'name', (select o.name from roles o where o.role_id = t.role_id),
+          'created_at', created_at) order by created_at), '[]')
+        from user_roles t where t.user_id = c.user_id),
+      'permissions', (select coalesce(json_agg(json_build_object(
+          'resource_server_id', resource_server_id, 'scope', scope, 'created_at', created_at)
+          order by created_at), '[]')
+        from user_permissions t where t.user_id = c.user_id),
       'mails', (select coalesce(json_agg(json_build_object(
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
         from mail_tokens t

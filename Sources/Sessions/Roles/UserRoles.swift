@@ -1,0 +1,156 @@
+package import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+package import Tenancy
+
+/// The roles of users.
+@EventLoop package enum UserRoles {
+  /// The greatest number of users on a page.
+  package nonisolated static let pageSize = 100
+
+  /// Returns the roles of a user, sorted by name.
+  ///
+  /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
+  package static func list(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [Role] {
+    try await context.requireSession(of: user)
+    return try await context.readLatest(UserRoleQueries.list, user)
+  }
+
+  /// Returns the users of a role, sorted by id.
+  ///
+  /// - Parameters:
+  ///   - role: the role.
+  ///   - cursor: the `next` of the previous page; nil for the first page.
+  ///   - count: from 1 to `pageSize`.
+  ///   - context: the context of the request.
+  /// - Returns: the users.
+  /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
+  package static func users(
+    of role: RoleID,
+    after cursor: UserID? = nil,
+    count: Int = pageSize,
+    _ context: RequestContext
+  ) async throws(Failure) -> Page<RoleMember> {
+    _ = try await Roles.find(role, of: context.app.id, context)
+    let count = min(max(count, 1), pageSize)
+    return Page(try await context.readLatest(UserRoleQueries.users, role, cursor, count), of: count)
+  }
+
+  /// Gives a user roles; those that it has stay.
+  ///
+  /// - Throws: `.roleNotFound`, `.invalid` if the user has too many, `.notFound`,
+  ///   `.databaseUnavailable`.
+  package static func assign(
+    _ roles: [RoleID],
+    to user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      try await Sessions.lockUser(user, in: transaction, context)
+      try await Roles.keep(roles, of: context.app.id, in: transaction)
+      let added = try await transaction.run(UserRoleQueries.assign, user, Self.text(roles))
+      let count = try await transaction.run(UserRoleQueries.count, user).first ?? 0
+      guard count <= RoleLimits.rolesOfUser else {
+        let rule = "A user has at most \(RoleLimits.rolesOfUser) roles."
+        throw .invalid([Fault("", "length", rule)])
+      }
+      try await record("added", added, of: user, in: transaction, context)
+    }
+  }
+
+  /// Takes roles from a user; it need not have them.
+  ///
+  /// Tokens of the user keep their permissions until they expire.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  package static func remove(
+    _ roles: [RoleID],
+    from user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      try await Sessions.lockUser(user, in: transaction, context)
+      let removed = try await transaction.run(UserRoleQueries.remove, user, Self.text(roles))
+      try await record("removed", removed, of: user, in: transaction, context)
+    }
+  }
+
+  private static func text(_ roles: [RoleID]) -> String {
+    roles.map(\.text).joined(separator: " ")
+  }
+
+  private static func record(
+    _ name: String,
+    _ roles: [String],
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard !roles.isEmpty else { return }
+    let detail = JSONObject([(name, .array(roles.map(JSON.string)))])
+    try await Event("user_roles_change", of: user, detail: .object(detail)).record(
+      in: transaction,
+      context
+    )
+  }
+}
+
+/// A user of a role.
+package struct RoleMember: Listed {
+  package let user: UserID
+  package var cursor: UserID { user }
+
+  package init(from row: Row) throws(DatabaseError) { user = try row.id(0) }
+}
+
+package enum UserRoleQueries {
+  static let list = Statement<Role, UserID>(
+    "user_roles.list",
+    """
+    select o.role_id, o.name, o.description, o.version, o.created_at
+    from user_roles u join roles o on o.role_id = u.role_id
+    where u.user_id = $1 order by o.name, o.role_id
+    """
+  )
+
+  /// Served by `user_roles_by_role`.
+  static let users = Statement<RoleMember, RoleID, UserID?, Int>(
+    "user_roles.users",
+    """
+    select user_id from user_roles where role_id = $1 and user_id > coalesce($2, '')
+    order by user_id limit $3
+    """
+  )
+
+  /// Returns the roles that are new.
+  ///
+  /// - Parameter 2: ids, separated by spaces.
+  static let assign = Statement<String, UserID, String>(
+    "user_roles.assign",
+    """
+    insert into user_roles (user_id, role_id)
+    select u.user_id, r.role_id from users u cross join unnest(string_to_array($2, ' ')) r (role_id)
+    where u.user_id = $1
+    on conflict (user_id, role_id) do nothing returning role_id
+    """
+  )
+
+  static let count = Statement<Int, UserID>(
+    "user_roles.count",
+    "select count(*) from user_roles where user_id = $1"
+  )
+
+  /// Returns the roles that the user had.
+  static let remove = Statement<String, UserID, String>(
+    "user_roles.remove",
+    """
+    delete from user_roles where user_id = $1 and role_id = any (string_to_array($2, ' '))
+    returning role_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [list, users, assign, count, remove]
+}

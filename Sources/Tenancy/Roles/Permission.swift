@@ -1,0 +1,152 @@
+package import JSON
+package import Postgres
+package import Runtime
+package import EventLoop
+
+/// A scope of an API that a role or a user has.
+package struct Permission: RowDecodable {
+  /// A role that gives a user the permission; nil fields if the user has it directly.
+  package struct Source: Sendable {
+    package let role: RoleID?
+    package let name: String
+  }
+
+  package let server: ResourceServerID
+  /// The identifier of the API.
+  package let identifier: String
+  /// The name of the API.
+  package let serverName: String
+  package let scope: String
+  package let description: String
+  /// What gives a user the permission; empty for a permission of a role.
+  package let sources: [Source]
+
+  package init(from row: Row) throws(DatabaseError) {
+    server = try row.id(0)
+    identifier = try row.text(1)
+    serverName = try row.text(2)
+    scope = try row.text(3)
+    description = row.text(ifAny: 4) ?? ""
+    sources = (try row.json(5).array ?? []).map { json in
+      Source(role: json["id"]?.string.flatMap { RoleID($0) }, name: json["name"]?.string ?? "")
+    }
+  }
+}
+
+/// The name of a permission.
+package struct PermissionName: Sendable {
+  package let server: ResourceServerID
+  package let scope: String
+
+  package init(_ server: ResourceServerID, _ scope: String) {
+    (self.server, self.scope) = (server, scope)
+  }
+}
+
+/// A change of the permissions of a role or a user.
+package enum PermissionChange: Sendable {
+  case add([PermissionName])
+  case remove([PermissionName])
+  /// Replaces the scopes at one API.
+  case set([String], at: ResourceServerID)
+}
+
+/// The statements that change the permissions of one owner, in a transaction that locks it.
+@EventLoop package struct PermissionStatements {
+  package typealias Run = @EventLoop (TextBytes) async throws(Failure) -> [String]
+  private let add: Run
+  private let remove: Run
+  private let scopes: @EventLoop (ResourceServerID) async throws(Failure) -> [String]
+  private let count: @EventLoop () async throws(Failure) -> Int
+
+  /// - Parameters:
+  ///   - add: inserts permissions and returns those that are new, in words.
+  ///   - remove: deletes permissions and returns those that existed, in words.
+  ///   - scopes: returns the scopes at an API.
+  ///   - count: returns the number of permissions.
+  package init(
+    add: @escaping Run,
+    remove: @escaping Run,
+    scopes: @escaping @EventLoop (ResourceServerID) async throws(Failure) -> [String],
+    count: @escaping @EventLoop () async throws(Failure) -> Int
+  ) {
+    (self.add, self.remove, self.scopes, self.count) = (add, remove, scopes, count)
+  }
+
+  /// Makes a change of permissions of an app.
+  ///
+  /// - Returns: the members of an audit event; nil if the change changes nothing.
+  /// - Throws: `.invalid` for a permission that the app lacks, and for too many.
+  package func make(
+    _ change: PermissionChange,
+    of app: AppID,
+    in transaction: Transaction
+  ) async throws(Failure) -> JSONObject? {
+    var (added, removed): ([PermissionName], [PermissionName]) = ([], [])
+    switch change {
+    case .add(let names): added = names
+    case .remove(let names): removed = names
+    case .set(let wanted, let server):
+      let stored = try await scopes(server)
+      added = wanted.map { PermissionName(server, $0) }
+      removed = stored.filter { scope in !wanted.contains(where: scope.hasSameBytes) }
+        .map { PermissionName(server, $0) }
+    }
+    try await Permissions.check(added, of: app, in: transaction)
+    var detail = JSONObject()
+    for (name, names, run) in [("added", added, add), ("removed", removed, remove)]
+    where !names.isEmpty {
+      let changed = try await run(Self.list(names))
+      if !changed.isEmpty { detail[name] = .array(changed.map(JSON.string)) }
+    }
+    if detail["added"] != nil, try await count() > RoleLimits.permissions {
+      let rule = "There are at most \(RoleLimits.permissions) permissions."
+      throw .invalid([Fault("", "length", rule)])
+    }
+    return detail.count == 0 ? nil : detail
+  }
+
+  private static func list(_ names: [PermissionName]) -> TextBytes {
+    TextBytes(
+      JSON.array(
+        names.map { ["server": .string($0.server.text), "scope": .string($0.scope)] }
+      ).serialized()
+    )
+  }
+}
+
+@EventLoop enum Permissions {
+  /// Checks that an app has permissions, and keeps them until the end of a transaction.
+  ///
+  /// - Throws: `.invalid`.
+  static func check(
+    _ names: [PermissionName],
+    of app: AppID,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    guard !names.isEmpty else { return }
+    let ids = Set(names.map(\.server.text)).sorted()
+    let rows = try await transaction.run(
+      RolePermissionQueries.servers,
+      app,
+      ids.joined(separator: " ")
+    )
+    let scopes = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.scopes) })
+    let faults = names.enumerated().lazy.filter { scopes[$1.server]?[$1.scope] == nil }
+      .prefix(Fault.limit).map { index, _ in
+        Fault("/permissions/\(index)", "choice", "The app has no such API with this scope.")
+      }
+    guard faults.isEmpty else { throw .invalid(Array(faults)) }
+  }
+}
+
+/// An API with its scopes.
+struct ServerScopes: RowDecodable {
+  let id: ResourceServerID
+  let scopes: JSONObject
+
+  init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    scopes = try row.json(1).object ?? JSONObject()
+  }
+}

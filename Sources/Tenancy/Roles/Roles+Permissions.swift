@@ -1,0 +1,172 @@
+import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+
+/// The permissions of roles.
+extension Roles {
+  /// Returns the permissions of a role, sorted by API and scope.
+  ///
+  /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
+  package static func permissions(
+    of role: RoleID,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [Permission] {
+    _ = try await find(role, of: app, context)
+    return try await context.fetch(RolePermissionQueries.list, role)
+  }
+
+  /// Changes the permissions of a role.
+  ///
+  /// Tokens keep a removed permission until they expire.
+  /// - Throws: `.roleNotFound`, `.invalid`, `.databaseUnavailable`.
+  package static func changePermissions(
+    _ change: PermissionChange,
+    of role: RoleID,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      _ = try await lock(role, of: app, in: transaction)
+      let statements = PermissionStatements(
+        add: { list async throws(Failure) in
+          try await transaction.run(RolePermissionQueries.add, app, role, list)
+        },
+        remove: { list async throws(Failure) in
+          try await transaction.run(RolePermissionQueries.remove, role, list)
+        },
+        scopes: { server async throws(Failure) in
+          try await transaction.run(RolePermissionQueries.scopes, role, server)
+        },
+        count: { () async throws(Failure) in
+          try await transaction.run(RolePermissionQueries.count, role).first ?? 0
+        }
+      )
+      guard var detail = try await statements.make(change, of: app, in: transaction) else { return }
+      detail["role_id"] = .string(role.text)
+      try await Event("role_permissions_change", detail: .object(detail)).record(
+        in: transaction,
+        app: app,
+        context
+      )
+    }
+  }
+
+  /// Takes scopes of an API from users who have them directly, a thousand at a time.
+  ///
+  /// - Parameters:
+  ///   - scopes: the scopes; nil for all.
+  ///   - server: the API.
+  ///   - context: the context of the request.
+  /// - Throws: `.databaseUnavailable`.
+  static func forget(
+    _ scopes: [String]?,
+    of server: ResourceServerID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    if scopes?.isEmpty == true { return }
+    let names = scopes.map { $0.joined(separator: " ") }
+    while case let users = try await context.readLatest(RolePermissionQueries.users, server, names),
+      !users.isEmpty
+    {
+      let ids = users.joined(separator: " ")
+      _ = try await context.write(RolePermissionQueries.forget, server, names, ids)
+    }
+  }
+}
+
+package enum RolePermissionQueries {
+  /// Returns the permissions that the API still has.
+  static let list = Statement<Permission, RoleID>(
+    "role_permissions.list",
+    """
+    select r.resource_server_id, r.identifier, r.name, p.scope, r.scopes ->> p.scope, '[]'::json
+    from role_permissions p join resource_servers r
+      on r.app_id = p.app_id and r.resource_server_id = p.resource_server_id
+    where p.role_id = $1 and r.scopes -> p.scope is not null
+    order by r.identifier, p.scope limit 1000
+    """
+  )
+
+  /// Locks APIs, so that their scopes stay until the end of the transaction.
+  ///
+  /// - Parameter 2: ids, separated by spaces.
+  static let servers = Statement<ServerScopes, AppID, String>(
+    "role_permissions.servers",
+    """
+    select resource_server_id, scopes from resource_servers
+    where app_id = $1 and resource_server_id = any (string_to_array($2, ' '))
+    order by resource_server_id for share
+    """
+  )
+
+  static let add = Statement<String, AppID, RoleID, TextBytes>(
+    "role_permissions.add",
+    """
+    insert into role_permissions (app_id, role_id, resource_server_id, scope)
+    select $1, $2, p.server, p.scope
+    from jsonb_to_recordset($3::jsonb) as p (server text, scope text)
+    on conflict (role_id, resource_server_id, scope) do nothing
+    returning resource_server_id || ' ' || scope
+    """
+  )
+
+  static let remove = Statement<String, RoleID, TextBytes>(
+    "role_permissions.remove",
+    """
+    delete from role_permissions r
+    using jsonb_to_recordset($2::jsonb) as p (server text, scope text)
+    where r.role_id = $1 and r.resource_server_id = p.server and r.scope = p.scope
+    returning r.resource_server_id || ' ' || r.scope
+    """
+  )
+
+  static let scopes = Statement<String, RoleID, ResourceServerID>(
+    "role_permissions.scopes",
+    "select scope from role_permissions where role_id = $1 and resource_server_id = $2"
+  )
+
+  static let count = Statement<Int, RoleID>(
+    "role_permissions.count",
+    "select count(*) from role_permissions where role_id = $1"
+  )
+
+  /// Deletes the permissions of roles whose scopes an API has no longer.
+  static let settle = Statement<NoRow, AppID, ResourceServerID>(
+    "role_permissions.settle",
+    """
+    delete from role_permissions p using resource_servers r
+    where p.app_id = $1 and p.resource_server_id = $2
+      and r.app_id = $1 and r.resource_server_id = $2 and r.scopes -> p.scope is null
+    """
+  )
+
+  /// Returns users with permissions at an API, for a thousand permissions.
+  ///
+  /// Served by `user_permissions_by_scope`.
+  /// - Parameter 2: scopes, separated by spaces; null for all.
+  static let users = Statement<String, ResourceServerID, String?>(
+    "role_permissions.users",
+    """
+    select user_id from user_permissions
+    where resource_server_id = $1
+      and ($2::text is null or scope = any (string_to_array($2, ' ')))
+    order by scope, user_id limit 1000
+    """
+  )
+
+  /// - Parameter 3: ids, separated by spaces.
+  static let forget = Statement<NoRow, ResourceServerID, String?, String>(
+    "role_permissions.forget",
+    """
+    delete from user_permissions
+    where resource_server_id = $1 and user_id = any (string_to_array($3, ' '))
+      and ($2::text is null or scope = any (string_to_array($2, ' ')))
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    list, servers, add, remove, scopes, count, settle, users, forget,
+  ]
+}

@@ -1,0 +1,236 @@
+package import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+
+/// The roles of apps.
+@EventLoop package enum Roles {
+  /// Creates a role without permissions.
+  ///
+  /// - Throws: `.invalid`, `.roleExists`, `.databaseUnavailable`.
+  package static func create(
+    _ name: String,
+    _ description: String,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Role {
+    let change = RoleChange(name: name, description: description)
+    guard change.faults.isEmpty else { throw .invalid(change.faults) }
+    return try await context.transaction { transaction async throws(Failure) in
+      let count = try await transaction.run(RoleQueries.count, app).first ?? 0
+      guard count < RoleLimits.roles else {
+        let rule = "An app has at most \(RoleLimits.roles) roles."
+        throw .invalid([Fault("", "length", rule)])
+      }
+      let made = try await transaction.run(RoleQueries.create, app, RoleID(), name, description)
+      guard let role = made.first else { throw .roleExists }
+      try await Event("role_create", detail: change.audited(of: role.id)).record(
+        in: transaction,
+        app: app,
+        context
+      )
+      return role
+    }
+  }
+
+  /// Returns the roles of an app, sorted by name.
+  ///
+  /// - Parameters:
+  ///   - app: the app.
+  ///   - part: a part of the name, in any case; nil for all roles.
+  ///   - context: the context of the request.
+  /// - Returns: the roles.
+  /// - Throws: `.databaseUnavailable`.
+  package static func list(
+    of app: AppID,
+    named part: String? = nil,
+    _ context: RequestContext
+  ) async throws(Failure) -> [Role] {
+    try await context.fetch(RoleQueries.list, app, part)
+  }
+
+  /// Returns a role.
+  ///
+  /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
+  package static func find(
+    _ role: RoleID,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Role {
+    let found = try await context.readLatest(RoleQueries.find, app, role)
+    guard let role = found.first else { throw .roleNotFound }
+    return role
+  }
+
+  /// Locks a role until the end of a transaction.
+  ///
+  /// - Throws: `.roleNotFound`.
+  static func lock(
+    _ role: RoleID,
+    of app: AppID,
+    in transaction: Transaction
+  ) async throws(Failure) -> Role {
+    let found = try await transaction.run(RoleQueries.lock, app, role)
+    guard let role = found.first else { throw .roleNotFound }
+    return role
+  }
+
+  /// Locks roles against deletion until the end of a transaction.
+  ///
+  /// - Throws: `.roleNotFound` if the app lacks one of them.
+  package static func keep(
+    _ roles: [RoleID],
+    of app: AppID,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    let ids = Set(roles.map(\.text))
+    let found = try await transaction.run(
+      RoleQueries.keep,
+      app,
+      ids.sorted().joined(separator: " ")
+    )
+    guard found.count == ids.count else { throw .roleNotFound }
+  }
+
+  /// Changes a role, and increments the version even if no value differs.
+  ///
+  /// - Throws: `.invalid`, `.roleExists`, `.preconditionFailed`, `.roleNotFound`,
+  ///   `.databaseUnavailable`.
+  package static func change(
+    _ role: RoleID,
+    _ change: RoleChange,
+    of app: AppID,
+    if condition: VersionCondition = VersionCondition(),
+    _ context: RequestContext
+  ) async throws(Failure) -> Role {
+    guard change.faults.isEmpty else { throw .invalid(change.faults) }
+    return try await context.transaction { transaction async throws(Failure) in
+      let before = try await lock(role, of: app, in: transaction)
+      guard condition.allows(before.version) else {
+        throw .preconditionFailed(current: before.version)
+      }
+      let changed = try await transaction.send(
+        RoleQueries.change,
+        app,
+        role,
+        change.name ?? before.name,
+        change.description ?? before.description
+      ).rows(duplicate: .roleExists)
+      try await Event("role_change", detail: change.audited(of: role)).record(
+        in: transaction,
+        app: app,
+        context
+      )
+      return try changed.first.orUnforeseen("a role that was changed")
+    }
+  }
+
+  /// Deletes a role, and takes it from its users first, a thousand at a time.
+  ///
+  /// It can be repeated after an interruption.
+  /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
+  package static func delete(
+    _ role: RoleID,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await find(role, of: app, context)
+    while case let users = try await context.readLatest(RoleQueries.users, role), !users.isEmpty {
+      _ = try await context.write(RoleQueries.clear, role, users.joined(separator: " "))
+    }
+    try await context.transaction { transaction async throws(Failure) in
+      let deleted = try await transaction.run(RoleQueries.delete, app, role)
+      guard let name = deleted.first else { throw .roleNotFound }
+      try await Event(
+        "role_delete",
+        detail: ["role_id": .string(role.text), "name": .string(name)]
+      ).record(in: transaction, app: app, context)
+    }
+  }
+}
+
+package enum RoleQueries {
+  static let count = Statement<Int, AppID>(
+    "roles.count",
+    "select count(*) from roles where app_id = $1"
+  )
+
+  /// Returns no row if the name is taken.
+  static let create = Statement<Role, AppID, RoleID, String, String>(
+    "roles.create",
+    """
+    insert into roles (app_id, role_id, name, description) values ($1, $2, $3, $4)
+    on conflict (app_id, name) do nothing
+    returning role_id, name, description, version, created_at
+    """
+  )
+
+  /// Served by `roles_name`.
+  static let list = Statement<Role, AppID, String?>(
+    "roles.list",
+    """
+    select role_id, name, description, version, created_at from roles
+    where app_id = $1 and ($2::text is null or position(lower($2) in lower(name)) > 0)
+    order by name, role_id limit 1000
+    """
+  )
+
+  static let find = Statement<Role, AppID, RoleID>(
+    "roles.find",
+    """
+    select role_id, name, description, version, created_at from roles
+    where app_id = $1 and role_id = $2
+    """
+  )
+
+  static let lock = Statement<Role, AppID, RoleID>(
+    "roles.lock",
+    """
+    select role_id, name, description, version, created_at from roles
+    where app_id = $1 and role_id = $2 for no key update
+    """
+  )
+
+  /// - Parameter 2: ids, separated by spaces.
+  static let keep = Statement<String, AppID, String>(
+    "roles.keep",
+    """
+    select role_id from roles
+    where app_id = $1 and role_id = any (string_to_array($2, ' ')) order by role_id for key share
+    """
+  )
+
+  /// Violates `roles_name` if the name is taken.
+  static let change = Statement<Role, AppID, RoleID, String, String>(
+    "roles.change",
+    """
+    update roles set name = $3, description = $4, version = version + 1
+    where app_id = $1 and role_id = $2
+    returning role_id, name, description, version, created_at
+    """
+  )
+
+  /// Returns a thousand users of a role.
+  ///
+  /// Served by `user_roles_by_role`.
+  static let users = Statement<String, RoleID>(
+    "roles.users",
+    "select user_id from user_roles where role_id = $1 order by user_id limit 1000"
+  )
+
+  /// - Parameter 2: ids, separated by spaces.
+  static let clear = Statement<NoRow, RoleID, String>(
+    "roles.clear",
+    "delete from user_roles where role_id = $1 and user_id = any (string_to_array($2, ' '))"
+  )
+
+  /// Returns the name.
+  static let delete = Statement<String, AppID, RoleID>(
+    "roles.delete",
+    "delete from roles where app_id = $1 and role_id = $2 returning name"
+  )
+
+  package static let all: [any PreparedStatement] = [
+    count, create, list, find, lock, keep, change, users, clear, delete,
+  ]
+}
