@@ -23,6 +23,9 @@ struct ManagementError {
     switch failure.type {
     case .notFound:
       self.init(.notFound, "inexistent_user", "The user does not exist.")
+    case .roleNotFound:
+      self.init(.notFound, "inexistent_role", "The role does not exist.")
+    case .roleExists: self.init(.conflict, failure.type.code, "The role already exists.")
     case .unownedResource:
       self.init(
         .forbidden,

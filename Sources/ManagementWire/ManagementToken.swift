@@ -7,9 +7,15 @@ import WireKit
 
 extension BearerKind {
   /// An access token of the Management API with one of some scopes, of a user or of a client.
-  static func management(_ scopes: [String]) -> BearerKind {
-    BearerKind(
-      "access token of the Management API (\(scopes.joined(separator: " or ")))",
+  ///
+  /// - Parameters:
+  ///   - scopes: the scopes.
+  ///   - all: scopes that suffice together, for a client; empty for none.
+  /// - Returns: the kind of token.
+  static func management(_ scopes: [String], orAll all: [String] = []) -> BearerKind {
+    let choices = scopes + (all.isEmpty ? [] : [all.joined(separator: " and ")])
+    return BearerKind(
+      "access token of the Management API (\(choices.joined(separator: " or ")))",
       isOfForm: AccessTokens.isOfForm
     ) { token, call async throws(Failure) in
       let owner = try await ManagementToken.owner(of: token, for: scopes, call)
@@ -20,9 +26,10 @@ extension BearerKind {
           scopes.contains { ManagementAPI.isOfUser($0) && principal.scopes.contains($0) }
         case .client(let client):
           scopes.contains { !ManagementAPI.isOfUser($0) && client.scopes.contains($0) }
+            || !all.isEmpty && all.allSatisfy { client.scopes.contains($0) }
         }
       guard isGranted else {
-        throw .insufficientScope(scopes.joined(separator: ","))
+        throw .insufficientScope(choices.joined(separator: ","))
       }
       return owner
     }

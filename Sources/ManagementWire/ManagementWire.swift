@@ -22,7 +22,9 @@ package struct ManagementWire: Wire {
 
   package var routes: [Route] {
     UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL) + SessionRoutes.routes
-      + LogRoutes.routes + TicketRoutes.routes + DatabaseConnectionRoutes.routes
+      + LogRoutes.routes + TicketRoutes.routes + RoleRoutes.routes
+      + RoleMemberRoutes.routes(pictureURL) + UserRoleRoutes.routes + PermissionRoutes.routes
+      + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

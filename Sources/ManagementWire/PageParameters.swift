@@ -10,7 +10,7 @@ struct PageParameters {
 
   /// The records through which a client can page.
   static let records = 1_000
-  private static let sizes = 1...100
+  static let sizes = 1...100
 
   /// - Throws: `.queryMalformed`, `.pageTooFar`.
   init(_ query: FormValues) throws(Failure) {
@@ -19,6 +19,16 @@ struct PageParameters {
     size = try query.number("per_page", in: Self.sizes, usual: 50)
     start = page * size
     guard start + size <= Self.records else { throw Failure(.pageTooFar) }
+  }
+
+  /// Returns the page of a complete list, in the form that the client asks for.
+  func response<Item>(_ items: [Item], named name: String, _ json: (Item) -> JSON) -> Response {
+    let page = list(
+      items.dropFirst(start).prefix(size).map(json),
+      named: name,
+      total: items.count
+    )
+    return Response(.ok, json: page.serialized())
   }
 
   /// Returns a page of a list, in the form that the client asks for.
@@ -31,5 +41,23 @@ struct PageParameters {
     body["total"] = .number(JSONNumber(total))
     body[name] = .array(items)
     return .object(body)
+  }
+}
+
+/// The parameters `from` and `take` of a list, whose pages begin after an id.
+struct CheckpointParameters<Of> {
+  let cursor: ID<Of>?
+  let count: Int
+
+  /// - Throws: `.queryMalformed`.
+  init(_ query: FormValues) throws(Failure) {
+    count = try query.number("take", in: PageParameters.sizes, usual: 50)
+    cursor = try query["from"].flatMap { (text) throws(Failure) in
+      if text.isEmpty { return nil }
+      guard let cursor = ID<Of>(text) else {
+        throw .queryMalformed("from is the next of an earlier page.")
+      }
+      return cursor
+    }
   }
 }

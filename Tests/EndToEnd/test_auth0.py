@@ -130,7 +130,8 @@ class Auth0Case(OpenIDCase):
     def run_program(self, version, program, **values):
         site = {"port": self.site.port, "client": self.back_end["id"],
                 "secret": self.back_end["secret"], "api": self.api, "page": self.page["id"],
-                "email": self.own_email(), "password": PASSWORD, **values}
+                "email": self.own_email(), "password": PASSWORD,
+                "audience": self.API, **values}
         folders = [TOOLS_FOLDER / f"auth0-{version}", pathlib.Path(__file__).parent]
         run = subprocess.run(
             [TOOLS_FOLDER / "bin/python", "-B", "-c", program, json.dumps(site)],
@@ -143,6 +144,10 @@ class Auth0Case(OpenIDCase):
         return self.site.request(
             method, "/api/v2/" + path, None if body is None else json.dumps(body),
             {**headers, **({"Host": host} if host else {})}, token=token)
+
+    def refused(self, answer, status, code):
+        self.assertEqual((answer.status, answer.json.get("errorCode")), (status, code), answer.body)
+        self.assertEqual(answer.json["statusCode"], status)
 
     def back_end_token(self, **fields):
         answer = self.site.request("POST", "/oauth/token", json.dumps({

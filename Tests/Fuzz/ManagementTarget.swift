@@ -3,6 +3,7 @@ import HTTP
 import JSON
 @testable import ManagementWire
 import Sessions
+import Tenancy
 
 extension FuzzTarget {
   /// Lines: a search, a query of a list, an id, and the body of a change.
@@ -13,7 +14,8 @@ extension FuzzTarget {
       " AND ", " OR ", " NOT ", "-", "(", ")", "[", "{", " TO ", "]", "}", "*", "\\", "\"",
       "created_at:", "2026-01-01", "blocked:true", "name:ada*", "\n", "&fields=", "&sort=email:-1",
       "&per_page=", "9223372036854775808", "&include_totals=true", "{\"user_metadata\":", "null",
-      "\"app_metadata\":{\"email\":1}", "%00", "?",
+      "\"app_metadata\":{\"email\":1}", "%00", "?", "rol_", "{\"roles\":[\"", "{\"permissions\":[{",
+      "\"resource_server_identifier\":", "\"permission_name\":",
     ],
     bound: MemoryBound(factor: 120, base: 262_144)
   ) { input in
@@ -24,13 +26,23 @@ extension FuzzTarget {
     if lines.count > 1, let query = FormValues(text(lines[1])[...]) {
       _ = try? FieldSelection(query)
       _ = try? ListParameters(query)
+      if let page = try? OffsetPage(query) {
+        expect(page.start + page.size <= OffsetPage.records, "a page is too far")
+      }
     }
     if lines.count > 2 {
       let id = text(lines[2])
       expect(!ForeignIDs.isForeign(id) || id.utf8.count <= ForeignIDs.longest, "a long id")
+      _ = try? RoleName.id(id)
     }
-    guard lines.count > 3, let body = try? JSON.parse(Array(lines[3])), let body = body.object
-    else { return }
+    guard lines.count > 3, let body = try? JSON.parse(Array(lines[3])) else { return }
+    if let roles = try? body.texts("roles", atMost: RoleLimits.rolesOfUser) {
+      expect((1...RoleLimits.rolesOfUser).contains(roles.count), "a list of roles is too long")
+    }
+    if let permissions = try? PermissionReference.list(body) {
+      expect((1...RoleLimits.permissions).contains(permissions.count), "permissions are too many")
+    }
+    guard let body = body.object else { return }
     if let change = try? UserChange(body) {
       expect(
         change.revision.documents.allSatisfy {

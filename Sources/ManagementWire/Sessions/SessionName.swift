@@ -79,21 +79,3 @@ struct SessionObject {
     json = .object(object)
   }
 }
-
-/// The parameters `from` and `take` of a list.
-struct CheckpointParameters {
-  let cursor: SessionID?
-  let count: Int
-
-  /// - Throws: `.queryMalformed`.
-  init(_ query: FormValues) throws(Failure) {
-    count = try query.number("take", in: 1...UserSessions.pageSize, usual: 50)
-    cursor = try query["from"].flatMap { (text) throws(Failure) in
-      if text.isEmpty { return nil }
-      guard let cursor = SessionID(text) else {
-        throw .queryMalformed("from is the next of an earlier page.")
-      }
-      return cursor
-    }
-  }
-}

@@ -64,7 +64,7 @@ import WireKit
     return [
       Route(.get, list, access: access(read), summary: "List the \(words) of a user") {
         call async throws(Failure) in
-        let query = try CheckpointParameters(call.query)
+        let query = try CheckpointParameters<Kinds.Session>(call.query)
         let user = try await call.managedUser()
         let page = try await UserSessions.page(
           kind,

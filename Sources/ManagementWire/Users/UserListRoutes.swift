@@ -78,7 +78,8 @@ import WireKit
     return profiles
   }
 
-  private static func shown(
+  /// Returns users as the API shows them, without those that were deleted meanwhile.
+  static func shown(
     _ users: [UserID],
     _ selection: FieldSelection,
     _ pictureURL: @escaping PictureURL,

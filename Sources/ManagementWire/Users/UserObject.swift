@@ -92,6 +92,9 @@ struct FieldSelection {
   static let parameters = ["fields", "include_fields"]
   private static let most = 100
 
+  /// Selects the fields of a user in a list of another resource.
+  init(only names: [String]) { (self.names, includes) = (names, true) }
+
   /// - Throws: `.queryMalformed`.
   init(_ query: FormValues) throws(Failure) {
     let fields = query["fields"] ?? ""

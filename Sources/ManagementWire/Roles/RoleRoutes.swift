@@ -1,0 +1,120 @@
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Tenancy
+import WireKit
+
+/// `/api/v2/roles`: the roles of the app.
+@EventLoop enum RoleRoutes {
+  nonisolated static let path = "/api/v2/roles"
+
+  nonisolated static let routes = [
+    Route(.get, path, access: access("read"), summary: "List the roles") {
+      call async throws(Failure) in
+      let query = try call.query
+      let page = try PageParameters(query)
+      let part = query["name_filter"].flatMap { $0.isEmpty ? nil : $0 }
+      let roles = try await Roles.list(of: call.context.app.id, named: part, call.context)
+      return page.response(roles, named: "roles", \.json)
+    },
+    Route(
+      .post,
+      path,
+      access: access("create"),
+      body: .json(limit: 16_384),
+      summary: "Create a role"
+    ) { call async throws(Failure) in
+      let change = try change(call.json)
+      guard let name = change.name else {
+        throw .invalid([Fault("/name", "missing", "Missing required property: name.")])
+      }
+      let description = change.description ?? ""
+      let app = call.context.app.id
+      let role = try await Roles.create(name, description, of: app, call.context)
+      return Response(.ok, json: role.json.serialized())
+    },
+    Route(.get, "\(path)/{role}", access: access("read"), summary: "Read a role") {
+      call async throws(Failure) in
+      let role = try await Roles.find(call.role(), of: call.context.app.id, call.context)
+      return Response(.ok, json: role.json.serialized())
+    },
+    Route(
+      .patch,
+      "\(path)/{role}",
+      access: access("update"),
+      body: .json(limit: 16_384),
+      summary: "Change a role"
+    ) { call async throws(Failure) in
+      let app = call.context.app.id
+      let role = try await Roles.change(call.role(), change(call.json), of: app, call.context)
+      return Response(.ok, json: role.json.serialized())
+    },
+    Route(.delete, "\(path)/{role}", access: access("delete"), summary: "Delete a role") {
+      call async throws(Failure) in
+      try await Roles.delete(call.role(), of: call.context.app.id, call.context)
+      return Response(.ok, json: JSON.object(JSONObject()).serialized())
+    },
+  ]
+
+  /// Returns the access for an action on roles.
+  nonisolated static func access(_ action: String) -> Access {
+    .bearer(.management(["\(action):roles"]), proof: .session)
+  }
+
+  /// Reads a name and a description; null is as absent.
+  private static func change(_ body: JSON) throws(Failure) -> RoleChange {
+    var members = try ObjectDecoder(body, known: ["name", "description"])
+    let change = RoleChange(
+      name: members.isNull("name") || !members.has("name") ? nil : members.string("name"),
+      description: members.isNull("description") || !members.has("description")
+        ? nil : members.string("description")
+    )
+    try members.check()
+    return change
+  }
+}
+
+extension Role {
+  var json: JSON {
+    [
+      "id": .string(RoleName.prefix + id.text), "name": .string(name),
+      "description": .string(description),
+    ]
+  }
+}
+
+/// The ids of roles as Auth0's clients know them.
+enum RoleName {
+  static let prefix = "rol_"
+
+  /// - Throws: `.roleNotFound` for a text of another form.
+  static func id(_ text: String) throws(Failure) -> RoleID {
+    guard text.utf8.starts(with: prefix.utf8),
+      let id = RoleID(Substring(text.utf8.dropFirst(prefix.utf8.count)))
+    else { throw .roleNotFound }
+    return id
+  }
+}
+
+extension Call {
+  /// Returns the role of the path, which need not exist.
+  ///
+  /// - Throws: `.roleNotFound`.
+  func role() throws(Failure) -> RoleID { try RoleName.id(text("role")) }
+}
+
+extension JSON {
+  /// Returns the only member of a body: a list of texts with at least one.
+  ///
+  /// - Throws: `.invalid`.
+  func texts(_ name: String, atMost limit: Int) throws(Failure) -> [String] {
+    var members = try ObjectDecoder(self, known: [name])
+    let texts = members.strings(name)
+    try members.check()
+    guard (1...limit).contains(texts.count) else {
+      throw .invalid([Fault("/\(name)", "length", "This member has 1 to \(limit) entries.")])
+    }
+    return texts
+  }
+}
