@@ -2404,6 +2404,8 @@ CREATE TABLE public.resource_servers (
     token_seconds integer DEFAULT 86400 NOT NULL,
     allows_offline_access boolean DEFAULT false NOT NULL,
     skips_consent boolean DEFAULT true NOT NULL,
+    enforces_policies boolean DEFAULT false NOT NULL,
+    token_dialect text DEFAULT 'access_token'::text NOT NULL COLLATE pg_catalog."C",
     claims json DEFAULT '{}'::json NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -2411,6 +2413,7 @@ CREATE TABLE public.resource_servers (
     CONSTRAINT resource_servers_identifier_check CHECK (((identifier ~ '^[!-~]+$'::text) AND (length(identifier) <= 600))),
     CONSTRAINT resource_servers_resource_server_id_check CHECK ((resource_server_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT resource_servers_scopes_check CHECK ((json_typeof(scopes) = 'object'::text)),
+    CONSTRAINT resource_servers_token_dialect_check CHECK ((token_dialect = ANY (ARRAY['access_token'::text, 'access_token_authz'::text]))),
     CONSTRAINT resource_servers_token_seconds_check CHECK (((token_seconds >= 60) AND (token_seconds <= 2592000)))
 );
 
@@ -2458,6 +2461,20 @@ COMMENT ON COLUMN public.resource_servers.skips_consent IS 'Whether first-party 
 
 
 --
+-- Name: COLUMN resource_servers.enforces_policies; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.enforces_policies IS 'Whether a user gets only the scopes that its permissions contain.';
+
+
+--
+-- Name: COLUMN resource_servers.token_dialect; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.resource_servers.token_dialect IS 'access_token_authz adds the claim permissions to its access tokens.';
+
+
+--
 -- Name: COLUMN resource_servers.claims; Type: COMMENT; Schema: public; Owner: -
 --
 
@@ -2469,6 +2486,62 @@ COMMENT ON COLUMN public.resource_servers.claims IS 'Claims of its access tokens
 --
 
 COMMENT ON COLUMN public.resource_servers.version IS 'Grows by one with each change.';
+
+
+--
+-- Name: role_permissions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.role_permissions (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    role_id text NOT NULL COLLATE pg_catalog."C",
+    resource_server_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE role_permissions; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.role_permissions IS 'Scopes of APIs that the users of a role may get.';
+
+
+--
+-- Name: roles; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.roles (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    role_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    description text DEFAULT ''::text NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT roles_role_id_check CHECK ((role_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE roles; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.roles IS 'Roles of an app, which give their users permissions.';
+
+
+--
+-- Name: COLUMN roles.name; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.roles.name IS 'The name, compared by bytes.';
+
+
+--
+-- Name: COLUMN roles.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.roles.version IS 'Grows by one with each change of the name or the description.';
 
 
 --
@@ -2706,6 +2779,43 @@ CREATE VIEW public.unused_users AS
 --
 
 COMMENT ON VIEW public.unused_users IS 'Guests without data who have no other identity, are not blocked, and were not seen for the app''s anonymous_user_retention_days; none for 0. Their version does not matter. A new table of user data belongs here too; a test checks this.';
+
+
+--
+-- Name: user_permissions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.user_permissions (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    resource_server_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE user_permissions; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.user_permissions IS 'Scopes of APIs that users may get without a role.';
+
+
+--
+-- Name: user_roles; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.user_roles (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    role_id text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE user_roles; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.user_roles IS 'Roles of users.';
 
 
 --
@@ -2981,6 +3091,38 @@ ALTER TABLE ONLY public.resource_servers
 
 
 --
+-- Name: role_permissions role_permissions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.role_permissions
+    ADD CONSTRAINT role_permissions_pkey PRIMARY KEY (role_id, resource_server_id, scope);
+
+
+--
+-- Name: roles roles_name; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.roles
+    ADD CONSTRAINT roles_name UNIQUE (app_id, name);
+
+
+--
+-- Name: roles roles_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.roles
+    ADD CONSTRAINT roles_pkey PRIMARY KEY (app_id, role_id);
+
+
+--
+-- Name: roles roles_role_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.roles
+    ADD CONSTRAINT roles_role_id_key UNIQUE (role_id);
+
+
+--
 -- Name: search_indexes search_indexes_path; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3026,6 +3168,22 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (app_id, key_id);
+
+
+--
+-- Name: user_permissions user_permissions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_permissions
+    ADD CONSTRAINT user_permissions_pkey PRIMARY KEY (user_id, resource_server_id, scope);
+
+
+--
+-- Name: user_roles user_roles_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_roles
+    ADD CONSTRAINT user_roles_pkey PRIMARY KEY (user_id, role_id);
 
 
 --
@@ -3198,6 +3356,13 @@ CREATE INDEX mails_by_turn ON public.mails USING btree (next_attempt_at) WHERE (
 
 
 --
+-- Name: role_permissions_by_resource_server; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX role_permissions_by_resource_server ON public.role_permissions USING btree (app_id, resource_server_id, scope);
+
+
+--
 -- Name: search_values_boolean; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -3251,6 +3416,20 @@ CREATE INDEX sessions_live ON public.sessions USING btree (user_id, session_id) 
 --
 
 CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree (app_id, purpose) WHERE (retires_at IS NULL);
+
+
+--
+-- Name: user_permissions_by_scope; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX user_permissions_by_scope ON public.user_permissions USING btree (resource_server_id, scope, user_id);
+
+
+--
+-- Name: user_roles_by_role; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX user_roles_by_role ON public.user_roles USING btree (role_id, user_id);
 
 
 --
@@ -3516,6 +3695,30 @@ ALTER TABLE ONLY public.resource_servers
 
 
 --
+-- Name: role_permissions role_permissions_app_id_resource_server_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.role_permissions
+    ADD CONSTRAINT role_permissions_app_id_resource_server_id_fkey FOREIGN KEY (app_id, resource_server_id) REFERENCES public.resource_servers(app_id, resource_server_id) ON DELETE CASCADE;
+
+
+--
+-- Name: role_permissions role_permissions_app_id_role_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.role_permissions
+    ADD CONSTRAINT role_permissions_app_id_role_id_fkey FOREIGN KEY (app_id, role_id) REFERENCES public.roles(app_id, role_id) ON DELETE CASCADE;
+
+
+--
+-- Name: roles roles_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.roles
+    ADD CONSTRAINT roles_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
 -- Name: search_values search_values_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3545,6 +3748,38 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: user_permissions user_permissions_resource_server_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_permissions
+    ADD CONSTRAINT user_permissions_resource_server_id_fkey FOREIGN KEY (resource_server_id) REFERENCES public.resource_servers(resource_server_id) ON DELETE CASCADE;
+
+
+--
+-- Name: user_permissions user_permissions_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_permissions
+    ADD CONSTRAINT user_permissions_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: user_roles user_roles_role_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_roles
+    ADD CONSTRAINT user_roles_role_id_fkey FOREIGN KEY (role_id) REFERENCES public.roles(role_id) ON DELETE CASCADE;
+
+
+--
+-- Name: user_roles user_roles_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_roles
+    ADD CONSTRAINT user_roles_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
