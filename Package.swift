@@ -177,7 +177,7 @@ let package = Package(
       name: "Transfer",
       dependencies: [
         "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes", "Postgres",
-        "Runtime", "Sessions",
+        "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: house + unchecked
     ),

@@ -1,6 +1,7 @@
 import AppServicesWire
 import Documents
 import EventLoop
+import JSON
 import Postgres
 import Runtime
 import Tenancy
@@ -29,9 +30,13 @@ extension ImportRequest {
         issuers.map { ($0.name, $0.issuer) },
         uniquingKeysWith: { first, _ in first }
       )
-      guard let path = hashes else { return (Auth0Reader(issuers: named), nil) }
+      let listed = try await context.run { context async throws(Failure) in
+        try await Roles.list(of: app.id, context)
+      }
+      let roles = Dictionary(uniqueKeysWithValues: listed.map { (ByteString($0.name), $0.id) })
+      guard let path = hashes else { return (Auth0Reader(issuers: named, roles: roles), nil) }
       let (found, digest) = try await Self.hashes(in: path)
-      return (Auth0Reader(issuers: named, hashes: found), digest)
+      return (Auth0Reader(issuers: named, roles: roles, hashes: found), digest)
     }
   }
 

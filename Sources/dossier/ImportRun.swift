@@ -146,7 +146,7 @@ struct ImportRequest: Sendable {
         mixesScripts: mixesScripts,
         schemas: schemas
       )
-      user.leftOut = line.leftOut
+      (user.roles, user.leftOut) = (line.roles, line.leftOut)
       return .success(user)
     } catch {
       return .failure(error)

@@ -33,7 +33,11 @@ extension FuzzTarget {
         users.append(line)
       }
     }
-    let reader = Auth0Reader(issuers: ["google-oauth2": "https://a.example"], hashes: hashes)
+    let reader = Auth0Reader(
+      issuers: ["google-oauth2": "https://a.example"],
+      roles: [ByteString("editor"): RoleID()],
+      hashes: hashes
+    )
     var batch = ImportBatch(app: AppID(trusted: "fuzz"), import: nil)
     for line in users {
       check { () throws(Failure) in

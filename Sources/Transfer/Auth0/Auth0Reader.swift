@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 package import Runtime
 import Sessions
 
@@ -8,11 +8,16 @@ package struct Auth0Reader: ForeignReader {
   ///
   /// Names are those of Auth0's connections, such as `google-oauth2`.
   let issuers: [String: String]
+  /// The roles of the app, by name.
+  let roles: [ByteString: RoleID]
   let hashes: Auth0Hashes
 
-  package init(issuers: [String: String], hashes: Auth0Hashes = Auth0Hashes()) {
-    self.issuers = issuers
-    self.hashes = hashes
+  package init(
+    issuers: [String: String],
+    roles: [ByteString: RoleID] = [:],
+    hashes: Auth0Hashes = Auth0Hashes()
+  ) {
+    (self.issuers, self.roles, self.hashes) = (issuers, roles, hashes)
   }
 
   package func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
@@ -26,11 +31,12 @@ package struct Auth0Reader: ForeignReader {
     user.takeHistory()
     user.takeDocuments()
     user.takeFactors()
+    user.takeRoles()
     guard user.row["email"] != nil || user.row["identities"] != nil else {
       let rule = "A user needs an email address, or an identity of an issuer of the app."
       throw .invalid(user.leftOut + [Fault("/email", "no_login_method", rule)])
     }
-    return TranslatedLine(user.row, leftOut: user.leftOut)
+    return TranslatedLine(user.row, roles: user.roles, leftOut: user.leftOut)
   }
 }
 

@@ -1,13 +1,16 @@
 import Accounts
+import Encoding
 import JSON
 import Runtime
 import Sessions
+import Tenancy
 
 /// A user of Auth0's export on the way into a row of Dossier's import format.
 struct Auth0User {
   let json: JSON
   private let reader: Auth0Reader
   private(set) var row = JSONObject()
+  private(set) var roles: [RoleID] = []
   private(set) var leftOut: [Fault] = []
   private var identities: [JSON] = []
   /// The id in full, such as `auth0|65f1c0de`.
@@ -198,6 +201,22 @@ struct Auth0User {
     } else if json["mfa_factors"] == nil, json["multifactor"]?.array?.isEmpty == false {
       let rule = "The export has no secret of the second factor: the user enrols again."
       leaveOut("/multifactor", "factor", rule)
+    }
+  }
+  /// Takes the roles, which the app has already.
+  mutating func takeRoles() {
+    guard let given = json["roles"], given != .null else { return }
+    guard let names = given.array, names.count <= RoleLimits.rolesOfUser else {
+      let rule = "This is a list of at most \(RoleLimits.rolesOfUser) names of roles."
+      return leaveOut("/roles", "type", rule)
+    }
+    for (index, name) in names.enumerated() {
+      guard let role = name.string.flatMap({ reader.roles[ByteString($0)] }) else {
+        let rule = "The app has no role of the name \(name.string?.excerpt(100) ?? "")."
+        leaveOut("/roles/\(index)", "no_role", rule)
+        continue
+      }
+      roles.append(role)
     }
   }
 }

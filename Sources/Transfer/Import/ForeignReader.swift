@@ -12,12 +12,13 @@ package protocol ForeignReader: Sendable {
 /// A line of another system in Dossier's import format.
 package struct TranslatedLine: Sendable {
   package let row: JSON
+  /// Roles of the user, which rows have no member for.
+  package let roles: [RoleID]
   /// The parts of the line that are not in the row, with the reasons.
   package let leftOut: [Fault]
 
-  package init(_ row: JSONObject, leftOut: [Fault] = []) {
-    self.row = .object(row)
-    self.leftOut = leftOut
+  package init(_ row: JSONObject, roles: [RoleID] = [], leftOut: [Fault] = []) {
+    (self.row, self.roles, self.leftOut) = (.object(row), roles, leftOut)
   }
 }
 

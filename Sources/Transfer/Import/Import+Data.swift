@@ -1,8 +1,8 @@
 import Runtime
 import Postgres
 
-/// The statements that write the documents and properties of a batch, its foreign ids and
-/// authenticator apps.
+/// The statements that write the documents and properties of a batch, its foreign ids, authenticator
+/// apps and roles.
 extension ImportQueries {
   /// Adds foreign ids, and skips those that the user already has.
   ///
@@ -30,6 +30,18 @@ extension ImportQueries {
     from jsonb_to_recordset($2::jsonb) as r (user_id text, factor_id text, secret text)
     where $1::text is not null and not exists (
       select from second_factors f where f.user_id = r.user_id and f.confirmed_at is not null)
+    """
+  )
+
+  /// Adds roles that the app still has.
+  static let roles = Statement<NoRow, AppID, TextBytes>(
+    "imports.roles",
+    """
+    insert into user_roles (user_id, role_id)
+    select r.user_id, r.role_id
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, role_id text)
+    where exists (select from roles o where o.app_id = $1 and o.role_id = r.role_id)
+    on conflict (user_id, role_id) do nothing
     """
   )
 

@@ -132,6 +132,6 @@ package enum ImportQueries {
   package static let all: [any PreparedStatement] = [
     find, begin, lock, advance, finish, examine, lockUsers, done, record, create, takeOver,
     revokeGuests, endBlocked, release, update, readdress, passwords, passwordIdentities, identities,
-    foreignIDs, authenticators, emails, settle, documents, clearProperties, properties,
+    foreignIDs, authenticators, roles, emails, settle, documents, clearProperties, properties,
   ]
 }

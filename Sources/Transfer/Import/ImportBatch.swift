@@ -25,6 +25,7 @@ struct ImportBatch {
   private var authenticators: [(user: UserID, secret: [UInt8])] = []
   /// Existing users who get credentials.
   private var credentialed: [JSON] = []
+  private var roles: [JSON] = []
   private var documents: [JSON] = []
   private var properties: [JSON] = []
   /// Users whose properties the rows replace as a whole.
@@ -129,6 +130,7 @@ struct ImportBatch {
     if isNew, !row.hasPassword, row.identities.isEmpty {
       addIdentity(ImportedUser.Identity(provider: "anonymous", subject: user.text), of: id)
     }
+    for role in row.roles { roles.append(["user_id": id, "role_id": .string(role.text)]) }
     for (name, body) in row.documents {
       documents.append(["user_id": id, "class": .string(name.rawValue), "body": body])
     }
@@ -189,6 +191,7 @@ struct ImportBatch {
     try await writing.run(ImportQueries.identities, identities)
     try await writing.run(ImportQueries.foreignIDs, foreignIDs)
     try await writing.run(ImportQueries.authenticators, sealedAuthenticators(context))
+    try await writing.run(ImportQueries.roles, roles)
     try await writing.run(ImportQueries.emails, addresses)
     try await writing.run(ImportQueries.settle, updated)
     try await writing.run(ImportQueries.documents, documents)

@@ -47,6 +47,8 @@ package struct ImportedUser: Sendable {
   private(set) var identities: [Identity] = []
   /// The secrets of authenticator apps.
   private(set) var totpSecrets: [[UInt8]] = []
+  /// The roles of a foreign line.
+  package var roles: [RoleID] = []
   /// The parts of a foreign line that are not in this user, with the reasons.
   package var leftOut: [Fault] = []
   private(set) var documents: [(class: DocumentKind, body: JSON)] = []
