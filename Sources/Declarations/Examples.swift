@@ -16,6 +16,7 @@ package enum Example {
   package static let app = "697c9d409c01958f8337627f"
   package static let client = "697c9d7c451ae656f03a65f6"
   package static let resourceServer = "697c9d7c0a6be656f03a6607"
+  package static let role = "697c9d7d1be7e56f03a66184"
   package static let index = "697c9db8e5087f36371ad12e"
   package static let event = "697deec0228148cf8e63b274"
 

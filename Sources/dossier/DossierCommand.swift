@@ -20,8 +20,9 @@ import Configuration
       """,
     version: Version.text,
     subcommands: [
-      AppCommand.self, ClientCommand.self, ResourceServerCommand.self, IssuerCommand.self,
-      KeyCommand.self, UserCommand.self, SessionCommand.self, RateLimitCommand.self,
+      AppCommand.self, ClientCommand.self, ResourceServerCommand.self, RoleCommand.self,
+      IssuerCommand.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
+      RateLimitCommand.self,
       MailCommand.self,
       IndexCommand.self, SchemaCommand.self, AuditCommand.self, APICommand.self, Calibrate.self,
       Doctor.self,

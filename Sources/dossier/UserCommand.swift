@@ -9,9 +9,8 @@ struct UserCommand: ParsableCommand {
     abstract: "Users of an app, by id or by address of mail.",
     subcommands: [
       List.self, Show.self, Create.self, Document.self, Password.self, Factors.self,
-      VerifyEmail.self,
-      Block.self, Unblock.self, Logout.self, Delete.self, UserImportCommand.self,
-      UserExportCommand.self,
+      VerifyEmail.self, Roles.self, Permissions.self, Permit.self, Block.self, Unblock.self,
+      Logout.self, Delete.self, UserImportCommand.self, UserExportCommand.self,
     ]
   )
 

@@ -197,6 +197,27 @@ class Auth0Import(Case):
             self.expect(self.post("/v1/login/second-factor", {"flow": flow, "code": code},
                                   headers=self.headers), status)
 
+    def test_roles_of_the_app_are_assigned_and_others_are_left_out(self):
+        for name in ["editor", "chief"]:
+            self.dossier("role", "create", "--app", self.app, name)
+        self.dossier("app", "create", f"{self.app}-other")
+        self.dossier("role", "create", "--app", f"{self.app}-other", "theirs")
+        user = {"user_id": "auth0|roles", "email": "roles@example.com"}
+        named = {**user, "roles": ["editor", "theirs", 7, "Editor", "editor"]}
+        results = self.load([named, {"user_id": "auth0|x", "email": "x@example.com", "roles": "editor"}],
+                            [])
+        self.assertEqual(
+            [[(fault["pointer"], fault["code"]) for fault in result["left_out"]
+              if fault["code"] != "no_hash"] for result in results],
+            [[("/roles/1", "no_role"), ("/roles/2", "no_role"), ("/roles/3", "no_role")],
+             [("/roles", "type")]])
+        stored = ("select string_agg(r.name, ' ' order by r.name) from user_roles u join roles r "
+                  f"using (role_id) where u.user_id = '{results[0]['id']}'")
+        self.assertEqual(self.sql(stored), "editor")
+        # Another import adds roles, and takes none.
+        self.load([{**user, "roles": ["chief"]}], [], "--update-existing")
+        self.assertEqual(self.sql(stored), "chief editor")
+
     def test_killed_and_resumed_each_user_is_there_once(self):
         count = 2_000
         self.users.write_text(lines({"user_id": f"auth0|{n}", "email": f"u{n}@example.com"}

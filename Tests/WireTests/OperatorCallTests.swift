@@ -13,8 +13,8 @@ import WireKit
 
   private static let management = Scenario.all.filter { scenario in
     [
-      " /v1/users", " /v1/apps", " /v1/clients", " /v1/resource-servers", " /v1/keys",
-      " /v1/issuers", " /v1/indexes",
+      " /v1/users", " /v1/apps", " /v1/clients", " /v1/resource-servers", " /v1/roles",
+      " /v1/keys", " /v1/issuers", " /v1/indexes",
     ].contains { scenario.route.contains($0) } && !scenario.route.hasSuffix("jwks.json")
   }
 

@@ -48,10 +48,52 @@ extension Scenario {
       api
     ),
     Scenario("DELETE /v1/resource-servers/{resource_server}", 204, api),
+    Scenario("GET /v1/roles", 200),
+    Scenario("POST /v1/roles", 201, #"{"name":"Author"}"#),
+    Scenario("GET /v1/roles/{role}", 200, role),
+    Scenario("PATCH /v1/roles/{role}", 200, #"{"name":"Chief"}"#, as: .mergePatch, role),
+    Scenario("DELETE /v1/roles/{role}", 204, role),
+    Scenario("GET /v1/roles/{role}/permissions", 200, role),
+    Scenario(
+      "PUT /v1/roles/{role}/permissions/{resource_server}",
+      204,
+      #"{"scopes":["read:orders"]}"#,
+      role
+    ),
+    Scenario("GET /v1/roles/{role}/users", 200, role),
+  ]
+
+  /// The scenarios of the roles and permissions of users.
+  static let rolesOfUsers = [
+    Scenario("GET /v1/users/{user}/roles", 200),
+    Scenario("PUT /v1/users/{user}/roles/{role}", 204, role),
+    Scenario("DELETE /v1/users/{user}/roles/{role}", 204) {
+      let ids = try await role($0)
+      let path = "/v1/users/\($0.user.id)/roles/\(ids["role"] ?? "")"
+      try await $0.expect(204, $0.asOperator(.put, path))
+      return ids
+    },
+    Scenario("GET /v1/users/{user}/permissions", 200),
+    Scenario(
+      "PUT /v1/users/{user}/permissions/{resource_server}",
+      204,
+      #"{"scopes":["read:orders"]}"#,
+      api
+    ),
   ]
 
   @EventLoop private static func program(_ cast: Fixtures) async throws -> [String: String] {
     ["client": cast.program.id]
+  }
+
+  @EventLoop private static func role(_ cast: Fixtures) async throws -> [String: String] {
+    var ids = try await api(cast)
+    let made = try await cast.expect(
+      201,
+      cast.asOperator(.post, "/v1/roles", #"{"name":"Editor"}"#)
+    )
+    ids["role"] = try made.string("id")
+    return ids
   }
 
   @EventLoop private static func api(_ cast: Fixtures) async throws -> [String: String] {

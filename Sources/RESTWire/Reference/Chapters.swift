@@ -48,7 +48,7 @@ extension RESTWire {
           --data-urlencode 'filter=email = "lovelace@example.com"'
         """#,
       operations: ProfileResource.operations + PictureResource.operations
-        + UserResource.operations + UserResource.support
+        + UserResource.operations + UserResource.support + RoleResource.ofUsers
     ),
     Chapter(
       title: "Documents",
@@ -92,7 +92,7 @@ extension RESTWire {
     Chapter(
       title: "Operation",
       says:
-        "Apps, clients, APIs, keys, issuers, indexes, schemas, events and mail, for the operator.",
+        "Apps, clients, APIs, roles, keys, issuers, indexes, schemas, events and mail, for the operator.",
       exampleOfPrograms: #"""
         curl -s $B/v1/apps -H "Authorization: Bearer $SECRET" -H "$JSON" -d '{"name":"adventure"}'
         curl -s -X PATCH $B/v1/apps/adventure -H "Authorization: Bearer $SECRET" \
@@ -110,7 +110,7 @@ extension RESTWire {
         """#,
       operations: AppResource.operations + ClientResource.operations
         + ResourceServerResource.operations + ClientGrantResource.operations
-        + KeyResource.operations
+        + RoleResource.operations + KeyResource.operations
         + IssuerResource.operations + IndexResource.operations + SchemaResource.operations
         + AuditResource.operations + MailResource.operations + RateLimitResource.operations
     ),

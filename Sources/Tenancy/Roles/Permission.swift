@@ -83,16 +83,18 @@ package enum PermissionChange: Sendable {
     in transaction: Transaction
   ) async throws(Failure) -> JSONObject? {
     var (added, removed): ([PermissionName], [PermissionName]) = ([], [])
+    var place = "/permissions"
     switch change {
     case .add(let names): added = names
     case .remove(let names): removed = names
     case .set(let wanted, let server):
+      place = "/scopes"
       let stored = try await scopes(server)
       added = wanted.map { PermissionName(server, $0) }
       removed = stored.filter { scope in !wanted.contains(where: scope.hasSameBytes) }
         .map { PermissionName(server, $0) }
     }
-    try await Permissions.check(added, of: app, in: transaction)
+    try await Permissions.check(added, of: app, at: place, in: transaction)
     var detail = JSONObject()
     for (name, names, run) in [("added", added, add), ("removed", removed, remove)]
     where !names.isEmpty {
@@ -122,6 +124,7 @@ package enum PermissionChange: Sendable {
   static func check(
     _ names: [PermissionName],
     of app: AppID,
+    at place: String,
     in transaction: Transaction
   ) async throws(Failure) {
     guard !names.isEmpty else { return }
@@ -134,7 +137,7 @@ package enum PermissionChange: Sendable {
     let scopes = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.scopes) })
     let faults = names.enumerated().lazy.filter { scopes[$1.server]?[$1.scope] == nil }
       .prefix(Fault.limit).map { index, _ in
-        Fault("/permissions/\(index)", "choice", "The app has no such API with this scope.")
+        Fault("\(place)/\(index)", "choice", "The app has no such API with this scope.")
       }
     guard faults.isEmpty else { throw .invalid(Array(faults)) }
   }

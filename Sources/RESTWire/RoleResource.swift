@@ -1,0 +1,208 @@
+import Declarations
+import EventLoop
+import HTTP
+import JSON
+import Representations
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// `/v1/roles`, for the operator, and the roles and permissions of users, for API clients.
+@EventLoop enum RoleResource {
+  nonisolated static let operations: [Operation] = [
+    Operation(
+      .get,
+      "/v1/roles",
+      access: .operator,
+      gives: [.ok(.list(of: .role))],
+      summary: "List the roles of the app, by name"
+    ) { (call) async throws(Failure) in
+      Response(.ok, list: try await Roles.list(of: call.namedApp.id, call.context), \.json)
+    },
+    Operation(
+      .post,
+      "/v1/roles",
+      access: .operator,
+      body: .json(limit: 16_384),
+      reads: Fields(
+        "NewRole",
+        "A role to create.",
+        .text("name", .nameOfRole),
+        .optional(.text("description", .descriptionOfRole))
+      ),
+      gives: [.created(.role, "The role, without permissions.", fields: [.location])],
+      refuses: [.roleExists],
+      summary: "Create a role"
+    ) { (call, name, description) async throws(Failure) in
+      let app = try call.namedApp.id
+      let role = try await Roles.create(name, description ?? "", of: app, call.context)
+      var response = response(.created, role)
+      response.add(.location, "/v1/roles/\(role.id)")
+      return response
+    },
+    Operation(
+      .get,
+      "/v1/roles/{role}",
+      access: .operator,
+      versions: .read,
+      gives: [.ok(.role)],
+      refuses: [.roleNotFound],
+      summary: "Read a role"
+    ) { (call) async throws(Failure) in
+      let app = try call.namedApp.id
+      return response(.ok, try await Roles.find(call.captured("role"), of: app, call.context))
+    },
+    Operation(
+      .patch,
+      "/v1/roles/{role}",
+      access: .operator,
+      body: .mergePatch(limit: 16_384),
+      reads: Fields(
+        "RolePatch",
+        "Changes of a role.",
+        .optional(.text("name", .nameOfRole)),
+        .optional(.text("description", .descriptionOfRole))
+      ),
+      versions: .write,
+      gives: [.ok(.role)],
+      refuses: [.roleNotFound, .roleExists],
+      summary: "Change a role"
+    ) { (call, name, description) async throws(Failure) in
+      let role = try await Roles.change(
+        call.captured("role"),
+        RoleChange(name: name, description: description),
+        of: call.namedApp.id,
+        if: call.condition,
+        call.context
+      )
+      return response(.ok, role)
+    },
+    Operation(
+      .delete,
+      "/v1/roles/{role}",
+      access: .operator,
+      gives: [.noContent],
+      refuses: [.roleNotFound],
+      summary: "Delete a role, and take it from its users"
+    ) { (call) async throws(Failure) in
+      try await Roles.delete(call.captured("role"), of: call.namedApp.id, call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .get,
+      "/v1/roles/{role}/permissions",
+      access: .operator,
+      gives: [.ok(.list(of: .permission))],
+      refuses: [.roleNotFound],
+      summary: "List the permissions of a role"
+    ) { (call) async throws(Failure) in
+      let (role, app): (RoleID, AppID) = (try call.captured("role"), try call.namedApp.id)
+      let permissions = try await Roles.permissions(of: role, of: app, call.context)
+      return Response(.ok, list: permissions, \.json)
+    },
+    Operation(
+      .put,
+      "/v1/roles/{role}/permissions/{resource_server}",
+      access: .operator,
+      body: .json(limit: 65_536),
+      reads: scopes("ScopesOfRole", "The scopes of a role at an API."),
+      gives: [.noContent],
+      refuses: [.roleNotFound],
+      summary: "Set the scopes of a role at an API"
+    ) { (call, scopes) async throws(Failure) in
+      try await Roles.changePermissions(
+        .set(scopes, at: call.captured("resource_server")),
+        of: call.captured("role"),
+        of: call.namedApp.id,
+        call.context
+      )
+      return Response(.noContent)
+    },
+    Operation(
+      .get,
+      "/v1/roles/{role}/users",
+      access: .operator,
+      query: [.limit, .cursor],
+      gives: [.ok(.list(of: .roleMember, atMost: UserRoles.pageSize))],
+      refuses: [.roleNotFound],
+      summary: "List the users of a role"
+    ) { (call) async throws(Failure) in
+      let query = try ListQuery(call.request.query)
+      let page = try await UserRoles.users(
+        of: call.captured("role"),
+        after: query.cursor(),
+        count: query.limit,
+        call.context
+      )
+      return query.response(page, call) { ["id": .string($0.user.text)] }
+    },
+  ]
+
+  /// The roles and permissions of one user.
+  nonisolated static let ofUsers: [Operation] = [
+    Operation(
+      .get,
+      "/v1/users/{user}/roles",
+      access: .client(scope: Scopes.readUsers),
+      gives: [.ok(.list(of: .role))],
+      summary: "List the roles of a user"
+    ) { (call) async throws(Failure) in
+      let user: UserID = try call.captured("user")
+      return Response(.ok, list: try await UserRoles.list(of: user, call.context), \.json)
+    },
+    Operation(
+      .put,
+      "/v1/users/{user}/roles/{role}",
+      access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent],
+      refuses: [.roleNotFound],
+      summary: "Give a user a role"
+    ) { (call) async throws(Failure) in
+      try await UserRoles.assign([call.captured("role")], to: call.captured("user"), call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .delete,
+      "/v1/users/{user}/roles/{role}",
+      access: .client(scope: Scopes.updateUsers),
+      gives: [.noContent],
+      summary: "Take a role from a user, which need not have it"
+    ) { (call) async throws(Failure) in
+      try await UserRoles.remove([call.captured("role")], from: call.captured("user"), call.context)
+      return Response(.noContent)
+    },
+    Operation(
+      .get,
+      "/v1/users/{user}/permissions",
+      access: .client(scope: Scopes.readUsers),
+      gives: [.ok(.list(of: .permissionOfUser))],
+      summary: "List the permissions of a user, with the roles that give them"
+    ) { (call) async throws(Failure) in
+      let user: UserID = try call.captured("user")
+      let permissions = try await UserPermissions.list(of: user, call.context)
+      return Response(.ok, list: permissions, \.jsonWithSources)
+    },
+    Operation(
+      .put,
+      "/v1/users/{user}/permissions/{resource_server}",
+      access: .client(scope: Scopes.updateUsers),
+      body: .json(limit: 65_536),
+      reads: scopes("ScopesOfUser", "The scopes that a user has directly at an API."),
+      gives: [.noContent],
+      summary: "Set the scopes that a user has at an API without a role"
+    ) { (call, scopes) async throws(Failure) in
+      let change = PermissionChange.set(scopes, at: try call.captured("resource_server"))
+      try await UserPermissions.change(change, of: call.captured("user"), call.context)
+      return Response(.noContent)
+    },
+  ]
+
+  private nonisolated static func scopes(_ name: String, _ says: String) -> Fields<[String]> {
+    Fields(name, says, .texts("scopes")).like(["scopes": ["read:orders"]])
+  }
+
+  private static func response(_ status: Status, _ role: Role) -> Response {
+    Response(status, json: role.json.serialized(), tag: EntityTag(role.version))
+  }
+}
