@@ -33,7 +33,8 @@ create table users (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   last_login_at timestamptz,
-  login_count bigint not null default 0
+  login_count bigint not null default 0,
+  picture_url text check (length(picture_url) <= 2048)
 );
 
 -- Pages of an app's users, oldest first: ids begin with their second.
@@ -63,6 +64,8 @@ comment on column users.anonymous is
 comment on column users.email is 'The address as the user wrote it; email_key compares it.';
 comment on column users.email_verified is 'Whether the user proved to receive mail there.';
 comment on column users.picture is 'The name of the current picture in the table pictures.';
+comment on column users.picture_url is
+  'A picture elsewhere, which a back end has set for Auth0''s clients. No program fetches it.';
 comment on column users.version is
   'Grows by one with each change of the profile, the address or the block.';
 comment on column users.property_floor is
@@ -97,7 +100,8 @@ comment on column identities.provider is
   'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
 comment on column identities.subject is
   'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
-comment on column identities.profile is 'What the provider reported of the user.';
+comment on column identities.profile is
+  'Of a linked identity: the id, foreign id, address and names of the user it had before.';
 comment on column identities.proved_by_reader is
   'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
 

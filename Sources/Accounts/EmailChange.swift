@@ -75,12 +75,13 @@ extension Emails {
     }
   }
 
-  /// Replaces the address of a user by a verified one.
+  /// Replaces the address of a user, by default by one that a mail has verified.
   ///
   /// - Returns: the former address, if it was verified.
   @EventLoop static func replace(
     by address: EmailAddress,
     _ email: String,
+    _ origin: NewEmailOrigin = .mail,
     of user: UserID,
     in transaction: Transaction,
     _ context: RequestContext
@@ -90,7 +91,9 @@ extension Emails {
       user,
       context.app.id,
       address.stored(email),
-      address.key
+      address.key,
+      origin != .unverified,
+      origin == .mail
     ).rows(undone: .emailTaken)
     guard let before = rows.first else { throw .noEmail }
     return before
@@ -157,6 +160,15 @@ extension Emails {
   }
 }
 
+/// How a new address of a user is known.
+package enum NewEmailOrigin {
+  /// A mail to it has verified it.
+  case mail
+  /// A back end says that it is verified.
+  case backEnd
+  case unverified
+}
+
 /// The address by which a user signs in.
 struct OwnEmail: RowDecodable {
   /// Nil for a user without one.
@@ -191,29 +203,34 @@ package enum EmailChangeQueries {
     """
   )
 
-  /// Replaces the address of a user by a verified one.
+  /// Replaces the address of a user.
   ///
   /// Returns no row if the user had none. Undoes the transaction if another user has the new one.
-  /// Mailed tokens become invalid, except those that restore an address. A former address that was
-  /// verified stays reserved as long as such a token is valid.
-  static let change = Statement<FormerEmail, UserID, AppID, String, String>(
+  /// Mailed tokens become invalid, except those that restore an address. The same address in another
+  /// spelling stays verified.
+  /// - Parameter 5: whether it is verified.
+  /// - Parameter 6: whether a mail has verified it. Then a token restores a former address that was
+  ///   verified, which stays reserved as long as the token is valid.
+  static let change = Statement<FormerEmail, UserID, AppID, String, String, Bool, Bool>(
     "email_change.change",
     """
     with own as (
-      select i.identity_id, u.email_verified, case when u.email_verified and i.subject <> $4
+      select i.identity_id, i.subject, u.email_verified, case when u.email_verified and i.subject <> $4
         then u.email end as email, u.locale
       from identities i join users u on u.user_id = i.user_id
       where i.user_id = $1 and i.provider in ('password', 'email')
     ), reserved as (
       update identity_subjects s set reserved_until = now() + interval '7 days'
       from own where s.user_id = $1 and s.provider = 'email' and s.subject <> $4
-        and s.reserved_until is null and own.email_verified
+        and s.reserved_until is null and own.email_verified and $6::boolean
     ), gone as (
       delete from identity_subjects s using own
       where s.user_id = $1 and s.provider = 'email' and s.subject <> $4
-        and s.reserved_until is null and not own.email_verified
+        and s.reserved_until is null and not (own.email_verified and $6::boolean)
     ), identity as (
-      update identities i set subject = $4, proved_by_reader = false
+      update identities i set subject = $4,
+        proved_by_reader = case when $6::boolean then false
+          when own.subject = $4 then i.proved_by_reader else $5::boolean end
       from own where i.user_id = $1 and i.identity_id = own.identity_id
     ), subject as (
       insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
@@ -228,8 +245,10 @@ package enum EmailChangeQueries {
     ), flows as (
       delete from authentication_flows where user_id = $1 and purpose = 'change_email'
     ), changed as (
-      update users set email = btrim($3), email_verified = true, anonymous = false,
-        version = version + 1, updated_at = now()
+      update users set email = btrim($3), anonymous = false, version = version + 1,
+        email_verified = $5::boolean or email_verified and exists (
+          select from own where subject = $4),
+        updated_at = now()
       where user_id = $1 and exists (select from own)
     )
     select email, locale from own

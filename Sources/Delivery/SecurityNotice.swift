@@ -21,6 +21,8 @@ package enum SecurityNotice: Sendable {
   /// The operator has set a password.
   case passwordSet
   case emailRestored
+  /// A back end has replaced the address, to which the notice goes.
+  case emailReplaced
   /// Goes to the address that a restored one replaces.
   case emailDisplaced
   case factorAdded
@@ -44,6 +46,7 @@ package enum SecurityNotice: Sendable {
     case .passwordChanged: "password_change"
     case .passwordReset: "password_reset"
     case .passwordSet: "password_set"
+    case .emailReplaced: "email_change"
     case .emailRestored, .emailDisplaced: "email_restore"
     case .factorAdded: "second_factor_add"
     case .factorRemoved, .secondFactorsRemoved: "second_factor_remove"
@@ -73,7 +76,7 @@ package enum SecurityNotice: Sendable {
   private var remedy: Remedy {
     switch self {
     case .unlinked("password"), .unlinked("email"): .restore
-    case .emailDisplaced, .factorAdded, .deleted: .contact
+    case .emailReplaced, .emailDisplaced, .factorAdded, .deleted: .contact
     default: .reset
     }
   }

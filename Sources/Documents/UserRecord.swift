@@ -9,6 +9,8 @@ package struct UserRecord: RowDecodable {
   package let profile: Profile
   /// The id with which the user came; nil for a user of this server.
   package let foreignID: String?
+  /// A picture elsewhere, which a back end has set; nil for none.
+  package let pictureURL: String?
   package let lastLogin: Timestamp?
   package let loginCount: Int
   /// The identities, oldest first.
@@ -23,20 +25,28 @@ package struct UserRecord: RowDecodable {
     package let subject: String
     /// Nil for an identity of this server, and for an issuer that was removed.
     package let issuer: String?
+    /// What was stored of its former user when it was linked; empty before.
+    package let profile: JSONObject
   }
 
   package init(from row: Row) throws(DatabaseError) {
     profile = try Profile(from: row)
     foreignID = row.text(ifAny: 16)
-    lastLogin = try row.time(ifAny: 17)
-    loginCount = try row.int(18)
-    identities = (try row.json(19).array ?? []).compactMap { json in
+    pictureURL = row.text(ifAny: 17)
+    lastLogin = try row.time(ifAny: 18)
+    loginCount = try row.int(19)
+    identities = (try row.json(20).array ?? []).compactMap { json in
       guard let provider = json["provider"]?.string, let subject = json["subject"]?.string
       else { return nil }
-      return Identity(provider: provider, subject: subject, issuer: json["issuer"]?.string)
+      return Identity(
+        provider: provider,
+        subject: subject,
+        issuer: json["issuer"]?.string,
+        profile: json["profile"]?.object ?? JSONObject()
+      )
     }
-    metadata = row.isNull(20) ? nil : try row.json(20)
-    appMetadata = row.isNull(21) ? nil : try row.json(21)
+    metadata = row.isNull(21) ? nil : try row.json(21)
+    appMetadata = row.isNull(22) ? nil : try row.json(22)
   }
 }
 
@@ -70,10 +80,11 @@ package enum UserRecordQueries {
     """
     select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
       p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
-      p.zone, p.picture, (select u.foreign_id from users u where u.user_id = $1), c.last_login_at,
+      p.zone, p.picture, (select u.foreign_id from users u where u.user_id = $1),
+      (select u.picture_url from users u where u.user_id = $1), c.last_login_at,
       c.login_count,
       (select coalesce(json_agg(json_build_object('provider', i.provider, 'subject', i.subject,
-          'issuer', (select s.name from issuers s
+          'profile', i.profile, 'issuer', (select s.name from issuers s
             where s.app_id = c.app_id and i.provider = 'jwt:' || s.issuer))
           order by i.created_at, i.identity_id), '[]')
         from identities i where i.user_id = $1 and i.provider <> 'api-key'),

@@ -1,6 +1,7 @@
 package import Accounts
 import EventLoop
 package import JSON
+package import Postgres
 package import Runtime
 
 /// Changes of a user that are made together, or not at all.
@@ -13,6 +14,10 @@ package struct UserRevision: Sendable {
   /// Whether the address is verified now.
   package var verifiesEmail = false
   package var password: String?
+  /// A new address, in place of the present one.
+  package var email: (text: String, isVerified: Bool)?
+  /// The URL of a picture elsewhere; null removes it, and nil leaves it.
+  package var pictureURL: JSON?
 
   package init() {}
 }
@@ -20,7 +25,7 @@ package struct UserRevision: Sendable {
 extension Users {
   /// Changes a user in one transaction, and repeats that after a concurrent write of a document.
   ///
-  /// - Throws: `.insufficientScope`, `.invalid`, `.schemaMismatch`, `.documentTooLarge`, `.notFound`,
+  /// - Throws: `.insufficientScope`, `.invalid`, `.emailTaken`, `.noEmail`, `.schemaMismatch`, `.documentTooLarge`, `.notFound`,
   ///   `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func revise(
     _ user: UserID,
@@ -31,7 +36,12 @@ extension Users {
     if let password = revision.password {
       hash = try await self.hash(of: password, for: user, context)
     }
-    try await context.revise("user", of: user) { [hash] () async throws(Failure) in
+    var address: EmailAddress?
+    if let email = revision.email {
+      try EmailAddress.check(email.text, context)
+      address = try await EmailAddress(email.text, context)
+    }
+    try await context.revise("user", of: user) { [hash, address] () async throws(Failure) in
       var writes: [DocumentWrite] = []
       for (kind, members) in revision.documents {
         writes.append(try await write(kind, members, of: user, context))
@@ -41,6 +51,19 @@ extension Users {
           for write in writes { try await write.run(of: user, in: transaction, context) }
           if revision.profile.count > 0 {
             try await Profiles.change(revision.profile, of: user, in: transaction, context)
+          }
+          if let url = revision.pictureURL {
+            _ = try await transaction.run(UserRevisionQueries.setPicture, user, url.string)
+          }
+          if let email = revision.email, let address {
+            try await setEmail(
+              email.text,
+              address,
+              isVerified: email.isVerified,
+              of: user,
+              in: transaction,
+              context
+            )
           }
           if revision.verifiesEmail {
             try await verifyEmail(of: user, found, in: transaction, context)
@@ -79,4 +102,16 @@ extension Users {
     let version = VersionCondition(oneOf: [stored?.version ?? 0])
     return DocumentWrite(of: kind, text, isMerge: false, if: version)
   }
+}
+
+package enum UserRevisionQueries {
+  static let setPicture = Statement<NoRow, UserID, String?>(
+    "user_revisions.set_picture",
+    """
+    update users set picture_url = $2, version = version + 1, updated_at = now()
+    where user_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [setPicture]
 }

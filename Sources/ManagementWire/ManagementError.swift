@@ -1,6 +1,7 @@
 import Accounts
 import HTTP
 import JSON
+import OpenID
 import Runtime
 import Sessions
 import Tenancy
@@ -42,6 +43,8 @@ struct ManagementError {
     case .userIDMalformed: self.init(.badRequest, "invalid_uri", failure.explanation)
     case .pageTooFar: self.init(.badRequest, "invalid_paging", failure.explanation)
     case .queryMalformed: self.init(.badRequest, "invalid_query_string", failure.explanation)
+    case .notLinkable:
+      self.init(.badRequest, failure.type.code, failure.explanation)
     case .noEmail, .noHostName:
       self.init(.badRequest, failure.type.code, failure.type.title)
     case .connectionUnknown:
@@ -52,6 +55,9 @@ struct ManagementError {
     case .tokenExpired:
       self.init(.unauthorized, nil, "Expired token received for JSON Web Token validation")
     case .tokenInvalid, .sessionEnded: self.init(.unauthorized, nil, "Invalid token")
+    case .reauthenticationRequired:
+      let message = "Sign the user in again, with max_age, and repeat the request."
+      self.init(.unauthorized, failure.type.code, message)
     case .routeNotFound: self.init(.notFound, nil, "Not Found")
     case .inexistentResource:
       self.init(.notFound, failure.type.code, failure.explanation)

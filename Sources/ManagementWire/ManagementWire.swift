@@ -21,8 +21,8 @@ package struct ManagementWire: Wire {
   }
 
   package var routes: [Route] {
-    UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL) + SessionRoutes.routes
-      + LogRoutes.routes + TicketRoutes.routes + RoleRoutes.routes
+    UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL) + IdentityRoutes.routes
+      + SessionRoutes.routes + LogRoutes.routes + TicketRoutes.routes + RoleRoutes.routes
       + RoleMemberRoutes.routes(pictureURL) + UserRoleRoutes.routes + PermissionRoutes.routes
       + DatabaseConnectionRoutes.routes
   }

@@ -3,6 +3,7 @@ import Documents
 package import EventLoop
 import Encoding
 package import JSON
+package import Postgres
 package import Runtime
 package import Tenancy
 
@@ -28,6 +29,11 @@ package import Tenancy
     var claims = try await mapped(client.settings.claims, profile, context)
     if scopes.contains(.profile) {
       add(profile, client.settings.claimsProfile, provider, to: &claims)
+      if client.settings.claimsProfile == .auth0,
+        let url = try await context.first(StandardClaimQueries.picture, user)
+      {
+        claims["picture"] = .string(url)
+      }
     }
     if scopes.contains(.email), let email = profile.email {
       claims["email"] = .string(email)
@@ -129,4 +135,14 @@ extension Profile {
 extension Timestamp {
   /// Whole seconds since 1970.
   var seconds: Int { microseconds.dividedDown(by: 1_000_000).0 }
+}
+
+package enum StandardClaimQueries {
+  /// Returns the picture that a back end has set; no row without one.
+  static let picture = Statement<String, UserID>(
+    "standard_claims.picture",
+    "select picture_url from users where user_id = $1 and picture_url is not null"
+  )
+
+  package static let all: [any PreparedStatement] = [picture]
 }

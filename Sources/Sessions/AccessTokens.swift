@@ -182,6 +182,11 @@ import WebTokens
     package let session: SessionID
     /// The id of the client that got it.
     package let client: String
+    /// When the token expires, in seconds since 1970.
+    fileprivate let expiresAt: Int
+
+    /// Returns whether the token has not expired.
+    package func isValid() -> Bool { expiresAt > time(nil) }
   }
 
   /// Returns the sign-in that an ID token of an app describes, even if the token has expired.
@@ -201,9 +206,9 @@ import WebTokens
       read.claims["events"] == nil,
       let user = read.claims.user,
       let session = read.claims["sid"]?.string.flatMap({ SessionID($0) }),
-      let client = read.claims["aud"]?.string
+      let client = read.claims["aud"]?.string, let end = read.claims["exp"]?.number?.int
     else { return nil }
-    return Identity(user: user, session: session, client: client)
+    return Identity(user: user, session: session, client: client, expiresAt: end)
   }
 
   /// Returns whether a token has an audience; nil stands for a native token, for this server only.

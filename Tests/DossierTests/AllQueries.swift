@@ -23,7 +23,8 @@ enum AllQueries {
     SecondFactorQueries.all, SecondFactorFlowQueries.all,
     OutboxQueries.all,
     IdentitiesQueries.all, UserOriginQueries.all, SignedSessionQueries.all, ForeignIDQueries.all,
-    UserRecordQueries.all, StandingSessionQueries.all, AccountClaimQueries.all,
+    UserRecordQueries.all, UserRevisionQueries.all, StandingSessionQueries.all,
+    AccountClaimQueries.all,
     IssuerQueries.all, APIKeyQueries.all, WayInQueries.all,
     ProfileQueries.all,
     PropertyQueries.all, DocumentsQueries.all, DocumentHistoryQueries.all, PictureQueries.all,
@@ -40,7 +41,8 @@ enum AllQueries {
     SearchIndexQueries.all, SchemaQueries.statements,
     AuthorizationQueries.all, AuthorizationCodeQueries.all, BrowserUserQueries.all,
     ClientTokenQueries.all,
-    ClientSessionQueries.all, UserSessionQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
+    ClientSessionQueries.all, UserSessionQueries.all, UserLinkQueries.all,
+    StandardClaimQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
     MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)
 }

@@ -9,6 +9,7 @@ import Testing
     .linked("password"), .linked("email"), .linked("api-key"), .linked("jwt:https://a.example"),
     .unlinked("password"), .unlinked("jwt:https://a.example"), .keyDisabled, .keyEnabled,
     .emailVerified, .takenOver, .passwordChanged, .passwordReset, .passwordSet, .emailRestored,
+    .emailReplaced,
     .emailDisplaced, .factorAdded, .factorRemoved, .secondFactorsRemoved, .recoveryCodesMade,
     .signedIn, .deleted,
   ]

@@ -13,6 +13,8 @@ ROUTES = [
     ("GET", "refresh-tokens/{token}", None), ("DELETE", "refresh-tokens/{token}", None),
     ("POST", "users/{user}/revoke-access", {}),
     ("GET", "users/{user}/logs", None),
+    ("POST", "users/{user}/identities", {"provider": "auth0", "user_id": "{other}"}),
+    ("DELETE", "users/{user}/identities/auth0/x", None),
     ("POST", "tickets/password-change", {"user_id": "{user}"}),
     ("POST", "tickets/email-verification", {"user_id": "{user}"}),
 ]
@@ -30,7 +32,7 @@ class Refused(Auth0Case):
         email, self.user_id = self.user()
         self.refresh_token = self.tokens(email, self.page, scope="openid offline_access")[0]
         party = Party(self, self.page, audience=self.api,
-                      scope="openid read:current_user update:current_user_identities")
+                      scope="openid read:current_user update:current_user_metadata")
         self.visitor.open(party.path)
         page = self.visitor.submit("/consent", button="allow")
         self.own = self.expect(party.exchange(party.code(page)), 200).json
@@ -38,7 +40,7 @@ class Refused(Auth0Case):
         session = self.management("GET", f"{user}/sessions", token=token).json["sessions"][0]
         refresh, = self.management("GET", f"{user}/refresh-tokens", token=token).json["tokens"]
         self.names = {"user": f"auth0|{self.user_id}", "session": session["id"],
-                      "token": refresh["id"]}
+                      "token": refresh["id"], "other": self.user("other" + email)[1]}
 
     def sent(self, token, **options):
         for method, route, body in ROUTES:

@@ -1,3 +1,4 @@
+import Delivery
 import Documents
 import HTTP
 import JSON
@@ -16,6 +17,8 @@ extension FuzzTarget {
       "&per_page=", "9223372036854775808", "&include_totals=true", "{\"user_metadata\":", "null",
       "\"app_metadata\":{\"email\":1}", "%00", "?", "rol_", "{\"roles\":[\"", "{\"permissions\":[{",
       "\"resource_server_identifier\":", "\"permission_name\":",
+      "\"link_with\":", "\"user_id\":\"a\"", "\"ttl_sec\":1e9", "\"picture\":\"https://a/\"",
+      "&from=", "&take=",
     ],
     bound: MemoryBound(factor: 120, base: 262_144)
   ) { input in
@@ -26,12 +29,14 @@ extension FuzzTarget {
     if lines.count > 1, let query = FormValues(text(lines[1])[...]) {
       _ = try? FieldSelection(query)
       _ = try? ListParameters(query)
-      if let page = try? OffsetPage(query) {
-        expect(page.start + page.size <= OffsetPage.records, "a page is too far")
+      if let page = try? PageParameters(query) {
+        expect(page.start + page.size <= PageParameters.records, "a page is too far")
       }
+      _ = try? CheckpointParameters<Kinds.Session>(query)
     }
     if lines.count > 2 {
       let id = text(lines[2])
+      expect(SessionName(id).map { $0.text == id.lowercased() } ?? true, "another session")
       expect(!ForeignIDs.isForeign(id) || id.utf8.count <= ForeignIDs.longest, "a long id")
       _ = try? RoleName.id(id)
     }
@@ -53,5 +58,9 @@ extension FuzzTarget {
       )
     }
     _ = try? UserDescription(body)
+    _ = try? LinkRequest(body)
+    if let request = try? TicketRequest(body, for: .reset) {
+      expect((request.client?.utf8.count ?? 0) <= lines[3].count, "a client was made up")
+    }
   }
 }

@@ -128,6 +128,31 @@ extension Users {
     )
   }
 
+  /// Replaces the address of a locked user, and mails a notice to a former one that was verified.
+  ///
+  /// - Throws: `.noEmail` if the user does not sign in by an address, `.emailTaken`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func setEmail(
+    _ email: String,
+    _ address: EmailAddress,
+    isVerified: Bool,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let notice = try await SecurityNotice.emailReplaced.notice(of: user, in: transaction, context)
+    let before = try await Emails.replace(
+      by: address,
+      email,
+      isVerified ? .backEnd : .unverified,
+      of: user,
+      in: transaction,
+      context
+    )
+    try await Event("email_change", of: user).record(in: transaction, context)
+    if before.email != nil { try await notice.queue(in: transaction) }
+  }
+
   @EventLoop static func endSessions(
     of user: UserID,
     _ reason: String,

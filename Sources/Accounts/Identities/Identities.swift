@@ -75,7 +75,7 @@ import Postgres
   /// link the address of another person, wait until that person stores data, and restore. The
   /// restore link cannot be revoked instead: a thief would revoke the owner's. A change of address
   /// needs no wait, because the code verifies the new address.
-  static func wayBack(
+  package static func wayBack(
     to user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> Timestamp? {

@@ -124,9 +124,9 @@ package enum PictureQueries {
       insert into pictures (user_id, name, body)
       select c.user_id, $3::text, $4::bytea from c where $3::text is not null
     ), changed as (
-      update users u set picture = $3::text, version = u.version + 1,
+      update users u set picture = $3::text, picture_url = null, version = u.version + 1,
         updated_at = now()
-      from c where u.user_id = c.user_id and ($3::text is not null or u.picture is not null)
+      from c where u.user_id = c.user_id and coalesce($3::text, u.picture, u.picture_url) is not null
       returning u.user_id, u.app_id
     )
     select (select min(name) from old), record_change(w.user_id, w.app_id, $5::jsonb)

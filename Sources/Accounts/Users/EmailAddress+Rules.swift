@@ -1,5 +1,5 @@
 package import Runtime
-import EventLoop
+package import EventLoop
 import Outbound
 import ReferenceData
 
@@ -46,7 +46,10 @@ extension EmailAddress {
   /// Checks an address for a mail or for a user.
   ///
   /// - Throws: `.invalid`, with the member `email`.
-  @EventLoop static func check(_ text: String, _ context: RequestContext) throws(Failure) {
+  @EventLoop package static func check(
+    _ text: String,
+    _ context: RequestContext
+  ) throws(Failure) {
     let isMixed = context.app.accountSettings.allowsMixedScripts
     if let fault = fault(in: text, at: "/email", mixed: isMixed) { throw .invalid([fault]) }
   }

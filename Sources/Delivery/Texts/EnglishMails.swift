@@ -176,6 +176,11 @@ struct EnglishMails: MailCatalog {
         "Your \(app) password was changed",
         "Those who run \(app) have set a new password for your account."
       )
+    case .emailReplaced:
+      (
+        "Your \(app) address was changed",
+        "Those who run \(app) have set another address for your account."
+      )
     case .emailRestored:
       (
         "Your \(app) address was restored",

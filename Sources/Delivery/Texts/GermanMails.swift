@@ -173,6 +173,11 @@ struct GermanMails: MailCatalog {
         "Passwort für \(app) geändert",
         "Die Betreiber von \(app) haben ein neues Passwort für das Konto gesetzt."
       )
+    case .emailReplaced:
+      (
+        "Adresse bei \(app) geändert",
+        "Die Betreiber von \(app) haben eine andere Adresse für das Konto gesetzt."
+      )
     case .emailRestored:
       (
         "Adresse bei \(app) wiederhergestellt",

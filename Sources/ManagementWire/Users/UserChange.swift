@@ -1,6 +1,7 @@
 import Documents
 import Encoding
 import JSON
+import OpenID
 import Runtime
 import Sessions
 import Tenancy
@@ -11,14 +12,20 @@ struct UserChange {
   /// Whether to mail a link that verifies the address.
   private(set) var asksToVerify = false
   private var faults: [Fault] = []
+  private var isVerified: Bool?
 
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     for (name, value) in body { take(name, value) }
-    if body["password"] != nil, body["email_verified"] != nil {
-      faults.append(
-        Fault("/password", "choice", "Cannot update password and email_verified at once.")
-      )
+    for other in ["email", "email_verified"] where body["password"] != nil && body[other] != nil {
+      faults.append(Fault("/password", "choice", "Cannot update password and \(other) at once."))
+    }
+    if revision.email != nil {
+      revision.email?.isVerified = isVerified ?? false
+    } else if isVerified == false {
+      faults.append(Fault("/email_verified", "value", "A verified address stays verified."))
+    } else {
+      revision.verifiesEmail = isVerified ?? false
     }
     guard faults.isEmpty else { throw .invalid(faults) }
   }
@@ -35,13 +42,15 @@ struct UserChange {
     case "name", "nickname", "given_name", "family_name": revision.profile[name] = value
     case "phone_number": revision.profile["phone"] = value
     case "blocked": revision.isBlocked = flag(value, place)
-    case "email_verified":
-      guard let isVerified = flag(value, place) else { return }
-      guard isVerified else {
-        faults.append(Fault(place, "value", "A verified address stays verified."))
-        return
-      }
-      revision.verifiesEmail = true
+    case "email":
+      revision.email = value.string.map { ($0, isVerified: false) }
+      if revision.email == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+    case "email_verified": isVerified = flag(value, place)
+    case "picture":
+      revision.pictureURL = value
+      if value != .null, PictureReference(value) == nil { faults.append(PictureReference.fault) }
+    case "username":
+      faults.append(Fault(place, "username", "This connection has no usernames."))
     case "password":
       revision.password = value.string
       if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
@@ -74,6 +83,8 @@ struct UserChange {
 /// The description of a new user, which becomes that of an import.
 struct UserDescription {
   let json: JSON
+  /// The URL of a picture elsewhere; nil for none.
+  let pictureURL: JSON?
 
   /// The members of the API, and those of an import.
   private static let members = [
@@ -100,7 +111,9 @@ struct UserDescription {
       if name == "app_metadata", let key = AppMetadata.reservedKey(in: value) {
         faults.append(Fault(place, "reserved", "app_metadata cannot have the key \(key)."))
       }
-      if name == "user_id" {
+      if name == "picture" {
+        if PictureReference(value) == nil { faults.append(PictureReference.fault) }
+      } else if name == "user_id" {
         row["foreign_id"] = value.string.map { .string(ForeignIDs.prefix + $0) } ?? value
       } else if let member = Self.members[name] {
         row[member] = value
@@ -113,6 +126,21 @@ struct UserDescription {
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     json = .object(row)
+    pictureURL = body["picture"].flatMap { $0 == .null ? nil : $0 }
+  }
+}
+
+/// The URL of a picture elsewhere, which clients show and this server never fetches.
+struct PictureReference {
+  static let fault = Fault("/picture", "url", "This member is a URL of http or https.")
+  private static let longest = 2_048
+
+  /// Returns nil for a value that is no such URL.
+  init?(_ value: JSON) {
+    guard let text = value.string, text.utf8.count <= Self.longest,
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }),
+      RedirectTarget(text).origin != nil, !RedirectTarget(text).name.isEmpty
+    else { return nil }
   }
 }
 

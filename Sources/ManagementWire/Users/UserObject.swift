@@ -27,10 +27,10 @@ struct UserObject {
     user["nickname"] = .string(profile.shownNickname)
     user["given_name"] = profile.givenName.map(JSON.string)
     user["family_name"] = profile.familyName.map(JSON.string)
-    user["picture"] = .string(pictureURL(profile, call))
+    user["picture"] = .string(record.pictureURL ?? pictureURL(profile, call))
     user["created_at"] = .string(profile.createdAt.milliseconds)
     user["updated_at"] = .string(profile.updatedAt.milliseconds)
-    user["identities"] = .array(Self.identities(of: record, id))
+    user["identities"] = .array(IdentityObject.all(of: record).map(\.json))
     user["last_login"] = record.lastLogin.map { .string($0.milliseconds) }
     user["logins_count"] =
       record.loginCount > 0 ? .number(JSONNumber(record.loginCount)) : nil
@@ -38,37 +38,6 @@ struct UserObject {
     user["user_metadata"] = record.metadata
     user["app_metadata"] = record.appMetadata
     json = user
-  }
-
-  /// Returns the identities; there is at least one, as at Auth0.
-  private static func identities(of record: UserRecord, _ id: String) -> [JSON] {
-    let own = String(id.drop { $0 != "|" }.dropFirst())
-    let all = record.identities.map { identity -> JSON in
-      switch identity.provider {
-      case "password": described(ClientSettings.Connection.password.auth0Name, "auth0", own)
-      case "email": described(ClientSettings.Connection.emailCode.auth0Name, "email", own)
-      case "anonymous": described("anonymous", "anonymous", own)
-      default:
-        described(
-          identity.issuer ?? identity.provider,
-          identity.issuer ?? identity.provider,
-          identity.subject
-        )
-      }
-    }
-    return all.isEmpty
-      ? [described(ClientSettings.Connection.password.auth0Name, "auth0", own)] : all
-  }
-
-  private static func described(
-    _ connection: String,
-    _ provider: String,
-    _ id: String
-  ) -> JSON {
-    [
-      "connection": .string(connection), "provider": .string(provider), "user_id": .string(id),
-      "isSocial": false,
-    ]
   }
 
   /// Returns the object with the fields that a query selects.

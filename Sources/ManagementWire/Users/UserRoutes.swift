@@ -105,8 +105,14 @@ import WireKit
   private static func create(_ call: Call) async throws(Failure) -> UserID {
     let body = try call.json.objectOfBody
     if body["verify_email"] == true { try requireMail(call.context) }
-    let new = try await NewUser(try UserDescription(body).json, call.context)
+    let description = try UserDescription(body)
+    let new = try await NewUser(description.json, call.context)
     let made = try await Users.create(new, call.context)
+    if let url = description.pictureURL {
+      var picture = UserRevision()
+      picture.pictureURL = url
+      try await Users.revise(made.id, picture, call.context)
+    }
     if body["verify_email"] == true { try await mailVerification(to: made.email, call.context) }
     return made.id
   }

@@ -1,0 +1,260 @@
+import JSON
+package import Postgres
+import Runtime
+import Sessions
+
+/// A user of a link, with the identities that it signs in with.
+struct LinkParty: RowDecodable {
+  let isAnonymous: Bool
+  let isBlocked: Bool
+  let picture: String?
+  let foreignID: String?
+  let email: String?
+  let isEmailVerified: Bool
+  /// The hash of the password; nil without one.
+  let hash: String?
+  /// The names of the profile.
+  let names: JSONObject
+  /// Oldest first; API keys and the identity of a guest are none.
+  let identities: [Identity]
+
+  /// The identity with the address; nil for a user who does not sign in with one.
+  var address: Identity? { identities.first(where: \.isAddress) }
+
+  init(from row: Row) throws(DatabaseError) {
+    isAnonymous = try row.bool(0)
+    isBlocked = try row.bool(1)
+    picture = row.text(ifAny: 2)
+    foreignID = row.text(ifAny: 3)
+    email = row.text(ifAny: 4)
+    isEmailVerified = try row.bool(5)
+    hash = row.text(ifAny: 6)
+    names = try row.json(7).object ?? JSONObject()
+    identities = (try row.json(8).array ?? []).compactMap(Identity.init)
+  }
+
+  struct Identity {
+    let id: IdentityID
+    let provider: String
+    let subject: String
+    let isProvedByReader: Bool
+    /// What was stored when the identity was linked; empty before.
+    let profile: JSONObject
+
+    var isAddress: Bool { provider == "password" || provider == "email" }
+    /// The user of the identity before the link; nil if it was none's.
+    var formerUser: UserID? { profile["id"]?.string.flatMap { UserID($0) } }
+
+    init?(_ json: JSON) {
+      guard let id = json["id"]?.string.flatMap({ IdentityID($0) }),
+        let provider = json["provider"]?.string, let subject = json["subject"]?.string
+      else { return nil }
+      self.id = id
+      (self.provider, self.subject) = (provider, subject)
+      isProvedByReader = json["proved_by_reader"]?.bool ?? false
+      profile = json["profile"]?.object ?? JSONObject()
+    }
+
+    /// Returns the row of the identity for another user.
+    ///
+    /// - Parameters:
+    ///   - party: the user who had it.
+    ///   - user: that user's id.
+    /// - Returns: the row.
+    func row(of party: LinkParty, _ user: UserID) -> JSON {
+      var kept = party.names
+      kept["id"] = .string(user.text)
+      kept["foreign_id"] = party.foreignID.map(JSON.string)
+      kept["email"] = party.email.map(JSON.string)
+      kept["email_verified"] = party.email.map { _ in .bool(party.isEmailVerified) }
+      return [
+        "id": .string(IdentityID().text), "provider": .string(provider),
+        "subject": .string(subject), "proved_by_reader": .bool(isProvedByReader),
+        "profile": .object(profile.count > 0 ? profile : kept),
+      ]
+    }
+
+    /// Returns the row of the user who has the identity after it is unlinked.
+    ///
+    /// - Parameter party: the user who had it.
+    /// - Returns: the row.
+    func userRow(of party: LinkParty) -> JSON {
+      var row = JSONObject()
+      for name in ["name", "given_name", "family_name", "nickname", "foreign_id"] {
+        row[name] = profile[name]
+      }
+      row["provider"] = .string(provider)
+      row["subject"] = .string(subject)
+      row["proved_by_reader"] = .bool(isProvedByReader)
+      if isAddress {
+        row["email"] = party.email.map(JSON.string)
+        row["email_verified"] = .bool(party.isEmailVerified)
+        row["hash"] = party.hash.map(JSON.string)
+      }
+      return .object(row)
+    }
+  }
+}
+
+package enum UserLinkQueries {
+  /// Returns the user of a subject at an issuer, which is named as the operator or the issuer does.
+  ///
+  /// Served by the primary keys.
+  static let issued = Statement<String, AppID, String, String>(
+    "user_links.issued",
+    """
+    select s.user_id
+    from issuers i join identity_subjects s on s.app_id = i.app_id and s.subject = $3
+      and s.provider = 'jwt:' || i.issuer
+    where i.app_id = $1 and (i.name = $2 or i.issuer = $2)
+    limit 1
+    """
+  )
+
+  static let party = Statement<LinkParty, UserID, AppID>(
+    "user_links.party",
+    """
+    select u.anonymous, u.blocked_at is not null, u.picture, u.foreign_id, u.email,
+      u.email_verified, (select p.hash from passwords p where p.user_id = $1),
+      jsonb_strip_nulls(jsonb_build_object('name', u.name, 'given_name', u.given_name,
+        'family_name', u.family_name, 'nickname', u.nickname)),
+      (select coalesce(jsonb_agg(jsonb_build_object('id', i.identity_id, 'provider', i.provider,
+          'subject', i.subject, 'proved_by_reader', i.proved_by_reader, 'profile', i.profile)
+          order by i.created_at, i.identity_id), '[]')
+        from identities i
+        where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
+    from users u where u.user_id = $1 and u.app_id = $2
+    """
+  )
+
+  /// Returns one row if a session is live and has authenticated its user in that time.
+  static let fresh = Statement<String, UserID, String, Duration>(
+    "user_links.fresh",
+    """
+    select s.session_id
+    from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
+    where s.authenticated_at > now() - $3::interval
+    """
+  )
+
+  static let remove = Statement<NoRow, UserID>(
+    "user_links.remove",
+    """
+    with subjects as (delete from identity_subjects where user_id = $1)
+    delete from users where user_id = $1
+    """
+  )
+
+  /// Gives a user an address and its password, in place of one that an issuer has asserted.
+  static let giveAddress = Statement<NoRow, UserID, String, Bool, String?>(
+    "user_links.give_address",
+    """
+    with asserted as (
+      delete from identity_subjects
+      where user_id = $1 and provider = 'email' and reserved_until is null
+    ), password as (
+      insert into passwords (user_id, hash) select $1, $4 where $4::text is not null
+    )
+    update users set email = $2, email_verified = $3 where user_id = $1
+    """
+  )
+
+  /// Writes identities, whose former user was deleted before.
+  ///
+  /// A former address of the user may be reserved for it.
+  static let adopt = Statement<NoRow, UserID, AppID, TextBytes>(
+    "user_links.adopt",
+    """
+    with rows as materialized (
+      select r.id, r.provider, r.subject, r.proved_by_reader, r.profile, r.place
+      from jsonb_array_elements($3::jsonb) with ordinality as e (row, place)
+      cross join lateral (
+        select e.row ->> 'id', e.row ->> 'provider', e.row ->> 'subject',
+          (e.row ->> 'proved_by_reader')::boolean, e.row -> 'profile', e.place
+      ) as r (id, provider, subject, proved_by_reader, profile, place)
+    ), identity as (
+      insert into identities (
+        user_id, identity_id, app_id, provider, subject, proved_by_reader, profile, created_at)
+      select $1, id, $2, provider, subject, proved_by_reader, profile,
+        clock_timestamp() + place * interval '1 microsecond'
+      from rows
+    ), subject as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      select $2, case when provider = 'password' then 'email' else provider end, subject, $1, id
+      from rows
+      on conflict (app_id, provider, subject) do update
+        set identity_id = excluded.identity_id, reserved_until = null
+        where s.user_id = excluded.user_id
+    )
+    update users set version = version + 1, updated_at = now() where user_id = $1
+    """
+  )
+
+  /// Removes an identity of a user, with its address.
+  ///
+  /// - Parameter 3: whether the user signs in by the address.
+  static let release = Statement<NoRow, UserID, IdentityID, Bool>(
+    "user_links.release",
+    """
+    with gone as (
+      delete from identities where user_id = $1 and identity_id = $2
+    ), subject as (
+      delete from identity_subjects where user_id = $1 and identity_id = $2
+      returning provider
+    ), password as (
+      delete from passwords where user_id = $1 and $3::boolean
+    ), mails as (
+      delete from mail_tokens where user_id = $1 and $3::boolean
+    ), address as (
+      select count(*) > 0 as is_own from subject where provider = 'email'
+    )
+    update users set version = version + 1, updated_at = now(),
+      email = case when not a.is_own then users.email end,
+      email_verified = users.email_verified and not a.is_own
+    from address a where user_id = $1
+    """
+  )
+
+  /// Returns one row if a user has the id.
+  static let known = Statement<String, UserID>(
+    "user_links.known",
+    "select user_id from users where user_id = $1"
+  )
+
+  /// Creates the user of an identity, with the id that clients knew if it is free.
+  static let create = Statement<NoRow, UserID, AppID, IdentityID, TextBytes>(
+    "user_links.create",
+    """
+    with row as (
+      select r.name, r.given_name, r.family_name, r.nickname, r.foreign_id, r.provider, r.subject,
+        r.proved_by_reader, r.email, coalesce(r.email_verified, false) as email_verified, r.hash
+      from jsonb_to_record($4::jsonb) as r (name text, given_name text, family_name text,
+        nickname text, foreign_id text, provider text, subject text, proved_by_reader boolean,
+        email text, email_verified boolean, hash text)
+    ), known as (
+      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+      select $2, 'auth0', foreign_id, $1, $1 from row where foreign_id is not null
+      on conflict do nothing returning subject
+    ), created as (
+      insert into users (user_id, app_id, foreign_id, anonymous, email, email_verified, name,
+        given_name, family_name, nickname)
+      select $1, $2, (select subject from known), false, email, email_verified, name, given_name,
+        family_name, nickname
+      from row
+    ), password as (
+      insert into passwords (user_id, hash) select $1, hash from row where hash is not null
+    ), identity as (
+      insert into identities (
+        user_id, identity_id, app_id, provider, subject, proved_by_reader)
+      select $1, $3, $2, provider, subject, proved_by_reader from row
+    )
+    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+    select $2, case when provider = 'password' then 'email' else provider end, subject, $1, $3
+    from row
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    issued, party, fresh, remove, giveAddress, adopt, release, known, create,
+  ]
+}

@@ -1,0 +1,224 @@
+import Accounts
+import Delivery
+package import EventLoop
+import JSON
+import Postgres
+package import Runtime
+import Sessions
+
+/// Links two users into one, and unlinks an identity into a user of its own.
+///
+/// The identities of the secondary user become the primary's. All other data of the secondary user is
+/// deleted, with its sessions, API keys and second factors.
+@EventLoop package enum UserLinks {
+  /// Returns the user of a client's pair of a provider and an id.
+  ///
+  /// - Parameters:
+  ///   - provider: a provider of ids such as `auth0`, or the operator's name for an issuer.
+  ///   - id: the id there, or a whole id with its provider.
+  ///   - context: the context of the request.
+  /// - Returns: the user; nil if the pair names none.
+  /// - Throws: `.databaseUnavailable`.
+  package static func user(
+    at provider: String,
+    _ id: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID? {
+    let isWhole = id.utf8.contains(UInt8(ascii: "|"))
+    let issued = try await context.first(UserLinkQueries.issued, context.app.id, provider, id)
+    if let issued { return UserID(trusted: issued) }
+    return try await ForeignIDs.user(of: isWhole ? id : "\(provider)|\(id)", context)
+  }
+
+  /// Returns the user of an ID token that the client of the request got just now.
+  ///
+  /// Its user must have authenticated in the last minutes: the link deletes this user.
+  /// - Returns: the user, and the session of the token.
+  /// - Throws: `.notLinkable` for any other token, `.databaseUnavailable`.
+  package static func user(
+    ofIDToken token: String,
+    issuer: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> (user: UserID, session: SessionID) {
+    let identity = try await context.tokens.identity(
+      of: token,
+      app: context.app.id,
+      issuer: issuer
+    )
+    guard let identity, identity.isValid() else {
+      throw .notLinkable("link_with is no valid ID token of this server.")
+    }
+    // The token of a back end has no session, and gets no ID token.
+    guard let user = context.principal.user, let session = context.principal.session,
+      let own = try await ClientSessions.find(session, of: user, context),
+      own.client.text.hasSameBytes(as: identity.client)
+    else {
+      throw .notLinkable("The aud of the ID token is not the client of the access token.")
+    }
+    return (identity.user, identity.session)
+  }
+
+  /// Links a user to another one, in one transaction.
+  ///
+  /// - Parameters:
+  ///   - secondary: the user who goes.
+  ///   - session: the session that must have authenticated the secondary user in the last minutes;
+  ///     nil for a back end.
+  ///   - primary: the user who stays.
+  ///   - context: the context of the request.
+  /// - Throws: `.notLinkable` with the reason, `.identityTaken` if the secondary user is the primary,
+  ///   `.emailRestorePending`, `.sessionEnded`, `.notFound`, `.databaseUnavailable`.
+  package static func link(
+    _ secondary: UserID,
+    shownBy session: SessionID?,
+    to primary: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard secondary != primary else {
+      throw .notLinkable("The primary and the secondary user are the same.")
+    }
+    let picture = try await context.transaction { transaction async throws(Failure) -> String? in
+      // Two links of the same users would wait for one another otherwise.
+      for user in [primary, secondary].sorted(by: { $0.text < $1.text }) {
+        _ = try await transaction.run(SessionsQueries.lockUser, user)
+      }
+      let live = try await transaction.run(PrincipalQueries.live, primary, context.principal)
+      guard !live.isEmpty else { throw context.gone }
+      let (main, found) = try await (
+        transaction.run(UserLinkQueries.party, primary, context.app.id).first,
+        transaction.run(UserLinkQueries.party, secondary, context.app.id).first
+      )
+      guard let main else { throw context.gone }
+      guard let found else { throw .notLinkable("The secondary user does not exist.") }
+      if let session { try await requireFresh(session, of: secondary, transaction, context) }
+      try check(found, main)
+      if let end = try await Identities.wayBack(to: primary, in: transaction) {
+        throw .emailRestorePending(until: end)
+      }
+      try await move(found, of: secondary, to: primary, in: transaction, context)
+      return found.picture
+    }
+    await context.pictures.shelf.forget(picture)
+  }
+
+  /// Checks that a session has authenticated its user in the last minutes.
+  private static func requireFresh(
+    _ session: SessionID,
+    of user: UserID,
+    _ transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let fresh = try await transaction.run(
+      UserLinkQueries.fresh,
+      user,
+      session.text,
+      context.app.sessionSettings.proofLifetime
+    )
+    guard !fresh.isEmpty else {
+      throw .notLinkable(
+        "The user of link_with must have signed in in the last minutes, and be signed in."
+      )
+    }
+  }
+
+  private static func check(_ secondary: LinkParty, _ primary: LinkParty) throws(Failure) {
+    guard !secondary.isBlocked else { throw .notLinkable("The secondary user is blocked.") }
+    guard !primary.isAnonymous, !secondary.identities.isEmpty else {
+      throw .notLinkable("A guest has no identity to link.")
+    }
+    // The person could not sign in with the second address any more.
+    guard secondary.address == nil || primary.address == nil else {
+      throw .notLinkable("Both users sign in with an address, and a user has one address.")
+    }
+  }
+
+  /// Deletes the secondary user, and writes its identities for the primary.
+  private static func move(
+    _ found: LinkParty,
+    of secondary: UserID,
+    to primary: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await Sessions.end(.all, of: secondary, "link", in: transaction, context)
+    _ = try await transaction.run(UserLinkQueries.remove, secondary)
+    if found.address != nil, let email = found.email {
+      _ = try await transaction.run(
+        UserLinkQueries.giveAddress,
+        primary,
+        email,
+        found.isEmailVerified,
+        found.hash
+      )
+    }
+    let rows = found.identities.map { $0.row(of: found, secondary) }
+    _ = try await transaction.run(
+      UserLinkQueries.adopt,
+      primary,
+      context.app.id,
+      TextBytes(JSON.array(rows).serialized())
+    )
+    try await Event("user_delete", of: secondary, detail: ["linked_to": .string(primary.text)])
+      .record(in: transaction, context)
+    for identity in found.identities {
+      try await SecurityNotice.linked(identity.provider).record(
+        of: primary,
+        in: transaction,
+        context
+      )
+    }
+  }
+
+  /// Unlinks an identity, which becomes a user of its own.
+  ///
+  /// It gets the id that it had before it was linked, unless another user has that by now.
+  /// - Throws: `.notFound`, `.notLinkable` for the first identity, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  package static func unlink(
+    _ provider: String,
+    _ subject: String,
+    from user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      try await Sessions.lockUser(user, in: transaction, context)
+      let found = try await transaction.run(UserLinkQueries.party, user, context.app.id).first
+      guard let found else { throw context.gone }
+      let index = found.identities.firstIndex {
+        $0.provider.hasSameBytes(as: provider) && $0.subject.hasSameBytes(as: subject)
+      }
+      guard let index else { throw .notFound }
+      guard index > 0 else { throw .notLinkable("The primary identity cannot be unlinked.") }
+      let identity = found.identities[index]
+      _ = try await transaction.run(
+        UserLinkQueries.release,
+        user,
+        identity.id,
+        identity.isAddress
+      )
+      var new = identity.formerUser ?? UserID()
+      if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }
+      _ = try await transaction.send(
+        UserLinkQueries.create,
+        new,
+        context.app.id,
+        IdentityID(),
+        TextBytes(identity.userRow(of: found).serialized())
+      ).rows(duplicate: .identityTaken)
+      try await Event("unlink", of: user, detail: ["provider": .string(identity.provider)])
+        .record(in: transaction, context)
+      try await Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
+        .record(in: transaction, context)
+    }
+  }
+}
+
+extension ErrorType {
+  package static let notLinkable = ErrorType("identity_not_linkable", .invalid)
+    .titled("These users cannot be linked.")
+    .remedied("Compare the request with the guide.")
+}
+
+extension Failure {
+  static func notLinkable(_ reason: String) -> Failure { Failure(.notLinkable, reason) }
+}

@@ -1,0 +1,265 @@
+"""Users are linked and unlinked, as Auth0's SDKs do."""
+
+import issuers
+from cases import in_parallel
+from hosted import PASSWORD
+from openid import CALLBACK, Party, claims
+from test_auth0 import START, Auth0Case
+
+SETUP = START + """
+primary, secondary, subject = site["primary"], site["secondary"], site["subject"]
+"""
+
+VERSION_4 = SETUP + """
+from auth0.management import Users
+from auth0.exceptions import Auth0Error
+users = Users(domain, access, protocol="http")
+linked = users.link_user_account(primary, {"provider": "auth0", "user_id": secondary.split("|")[1]})
+assert [one["user_id"] for one in linked] == [primary.split("|")[1], subject], linked
+assert linked[0]["connection"] == "Username-Password-Authentication", linked
+assert linked[1]["provider"] == "partner" and linked[1]["profileData"]["name"] == "Second", linked
+assert "profileData" not in linked[0], linked
+assert users.get(primary)["identities"] == linked
+try:
+    users.get(secondary)
+    raise AssertionError("found")
+except Auth0Error as error:
+    assert (error.status_code, error.error_code) == (404, "inexistent_user"), error
+for provider, id in [("auth0", secondary.split("|")[1]), ("auth0", primary.split("|")[1])]:
+    try:
+        users.link_user_account(primary, {"provider": provider, "user_id": id})
+        raise AssertionError("linked")
+    except Auth0Error as error:
+        assert (error.status_code, error.error_code) == (400, "identity_not_linkable"), error
+left = users.unlink_user_account(primary, "partner", subject)
+assert left == linked[:1], left
+again = users.get(secondary)
+assert again["name"] == "Second" and "user_metadata" not in again, again
+try:
+    users.unlink_user_account(primary, "auth0", primary.split("|")[1])
+    raise AssertionError("unlinked")
+except Auth0Error as error:
+    assert (error.status_code, error.error_code) == (400, "identity_not_linkable"), error
+print("done")
+"""
+
+VERSION_6 = SETUP + """
+from auth0.management import Auth0
+client = Auth0(base_url="http://%s/api/v2" % domain, token=access)
+linked = client.users.identities.link(primary, provider="partner", user_id=subject)
+assert [one.provider for one in linked] == ["auth0", "partner"], linked
+left = client.users.identities.delete(primary, "auth0", secondary.split("|")[1])
+assert [one.user_id for one in left] == [primary.split("|")[1]], left
+assert client.users.get(secondary).user_id == secondary
+print("done")
+"""
+
+
+class Links(Auth0Case):
+    SCOPE = "openid profile email read:current_user update:current_user_identities"
+    SECRET = b"partner secret of thirty-two bytes."
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        path = cls.site.folder / "secret"
+        path.write_bytes(cls.SECRET)
+        cls.site.dossier("issuer", "add", "partner", "--issuer", "https://partner.example",
+                         "--audience", "app", "--secret-file", path)
+        cls.other_page = cls.new_client("single_page", "--callback", CALLBACK)
+
+    def partner_token(self, subject, **fields):
+        payload = issuers.claims(subject, issuer="https://partner.example", **fields)
+        return issuers.secret_token(payload, self.SECRET)
+
+    def partner_sign_in(self, subject, **fields):
+        token = self.partner_token(subject, **fields)
+        return self.expect(self.post("/v1/login/jwt", {"token": token}), 200).json
+
+    def partner_user(self, prefix=""):
+        """A user of the other issuer: its id on the wire, and its subject there."""
+        subject = prefix + self._testMethodName
+        return f"auth0|{self.partner_sign_in(subject, name='Second')['user_id']}", subject
+
+    def wire_user(self, prefix=""):
+        mail, user = self.user(prefix + self.own_email())
+        return mail, f"auth0|{user}"
+
+    def linked(self, primary, provider, id, token=None):
+        body = {"provider": provider, "user_id": id}
+        return self.management("POST", f"users/{primary}/identities", body,
+                               token or self.back_end_token())
+
+    def shown(self, user):
+        return self.management("GET", f"users/{user}", token=self.back_end_token())
+
+    def page_tokens(self, mail, client=None):
+        party = Party(self, client or self.page, scope=self.SCOPE, audience=self.api)
+        self.visitor = self.new_visitor()
+        page = self.signed_in(party, mail)
+        if "wants access" in page.heading:
+            page = self.visitor.submit("/consent", button="allow")
+        return self.expect(party.exchange(party.code(page)), 200).json
+
+    def test_the_sdks(self):
+        _, primary = self.wire_user()
+        for version, program in [("4.13.0", VERSION_4), ("6.8.0", VERSION_6)]:
+            secondary, subject = self.partner_user(version)
+            self.run_program(
+                version, program, primary=primary, secondary=secondary, subject=subject)
+
+    def test_a_linked_identity_signs_in_as_the_primary_user(self):
+        _, primary = self.wire_user()
+        secondary, subject = self.partner_user()
+        token = self.back_end_token()
+        before = self.partner_sign_in(subject)
+        self.expect(self.management(
+            "PATCH", f"users/{secondary}", {"user_metadata": {"a": 1}}, token), 200)
+        self.expect(self.linked(primary, "partner", subject), 201)
+        self.expect(self.me(before), 401)
+        self.expect(self.refresh(before), 401)
+        self.refused(self.shown(secondary), 404, "inexistent_user")
+        self.assertNotIn("user_metadata", self.shown(primary).json)
+        self.assertEqual(f"auth0|{self.partner_sign_in(subject)['user_id']}", primary)
+        path = f"users/{primary}/identities/partner/{subject}"
+        self.expect(self.management("DELETE", path, token=token), 200)
+        self.assertEqual(f"auth0|{self.partner_sign_in(subject)['user_id']}", secondary)
+        self.refused(self.management("DELETE", path, token=token), 404, "inexistent_resource")
+        actions = self.site.sql("select string_agg(action, ' ' order by event_id) from audit where "
+                                f"user_id = '{secondary[6:]}' and action like 'user_%'")
+        self.assertEqual(actions, "user_delete user_create")
+
+    def test_an_address_moves_with_its_password(self):
+        primary, subject = self.partner_user()
+        mail, secondary = self.wire_user()
+        self.expect(self.linked(primary, "auth0", secondary[6:]), 201)
+        self.assertEqual(self.shown(primary).json["email"], mail)
+        self.assertEqual(f"auth0|{self.expect(self.login(mail, PASSWORD), 200).json['user_id']}", primary)
+        answer = self.management("DELETE", f"users/{primary}/identities/auth0/{secondary[6:]}",
+                                 token=self.back_end_token())
+        self.assertEqual([one["user_id"] for one in self.expect(answer, 200).json], [subject])
+        self.assertNotIn("email", self.shown(primary).json)
+        self.assertEqual(self.shown(secondary).json["email"], mail)
+        self.assertEqual(
+            f"auth0|{self.expect(self.login(mail, PASSWORD), 200).json['user_id']}", secondary)
+        self.assertEqual(f"auth0|{self.partner_sign_in(subject)['user_id']}", primary)
+
+    def test_a_user_keeps_its_foreign_id(self):
+        primary, _ = self.partner_user()
+        body = {"connection": "Username-Password-Authentication", "email": self.own_email(),
+                "password": PASSWORD, "user_id": "own-2"}
+        token = self.back_end_token()
+        self.expect(self.management("POST", "users", body, token), 201)
+        linked = self.expect(self.linked(primary, "auth0", "auth0|own-2"), 201).json
+        self.assertEqual((linked[1]["provider"], linked[1]["user_id"]), ("auth0", "own-2"))
+        self.refused(self.shown("auth0|own-2"), 404, "inexistent_user")
+        self.expect(self.management(
+            "DELETE", f"users/{primary}/identities/auth0/own-2", token=token), 200)
+        self.assertEqual(self.shown("auth0|own-2").json["email"], self.own_email())
+
+    def test_two_addresses_are_not_linked(self):
+        mail, primary = self.wire_user()
+        other, secondary = self.wire_user("other")
+        answer = self.linked(primary, "auth0", secondary[6:])
+        self.refused(answer, 400, "identity_not_linkable")
+        self.assertIn("one address", answer.json["message"])
+        for user in [mail, other]:
+            self.expect(self.login(user, PASSWORD), 200)
+
+    def test_blocked_users_and_guests_are_not_linked(self):
+        _, primary = self.wire_user()
+        secondary, subject = self.partner_user()
+        token = self.back_end_token()
+        self.expect(self.management("PATCH", f"users/{secondary}", {"blocked": True}, token), 200)
+        guest = self.expect(self.post("/v1/login/anonymous", {}), 200).json["user_id"]
+        for id in [secondary, f"auth0|{guest}"]:
+            self.refused(self.linked(primary, "auth0", id), 400, "identity_not_linkable")
+            self.expect(self.shown(id), 200)
+        self.refused(self.linked(f"auth0|{guest}", "auth0", primary), 400, "identity_not_linkable")
+
+    def test_of_several_links_at_once_one_succeeds(self):
+        token = self.back_end_token()
+        for round in range(3):
+            users = [self.wire_user(f"{round}-{number}-")[1] for number in range(4)]
+            secondary, subject = self.partner_user(str(round))
+            answers = in_parallel(4, lambda number: self.linked(users[number], "auth0", secondary, token))
+            self.assertEqual(sorted(answer.status for answer in answers), [201, 400, 400, 400])
+            winner = users[[answer.status for answer in answers].index(201)]
+            self.assertEqual(f"auth0|{self.partner_sign_in(subject)['user_id']}", winner)
+            # Each the other's secondary.
+            both = [self.partner_user(f"{round}{name}")[0] for name in "ab"]
+            answers = in_parallel(2, lambda number: self.linked(
+                both[number], "auth0", both[1 - number], token))
+            self.assertEqual(sum(answer.status == 201 for answer in answers), 1)
+            found = sorted(self.shown(user).status for user in both)
+            self.assertEqual(found, [200, 404])
+
+    def user_without_address(self):
+        """Tokens of a user at the pages, whose only identity is the other issuer's by now."""
+        mail, _ = self.wire_user()
+        tokens = self.page_tokens(mail)
+        grant = self.expect(self.login(mail, PASSWORD), 200).json
+        token = self.partner_token(self._testMethodName)
+        grant = self.expect(
+            self.post("/v1/me/identities", {"provider": "jwt", "token": token},
+                      token=grant["access_token"]), 200).json
+        address = next(one for one in self.me(grant, "/identities").json
+                       if one["provider"] == "password")
+        self.expect(self.site.request(
+            "DELETE", f"/v1/me/identities/{address['id']}", token=grant["access_token"]), 204)
+        self.site.sql("delete from mail_tokens where purpose = 'restore'")
+        return tokens
+
+    def test_a_user_links_by_an_id_token(self):
+        tokens = self.user_without_address()
+        primary = claims(tokens["id_token"])["sub"]
+        other, secondary = self.wire_user("other")
+        shown = self.page_tokens(other)
+        path, own = f"users/{primary}/identities", tokens["access_token"]
+        pair = {"provider": "auth0", "user_id": secondary}
+        self.refused(self.management("POST", path, pair, own), 403, "insufficient_scope")
+        self.refused(self.management(
+            "POST", f"users/{secondary}/identities", {"link_with": shown["id_token"]}, own),
+            403, "unowned_resource")
+        foreign = self.page_tokens(other, self.other_page)["id_token"]
+        stale = self.page_tokens(other)["id_token"]
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' where "
+                      f"session_id = '{claims(stale)['sid']}'")
+        ended = self.page_tokens(other)["id_token"]
+        self.site.sql(
+            f"update sessions set ended_at = now() where session_id = '{claims(ended)['sid']}'")
+        for token in [foreign, stale, ended, shown["access_token"], shown["id_token"] + "x", "x.y.z",
+                      tokens["id_token"]]:
+            answer = self.management("POST", path, {"link_with": token}, own)
+            self.refused(answer, 400, "identity_not_linkable")
+        # A back end has no ID tokens.
+        body = {"link_with": shown["id_token"]}
+        answer = self.management("POST", path, body, self.back_end_token())
+        self.refused(answer, 400, "identity_not_linkable")
+        answer = self.expect(self.management("POST", path, body, own), 201)
+        self.assertEqual(len(answer.json), 2)
+        self.assertEqual(f"auth0|{self.expect(self.login(other, PASSWORD), 200).json['user_id']}",
+                         primary)
+        self.refused(self.management("GET", f"users/{secondary}", token=shown["access_token"]), 401, None)
+        unlink = f"{path}/auth0/{secondary[6:]}"
+        self.expect(self.management("DELETE", unlink, token=own), 200)
+
+    def test_a_link_needs_a_fresh_proof(self):
+        tokens = self.user_without_address()
+        primary = claims(tokens["id_token"])["sub"]
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' where "
+                      f"user_id = '{primary[6:]}'")
+        answer = self.management("POST", f"users/{primary}/identities", {"link_with": "x"},
+                                 tokens["access_token"])
+        self.refused(answer, 401, "reauthentication_required")
+
+    def test_invalid_bodies(self):
+        _, primary = self.wire_user()
+        token = self.back_end_token()
+        for body in [{}, {"provider": "auth0"}, {"user_id": "x"}, {"link_with": 1}, {"x": "y"},
+                     {"link_with": "x", "provider": "auth0", "user_id": "x"}]:
+            answer = self.management("POST", f"users/{primary}/identities", body, token)
+            self.refused(answer, 400, "invalid_body")
+        for pair in [("auth0", "0" * 24), ("nobody", "x"), ("", ""), ("partner", "x" * 4_000),
+                     ("auth0", "\u00e9"), ("partner", "x|y|z")]:
+            self.refused(self.linked(primary, *pair), 400, "identity_not_linkable")
