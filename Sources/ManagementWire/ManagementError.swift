@@ -42,6 +42,7 @@ struct ManagementError {
       )
     case .userIDMalformed: self.init(.badRequest, "invalid_uri", failure.explanation)
     case .pageTooFar: self.init(.badRequest, "invalid_paging", failure.explanation)
+    case .systemAPI: self.init(.forbidden, failure.type.code, failure.explanation)
     case .queryMalformed: self.init(.badRequest, "invalid_query_string", failure.explanation)
     case .notLinkable:
       self.init(.badRequest, failure.type.code, failure.explanation)

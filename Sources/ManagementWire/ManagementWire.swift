@@ -24,7 +24,7 @@ package struct ManagementWire: Wire {
     UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL) + IdentityRoutes.routes
       + SessionRoutes.routes + LogRoutes.routes + TicketRoutes.routes + RoleRoutes.routes
       + RoleMemberRoutes.routes(pictureURL) + UserRoleRoutes.routes + PermissionRoutes.routes
-      + DatabaseConnectionRoutes.routes
+      + ClientRoutes.routes + ResourceServerRoutes.routes + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

@@ -204,8 +204,11 @@ struct Routes: ParsableCommand {
     abstract: "Print all routes of the API with method, path, access and summary."
   )
 
+  @Flag(help: "Of all wires, with the endpoints and pages for clients of other services.")
+  var all = false
+
   func run() throws {
-    for route in RESTWire().routes {
+    for route in all ? clientWires().flatMap(\.routes) : RESTWire().routes {
       print("\(route.name)\t\(route.access)\t\(route.summary)")
     }
   }

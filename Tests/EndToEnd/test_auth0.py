@@ -149,6 +149,14 @@ class Auth0Case(OpenIDCase):
         self.assertEqual((answer.status, answer.json.get("errorCode")), (status, code), answer.body)
         self.assertEqual(answer.json["statusCode"], status)
 
+    def consented(self, email, scope):
+        """The tokens of a user who agrees to the scopes of this API."""
+        party = Party(self, self.page, scope=scope, audience=self.api)
+        page = self.signed_in(party, email)
+        if "wants access" in page.heading:
+            page = self.visitor.submit("/consent", button="allow")
+        return self.expect(party.exchange(party.code(page)), 200).json
+
     def back_end_token(self, **fields):
         answer = self.site.request("POST", "/oauth/token", json.dumps({
             "grant_type": "client_credentials", "client_id": self.back_end["id"],
@@ -178,13 +186,6 @@ class Tokens(Auth0Case):
         email, user = self.user()
         party_tokens = self.consented(email, scope)
         return user, party_tokens
-
-    def consented(self, email, scope):
-        party = Party(self, self.page, scope=scope, audience=self.api)
-        page = self.signed_in(party, email)
-        if "wants access" in page.heading:
-            page = self.visitor.submit("/consent", button="allow")
-        return self.expect(party.exchange(party.code(page)), 200).json
 
     def test_a_user_reads_and_changes_its_own_metadata(self):
         user, tokens = self.signed_in_user()

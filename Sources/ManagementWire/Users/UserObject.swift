@@ -41,15 +41,7 @@ struct UserObject {
   }
 
   /// Returns the object with the fields that a query selects.
-  func selected(by selection: FieldSelection) -> JSON {
-    guard let names = selection.names else { return .object(json) }
-    var chosen = JSONObject()
-    for (name, value) in json
-    where names.contains(where: { $0.hasSameBytes(as: name) }) == selection.includes {
-      chosen[name] = value
-    }
-    return .object(chosen)
-  }
+  func selected(by selection: FieldSelection) -> JSON { selection.applied(to: json) }
 }
 
 /// The parameters `fields` and `include_fields`.
@@ -70,6 +62,17 @@ struct FieldSelection {
     names =
       fields.isEmpty ? nil : fields.split(separator: ",").prefix(Self.most).map(String.init)
     includes = try query.flag("include_fields") ?? true
+  }
+
+  /// Returns an object with the selected fields.
+  func applied(to object: JSONObject) -> JSON {
+    guard let names else { return .object(object) }
+    var chosen = JSONObject()
+    for (name, value) in object
+    where names.contains(where: { $0.hasSameBytes(as: name) }) == includes {
+      chosen[name] = value
+    }
+    return .object(chosen)
   }
 }
 

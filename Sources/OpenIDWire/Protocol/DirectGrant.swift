@@ -9,14 +9,7 @@ import Sessions
 import Tenancy
 import WireKit
 
-/// The grants by which a client signs a user in at the token endpoint, without the pages.
-enum DirectGrant: String, CaseIterable {
-  case password
-  case passwordRealm = "http://auth0.com/oauth/grant-type/password-realm"
-  case emailCode = "http://auth0.com/oauth/grant-type/passwordless/otp"
-  case factorCode = "http://auth0.com/oauth/grant-type/mfa-otp"
-  case recoveryCode = "http://auth0.com/oauth/grant-type/mfa-recovery-code"
-
+extension DirectGrant {
   /// Returns whether a client may use the grant.
   ///
   /// Only a client of the app's owner may ask users for their passwords and codes.

@@ -2,6 +2,7 @@ import Accounts
 import EventLoop
 import HTTP
 import JSON
+import OpenID
 import Runtime
 import Tenancy
 import WireKit

@@ -48,6 +48,8 @@ package struct ResourceServerChange: Sendable {
   package var name: String?
   /// A merge patch of the scopes, each with its description; null removes one.
   package var scopes = JSONObject()
+  /// Whether the scopes replace all scopes before.
+  package var replacesScopes = false
   /// From 60 to 2,592,000.
   package var tokenSeconds: Int?
   package var allowsOfflineAccess: Bool?

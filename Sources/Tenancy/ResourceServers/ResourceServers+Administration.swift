@@ -101,7 +101,7 @@ extension ResourceServers {
       guard condition.allows(before.version) else {
         throw .preconditionFailed(current: before.version)
       }
-      let scopes = before.scopes.merging(change.scopes)
+      let scopes = change.replacesScopes ? change.scopes : before.scopes.merging(change.scopes)
       let claims = before.claims.merging(change.claims)
       let faults =
         ResourceServerRules.faults(inScopes: scopes) + ClaimMap.faults(in: claims, at: "/claims")

@@ -1,0 +1,174 @@
+import Documents
+import Encoding
+import JSON
+import OpenID
+import Runtime
+import Tenancy
+
+/// A client as the Management API shows and takes it.
+enum ClientObject {
+  /// The lists and texts of the API, and the settings that store them.
+  private static let settings = [
+    "callbacks": "callback_urls", "allowed_logout_urls": "logout_urls",
+    "web_origins": "web_origins", "allowed_origins": "cors_origins", "logo_uri": "logo_url",
+    "is_first_party": "first_party",
+  ]
+
+  /// Returns the setting that stores a member; nil for a member with a rule of its own.
+  static func setting(of member: String) -> String? { settings[member] }
+
+  /// Returns the fault of a setting as one of the member that it stores.
+  static func renamed(_ fault: Fault) -> Fault {
+    let member = settings.first { fault.place.hasPrefix("/settings/\($0.value)") }?.key
+    return Fault("/\(member ?? "settings")", fault.code, fault.detail)
+  }
+
+  static func json(_ client: ClientRecord, secret: String? = nil) -> JSONObject {
+    let settings = client.settings[ClientSettings.self]
+    func list(_ texts: [String]) -> JSON { .array(texts.map(JSON.string)) }
+    var json = JSONObject()
+    json["tenant"] = client.app.map(JSON.string)
+    json["global"] = false
+    json["client_id"] = .string(client.id.text)
+    json["client_secret"] = secret.map(JSON.string)
+    json["name"] = .string(client.name)
+    json["app_type"] = .string(client.kind.auth0Name)
+    json["is_first_party"] = .bool(settings.isFirstParty)
+    json["oidc_conformant"] = true
+    json["callbacks"] = list(settings.callbackURLs)
+    json["allowed_logout_urls"] = list(settings.logoutURLs)
+    json["web_origins"] = list(settings.webOrigins)
+    json["allowed_origins"] = list(settings.corsOrigins)
+    json["logo_uri"] = settings.logoURL.map(JSON.string)
+    json["grant_types"] = list(grants(of: client.kind, settings))
+    json["token_endpoint_auth_method"] = client.kind.isPublic ? "none" : "client_secret_post"
+    json["jwt_configuration"] = ["alg": "RS256"]
+    return json
+  }
+
+  // MARK: Grants
+
+  /// Returns the grants that a client may use.
+  private static func grants(of kind: ClientKind, _ settings: ClientSettings) -> [String] {
+    let direct = DirectGrant.allCases.filter { grant in
+      switch grant {
+      case .password, .passwordRealm: settings.allowsPasswordGrant
+      case .emailCode: settings.allowsEmailCodeGrant
+      case .factorCode, .recoveryCode:
+        settings.allowsPasswordGrant || settings.allowsEmailCodeGrant
+      }
+    }.map(\.rawValue)
+    return switch kind {
+    case .machine: ["client_credentials"]
+    case .web: ["authorization_code", "refresh_token", "client_credentials"] + direct
+    case .native, .singlePage: ["authorization_code", "refresh_token"] + direct
+    }
+  }
+
+  /// Returns the settings that allow grants; nil if one is not supported.
+  static func settings(for grants: [String]) -> [(String, JSON)]? {
+    let usual = ["authorization_code", "refresh_token", "client_credentials"]
+    guard grants.allSatisfy({ usual.contains($0) || DirectGrant(rawValue: $0) != nil }) else {
+      return nil
+    }
+    func has(_ all: DirectGrant...) -> JSON { .bool(all.contains { grants.contains($0.rawValue) }) }
+    return [
+      ("password_grant", has(.password, .passwordRealm)), ("email_code_grant", has(.emailCode)),
+    ]
+  }
+}
+
+extension ClientKind {
+  var auth0Name: String {
+    switch self {
+    case .native: "native"
+    case .singlePage: "spa"
+    case .web: "regular_web"
+    case .machine: "non_interactive"
+    }
+  }
+}
+
+/// The body of a creation or a change of a client.
+struct ClientBody {
+  private(set) var name: String?
+  private(set) var settings = JSONObject()
+  private var kind: ClientKind?
+  /// Whether the client has no secret; nil if the body does not say.
+  private var isPublic: Bool?
+  private var faults: [Fault] = []
+
+  /// - Throws: `.invalid` with every fault.
+  init(_ body: JSONObject) throws(Failure) {
+    for (name, value) in body { take(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  private mutating func take(_ member: String, _ value: JSON) {
+    let place = "/" + JSONPointer.escaped(member)
+    switch member {
+    case "name":
+      name = value.string
+      if name == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+    case "app_type":
+      kind = ClientKind.allCases.first { value.string?.hasSameBytes(as: $0.auth0Name) == true }
+      guard kind == nil else { return }
+      let all = ClientKind.allCases.map(\.auth0Name).joined(separator: ", ")
+      faults.append(Fault(place, "choice", "An application is one of \(all)."))
+    case "token_endpoint_auth_method":
+      switch value.string {
+      case "none": isPublic = true
+      case "client_secret_post", "client_secret_basic": isPublic = false
+      default:
+        faults.append(
+          Fault(place, "choice", "The method is none, client_secret_post or client_secret_basic.")
+        )
+      }
+    case "grant_types":
+      let grants = value.array?.compactMap(\.string) ?? []
+      guard grants.count == value.array?.count, let allowed = ClientObject.settings(for: grants)
+      else {
+        faults.append(Fault(place, "choice", "A grant type is not supported."))
+        return
+      }
+      for (name, value) in allowed { settings[name] = value }
+    case "oidc_conformant":
+      guard value != true else { return }
+      faults.append(Fault(place, "choice", "This member is true."))
+    default:
+      if let setting = ClientObject.setting(of: member) {
+        settings[setting] = value
+      } else {
+        faults.append(
+          Fault(
+            place,
+            "unknown_member",
+            "Additional properties not allowed: \(member.excerpt(100))."
+          )
+        )
+      }
+    }
+  }
+
+  /// Returns the kind of a new client.
+  ///
+  /// - Throws: `.invalid`.
+  func kindOfNew() throws(Failure) -> ClientKind {
+    let kind = kind ?? (isPublic == true ? .native : .web)
+    try check(against: kind)
+    return kind
+  }
+
+  /// Checks that the body leaves the kind of a client, which cannot change.
+  ///
+  /// - Throws: `.invalid`.
+  func check(against stored: ClientKind) throws(Failure) {
+    if let kind, kind != stored {
+      throw .invalid([Fault("/app_type", "kind", "The type of an application cannot change.")])
+    }
+    if let isPublic, isPublic != stored.isPublic {
+      let detail = "The type of the application decides whether it has a secret."
+      throw .invalid([Fault("/token_endpoint_auth_method", "kind", detail)])
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Tenancy
+import WireKit
+
+/// `/api/v2/clients`: the applications of an app.
+///
+/// The secret of a client is stored as a hash. So only its creation and its rotation return it.
+@EventLoop enum ClientRoutes {
+  private nonisolated static let path = "/api/v2/clients"
+  /// In bytes: room for a hundred long URLs.
+  private nonisolated static let bodyLimit = 262_144
+
+  private nonisolated static func access(_ scopes: String...) -> Access {
+    .bearer(.management(scopes), proof: .session)
+  }
+
+  nonisolated static let routes = [
+    Route(
+      .get,
+      path,
+      access: access("read:clients", "read:client_keys"),
+      summary: "List the clients"
+    ) { call async throws(Failure) in
+      let query = try call.query
+      let (page, selection) = (try PageParameters(query), try FieldSelection(query))
+      let isFirstParty = try query.flag("is_first_party")
+      let types = (query["app_type"] ?? "").split(separator: ",")
+      let clients = try await Clients.list(of: call.context.app.name, call.context)
+      let found = clients.filter { client in
+        let isOfType = types.isEmpty || types.contains { $0 == client.kind.auth0Name }
+        let settings = client.settings[ClientSettings.self]
+        return isOfType && isFirstParty.map { $0 == settings.isFirstParty } ?? true
+      }
+      return page.response(found, named: "clients") {
+        selection.applied(to: ClientObject.json($0))
+      }
+    },
+    Route(
+      .post,
+      path,
+      access: access("create:clients"),
+      body: .json(limit: bodyLimit),
+      issuesSecrets: true,
+      summary: "Create a client",
+      create
+    ),
+    Route(
+      .get,
+      "\(path)/{client}",
+      access: access("read:clients", "read:client_keys"),
+      summary: "Read a client"
+    ) { call async throws(Failure) in
+      let selection = try FieldSelection(call.query)
+      let json = selection.applied(to: ClientObject.json(try await call.managedClient()))
+      return Response(.ok, json: json.serialized())
+    },
+    Route(
+      .patch,
+      "\(path)/{client}",
+      access: access("update:clients"),
+      body: .json(limit: bodyLimit),
+      summary: "Change a client",
+      change
+    ),
+    Route(
+      .delete,
+      "\(path)/{client}",
+      access: access("delete:clients"),
+      summary: "Delete a client with its grants"
+    ) { call async throws(Failure) in
+      try await Clients.delete(call.managedClient().id, call.context)
+      return Response(.noContent)
+    },
+    Route(
+      .post,
+      "\(path)/{client}/rotate-secret",
+      access: access("update:client_keys"),
+      // SDKs send an empty object, or nothing.
+      body: .json(limit: 1_024).lenient(assuming: .json),
+      issuesSecrets: true,
+      summary: "Replace the secret of a client"
+    ) { call async throws(Failure) in
+      let id = try await call.managedClient().id
+      let (client, secret) = try await Clients.rotateSecret(of: id, call.context)
+      return response(.ok, client, secret)
+    },
+  ]
+
+  private static func create(_ call: Call) async throws(Failure) -> Response {
+    let body = try ClientBody(call.json.objectOfBody)
+    guard let name = body.name else {
+      throw .invalid([Fault("/name", "missing", "Missing required property: name.")])
+    }
+    let kind = try body.kindOfNew()
+    var settings = body.settings
+    settings["claims_profile"] = .string(ClientSettings.ClaimsProfile.auth0.rawValue)
+    // SDKs of web applications with a secret send no challenge.
+    if kind == .web { settings["pkce"] = .string(ClientSettings.PKCE.optional.rawValue) }
+    let description = ClientDescription(
+      name: name,
+      app: call.context.app.name,
+      kind: kind,
+      settings: settings
+    )
+    let (client, secret) = try await renaming { () async throws(Failure) in
+      try await Clients.create(description, call.context)
+    }
+    return response(.created, client, secret)
+  }
+
+  private static func change(_ call: Call) async throws(Failure) -> Response {
+    let before = try await call.managedClient()
+    let body = try ClientBody(call.json.objectOfBody)
+    try body.check(against: before.kind)
+    var change = ClientChange()
+    (change.name, change.settings) = (body.name, body.settings)
+    let client = try await renaming { [change] () async throws(Failure) in
+      try await Clients.change(before.id, change, if: VersionCondition(), call.context)
+    }
+    return response(.ok, client, nil)
+  }
+
+  /// Returns the result of a verb, whose faults are named as the members of the API.
+  private static func renaming<Value>(
+    _ verb: @EventLoop () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(Failure) { return try await verb() } catch {
+      guard !error.faults.isEmpty else { throw error }
+      throw .invalid(
+        error.faults.map { $0.place.hasPrefix("/settings") ? ClientObject.renamed($0) : $0 }
+      )
+    }
+  }
+
+  private static func response(
+    _ status: Status,
+    _ client: ClientRecord,
+    _ secret: String?
+  ) -> Response {
+    Response(status, json: JSON.object(ClientObject.json(client, secret: secret)).serialized())
+  }
+}
+
+extension Call {
+  /// Returns the client of the path.
+  ///
+  /// - Throws: `.inexistentClient`, `.databaseUnavailable`.
+  func managedClient() async throws(Failure) -> ClientRecord {
+    try await context.client(ClientID(text("client")))
+  }
+}
+
+extension RequestContext {
+  /// Returns a client of the app.
+  ///
+  /// - Throws: `.inexistentClient`, `.databaseUnavailable`.
+  @EventLoop func client(_ id: ClientID?) async throws(Failure) -> ClientRecord {
+    do throws(Failure) {
+      guard let id else { throw .notFound }
+      let client = try await Clients.record(of: id, self)
+      guard client.appID == app.id else { throw .notFound }
+      return client
+    } catch .notFound {
+      throw Failure(.inexistentClient)
+    }
+  }
+}
+
+extension ErrorType {
+  static let inexistentClient = ErrorType("inexistent_client", .notFound)
+    .titled("The client does not exist.")
+    .remedied("Compare client_id with the id of the application in this app.")
+}

@@ -1,0 +1,88 @@
+import Documents
+import Encoding
+import JSON
+import Runtime
+import Tenancy
+
+/// An API as the Management API shows it.
+enum ResourceServerObject {
+  static func json(_ record: ResourceServerRecord, at issuer: String) -> JSON {
+    let server = record.server
+    let seconds = JSON.number(JSONNumber(Int(server.tokenLifetime.components.seconds)))
+    return [
+      "id": .string(server.id.text), "name": .string(server.name),
+      "identifier": .string(ManagementAPI.audience(of: server.identifier, at: issuer)),
+      "is_system": .bool(server.isManagementAPI),
+      "scopes": .array(
+        server.scopes.map {
+          ["value": .string($0.name), "description": .string($0.description)]
+        }
+      ),
+      "signing_alg": "RS256", "token_lifetime": seconds, "token_lifetime_for_web": seconds,
+      "allow_offline_access": .bool(server.allowsOfflineAccess),
+      "skip_consent_for_verifiable_first_party_clients": .bool(server.skipsConsent),
+    ]
+  }
+}
+
+/// The body of a creation or a change of an API.
+struct ResourceServerBody {
+  private(set) var change = ResourceServerChange()
+  private(set) var identifier: String?
+  private var faults: [Fault] = []
+
+  /// - Throws: `.invalid` with every fault.
+  init(_ body: JSONObject) throws(Failure) {
+    for (name, value) in body { take(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  private mutating func take(_ member: String, _ value: JSON) {
+    let place = "/" + JSONPointer.escaped(member)
+    switch member {
+    case "identifier": identifier = text(value, place)
+    case "name": change.name = text(value, place)
+    case "scopes": takeScopes(value)
+    case "token_lifetime":
+      change.tokenSeconds = value.number?.int
+      if change.tokenSeconds == nil {
+        faults.append(Fault(place, "type", "This member is a whole number."))
+      }
+    case "allow_offline_access": change.allowsOfflineAccess = flag(value, place)
+    case "skip_consent_for_verifiable_first_party_clients":
+      change.skipsConsent = flag(value, place)
+    case "signing_alg":
+      guard value != "RS256" else { return }
+      faults.append(Fault(place, "choice", "This member is RS256."))
+    default:
+      let detail = "Additional properties not allowed: \(member.excerpt(100))."
+      faults.append(Fault(place, "unknown_member", detail))
+    }
+  }
+
+  private mutating func takeScopes(_ value: JSON) {
+    change.replacesScopes = true
+    var scopes = JSONObject()
+    for (index, scope) in (value.array ?? []).enumerated() {
+      if let name = scope["value"]?.string {
+        scopes[name] = scope["description"] ?? ""
+      } else {
+        faults.append(
+          Fault("/scopes/\(index)", "missing", "Missing required property: value.")
+        )
+      }
+    }
+    if value.array == nil { faults.append(Fault("/scopes", "type", "This member is a list.")) }
+    change.scopes = scopes
+  }
+
+  private mutating func text(_ value: JSON, _ place: String) -> String? {
+    if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+    return value.string
+  }
+
+  private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
+    if value.bool == nil { faults.append(Fault(place, "type", "This member is true or false.")) }
+    return value.bool
+  }
+}

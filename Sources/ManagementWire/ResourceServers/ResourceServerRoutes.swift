@@ -1,0 +1,137 @@
+import Encoding
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Tenancy
+import WireKit
+
+/// `/api/v2/resource-servers`: the APIs of an app.
+@EventLoop enum ResourceServerRoutes {
+  private nonisolated static let path = "/api/v2/resource-servers"
+  private nonisolated static let bodyLimit = 262_144
+
+  private nonisolated static func access(_ scope: String) -> Access {
+    .bearer(.management(["\(scope):resource_servers"]), proof: .session)
+  }
+
+  nonisolated static let routes = [
+    Route(.get, path, access: access("read"), summary: "List the APIs") {
+      call async throws(Failure) in
+      let page = try PageParameters(call.query)
+      let servers = try await ResourceServers.list(of: call.context.app.name, call.context)
+      return page.response(servers, named: "resource_servers") {
+        ResourceServerObject.json($0, at: call.issuer)
+      }
+    },
+    Route(
+      .post,
+      path,
+      access: access("create"),
+      body: .json(limit: bodyLimit),
+      summary: "Create an API",
+      create
+    ),
+    Route(.get, "\(path)/{resource_server}", access: access("read"), summary: "Read an API") {
+      call async throws(Failure) in
+      response(.ok, try await call.managedResourceServer(), call)
+    },
+    Route(
+      .patch,
+      "\(path)/{resource_server}",
+      access: access("update"),
+      body: .json(limit: bodyLimit),
+      summary: "Change an API",
+      change
+    ),
+    Route(
+      .delete,
+      "\(path)/{resource_server}",
+      access: access("delete"),
+      summary: "Delete an API with the grants of clients"
+    ) { call async throws(Failure) in
+      let server = try await call.managedResourceServer()
+      try requireOwn(server)
+      try await ResourceServers.delete(server.id, call.context)
+      return Response(.noContent)
+    },
+  ]
+
+  private static func create(_ call: Call) async throws(Failure) -> Response {
+    let body = try ResourceServerBody(call.json.objectOfBody)
+    guard let identifier = body.identifier else {
+      throw .invalid([Fault("/identifier", "missing", "Missing required property: identifier.")])
+    }
+    let description = ResourceServerDescription(
+      app: call.context.app.name,
+      identifier: ManagementAPI.identifier(of: identifier, at: call.issuer),
+      name: body.change.name ?? identifier.excerpt(100),
+      body.change
+    )
+    return response(.created, try await ResourceServers.create(description, call.context), call)
+  }
+
+  private static func change(_ call: Call) async throws(Failure) -> Response {
+    let server = try await call.managedResourceServer()
+    try requireOwn(server)
+    let body = try ResourceServerBody(call.json.objectOfBody)
+    guard body.identifier == nil else {
+      throw .invalid([Fault("/identifier", "unknown_member", "The identifier cannot change.")])
+    }
+    let changed = try await ResourceServers.change(
+      server.id,
+      body.change,
+      if: VersionCondition(),
+      call.context
+    )
+    return response(.ok, changed, call)
+  }
+
+  /// - Throws: `.systemAPI` for the Management API itself.
+  private static func requireOwn(_ record: ResourceServerRecord) throws(Failure) {
+    guard !record.server.isManagementAPI else { throw Failure(.systemAPI) }
+  }
+
+  private static func response(
+    _ status: Status,
+    _ record: ResourceServerRecord,
+    _ call: Call
+  ) -> Response {
+    Response(status, json: ResourceServerObject.json(record, at: call.issuer).serialized())
+  }
+}
+
+extension Call {
+  /// Returns the API of the path, by its id or its identifier.
+  ///
+  /// - Throws: `.inexistentResourceServer`, `.databaseUnavailable`.
+  func managedResourceServer() async throws(Failure) -> ResourceServerRecord {
+    try await managedResourceServer(text("resource_server"))
+  }
+
+  func managedResourceServer(_ name: String) async throws(Failure) -> ResourceServerRecord {
+    let app = context.app.id
+    do throws(Failure) {
+      var id = ResourceServerID(name)
+      if id == nil {
+        id = try await ResourceServers.find(audience: name, at: issuer, of: app, context)?.id
+      }
+      guard let id else { throw .notFound }
+      let server = try await ResourceServers.record(of: id, context)
+      guard server.appID == app else { throw .notFound }
+      return server
+    } catch .notFound {
+      throw Failure(.inexistentResourceServer)
+    }
+  }
+}
+
+extension ErrorType {
+  static let inexistentResourceServer = ErrorType("inexistent_resource_server", .notFound)
+    .titled("The resource server does not exist.")
+    .remedied("Send its id, or its identifier in percent-encoding.")
+  /// The Management API is the same in each app.
+  static let systemAPI = ErrorType("operation_not_supported", .forbidden)
+    .titled("The Management API cannot be changed or deleted.")
+    .remedied("Create an API of your own.")
+}

@@ -1,0 +1,183 @@
+"""Applications and APIs at the Management API, as the dashboard's steps have them."""
+
+import unittest
+import urllib.parse
+
+from openid import CALLBACK, Party, claims
+from test_auth0 import Auth0Case
+
+BUNDLE = "com.Example.my-App"
+CALLBACKS = [f"{BUNDLE}://id.example.com/ios/{BUNDLE}/callback", "https://app.example.com/cb"]
+
+START = """
+import json, sys
+site = json.loads(sys.argv[1])
+domain = "127.0.0.1:%d" % site["port"]
+token, callbacks = site["token"], site["callbacks"]
+"""
+
+VERSION_4 = START + """
+from auth0.exceptions import Auth0Error
+from auth0.management import Clients, ResourceServers
+
+def refused(call, *arguments):
+    try:
+        raise AssertionError(call(*arguments))
+    except Auth0Error as error:
+        return error.status_code, error.error_code
+
+clients = Clients(domain, token, protocol="http")
+made = clients.create({"name": "iOS", "app_type": "native", "callbacks": callbacks,
+                       "allowed_logout_urls": callbacks[:1], "web_origins": [],
+                       "grant_types": ["authorization_code", "refresh_token"]})
+assert "client_secret" not in made and made["token_endpoint_auth_method"] == "none", made
+assert made["callbacks"] == callbacks and made["is_first_party"] is True, made
+id = made["client_id"]
+assert clients.get(id) == made
+assert clients.get(id, fields=["name", "app_type"]) == {"name": "iOS", "app_type": "native"}
+changed = clients.update(id, {"name": "iOS 2", "callbacks": callbacks[1:], "grant_types": [
+    "authorization_code", "refresh_token", "http://auth0.com/oauth/grant-type/password-realm"]})
+assert (changed["name"], changed["callbacks"]) == ("iOS 2", callbacks[1:]), changed
+assert changed["allowed_logout_urls"] == callbacks[:1], changed
+assert "http://auth0.com/oauth/grant-type/password-realm" in changed["grant_types"], changed
+changed = clients.update(id, {"grant_types": ["authorization_code", "refresh_token"]})
+assert changed["grant_types"] == ["authorization_code", "refresh_token"], changed
+for body in [{"name": "x", "callbacks": ["javascript:alert(1)"]}, {"callbacks": []}, {"name": 1},
+             {"name": "x", "app_type": "spa2"}, {"name": "x", "nonsense": 1},
+             {"name": "x", "app_type": "native", "token_endpoint_auth_method": "client_secret_post"},
+             {"name": "x", "grant_types": ["implicit"]}, {"name": "x", "web_origins": ["*"]}]:
+    assert refused(clients.create, body) == (400, "invalid_body"), body
+assert refused(clients.update, id, {"app_type": "spa"}) == (400, "invalid_body")
+assert id in [client["client_id"] for client in clients.all()]
+assert id in [client["client_id"] for client in clients.all(extra_params={"app_type": "native,spa"})]
+assert id not in [client["client_id"] for client in clients.all(extra_params={"app_type": "spa"})]
+page = clients.all(page=0, per_page=1, extra_params={"include_totals": "true"})
+assert page["total"] > 1 and len(page["clients"]) == 1 and page["limit"] == 1, page
+assert refused(clients.rotate_secret, id)[0] == 409
+clients.delete(id)
+assert refused(clients.get, id) == (404, "inexistent_client")
+assert refused(clients.get, "x") == (404, "inexistent_client")
+
+servers = ResourceServers(domain, token, protocol="http")
+made = servers.create({"identifier": "https://four.example.com/", "name": "Four",
+                       "scopes": [{"value": "read:a", "description": "Read"}, {"value": "write:a"}],
+                       "token_lifetime": 600, "allow_offline_access": True, "signing_alg": "RS256"})
+assert made["scopes"] == [{"value": "read:a", "description": "Read"},
+                          {"value": "write:a", "description": ""}], made
+assert servers.get(made["id"]) == made and made["token_lifetime"] == 600, made
+changed = servers.update(made["id"], {"name": "4", "scopes": [{"value": "read:b"}]})
+assert [scope["value"] for scope in changed["scopes"]] == ["read:b"] and changed["name"] == "4"
+assert made["id"] in [server["id"] for server in servers.get_all()]
+page = servers.get_all(page=0, per_page=100, include_totals=True)
+assert page["total"] == len(page["resource_servers"]), page
+system = next(server for server in servers.get_all() if server["is_system"])
+assert system["identifier"] == site["api"], system
+for call in [lambda: servers.delete(system["id"]),
+             lambda: servers.update(system["id"], {"token_lifetime": 60})]:
+    assert refused(call) == (403, "operation_not_supported")
+for body in [{"name": "x"}, {"identifier": "a b"}, {"identifier": "https://x/", "scopes": [{}]},
+             {"identifier": "https://x/", "token_lifetime": 1},
+             {"identifier": "https://x/", "signing_alg": "HS256"}]:
+    assert refused(servers.create, body) == (400, "invalid_body"), body
+assert refused(servers.create, {"identifier": "https://four.example.com/"})[0] == 409
+assert refused(servers.create, {"identifier": site["api"]})[0] == 409
+servers.delete(made["id"])
+assert refused(servers.get, made["id"]) == (404, "inexistent_resource_server")
+print("done")
+"""
+
+VERSION_6 = START + """
+from auth0.authentication import GetToken
+from auth0.management import Auth0
+from auth0.management.core.api_error import ApiError
+from auth0.management.types import ResourceServerScope
+
+def status(call):
+    try:
+        raise AssertionError(call())
+    except ApiError as error:
+        return error.status_code, error.body["errorCode"]
+
+management = Auth0(base_url="http://%s/api/v2" % domain, token=token)
+web = management.clients.create(name="Web", app_type="regular_web", callbacks=callbacks[1:])
+assert len(web.client_secret) == 64 and web.grant_types[0] == "authorization_code", web
+assert management.clients.get(web.client_id).client_secret is None
+new = management.clients.rotate_secret(web.client_id).client_secret
+assert new != web.client_secret and len(new) == 64
+changed = management.clients.update(web.client_id, logo_uri="https://app.example.com/logo.png",
+                                    is_first_party=False)
+assert changed.logo_uri.endswith("logo.png") and changed.is_first_party is False, changed
+found = [client.client_id for client in management.clients.list(is_first_party=False)]
+assert found == [web.client_id], found
+machine = management.clients.create(name="M", app_type="non_interactive")
+api = management.resource_servers.create(
+    identifier="https://six.example.com/", name="Six",
+    scopes=[ResourceServerScope(value="read:a", description="Read")],
+    skip_consent_for_verifiable_first_party_clients=False)
+assert api.token_lifetime == 86400 and api.is_system is False, api
+assert management.resource_servers.get("https://six.example.com/").id == api.id
+assert api.id in [server.id for server in management.resource_servers.list()]
+changed = management.resource_servers.update(api.id, token_lifetime=3600)
+assert changed.token_lifetime == 3600 and changed.scopes[0].value == "read:a", changed
+management.clients.delete(machine.client_id)
+management.clients.delete(web.client_id)
+management.resource_servers.delete(api.id)
+assert status(lambda: management.clients.get(web.client_id)) == (404, "inexistent_client")
+print("done")
+"""
+
+
+class Registry(Auth0Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        servers = cls.site.dossier("resource-server", "list")
+        own = next(server for server in servers if server["identifier"] == "api/v2/")
+        scopes = [f"{verb}:{kind}" for kind in ["clients", "resource_servers"]
+                  for verb in ["read", "create", "update", "delete"]]
+        scopes += ["read:client_keys", "update:client_keys"]
+        cls.site.dossier("client", "grant", cls.back_end["id"], own["id"],
+                         *[word for scope in scopes for word in ["--scope", scope]])
+
+    def run_registry(self, version, program):
+        self.run_program(version, program, token=self.back_end_token(), callbacks=CALLBACKS)
+
+    def test_version_4(self):
+        self.run_registry("4.13.0", VERSION_4)
+
+    def test_version_6(self):
+        self.run_registry("6.8.0", VERSION_6)
+
+    def test_a_client_of_the_api_signs_users_in(self):
+        token = self.back_end_token()
+        made = self.expect(self.management("POST", "clients", {
+            "name": "Web", "app_type": "regular_web", "callbacks": [CALLBACK]}, token), 201).json
+        client = {"id": made["client_id"], "secret": made["client_secret"]}
+        email, user = self.user()
+        # SDKs of such applications send no challenge.
+        party = Party(self, client, code_challenge=None, code_challenge_method=None)
+        code = party.code(self.signed_in(party, email))
+        tokens = self.expect(party.exchange(code, code_verifier=None), 200).json
+        self.assertEqual(claims(tokens["id_token"])["sub"], f"auth0|{user}")
+
+    def test_other_apps_are_out_of_reach(self):
+        self.site.dossier("app", "create", "elsewhere")
+        foreign = self.new_client("native", app="elsewhere")
+        api = self.site.dossier("resource-server", "create", "--app", "elsewhere",
+                                "https://elsewhere.example.com/", "Elsewhere")
+        operator = self.site.client("--operator")
+        token = self.back_end_token()
+        for path in [f"clients/{foreign['id']}", f"clients/{operator['id']}",
+                     f"resource-servers/{api['id']}",
+                     "resource-servers/" + urllib.parse.quote(api["identifier"], safe="")]:
+            for method, body in [("GET", None), ("PATCH", {"name": "x"}), ("DELETE", None)]:
+                self.expect(self.management(method, path, body, token), 404)
+        self.expect(self.management("POST", f"clients/{operator['id']}/rotate-secret", {}, token), 404)
+        shown = [self.management("GET", path, token=token).body.decode()
+                 for path in ["clients?per_page=100", "resource-servers?per_page=100"]]
+        for id in [foreign["id"], operator["id"], api["id"]]:
+            self.assertNotIn(id, "".join(shown))
+
+
+if __name__ == "__main__":
+    unittest.main()
