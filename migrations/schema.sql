@@ -640,6 +640,8 @@ CREATE FUNCTION public.management_scopes() RETURNS json
     "create:clients": "Create clients",
     "update:clients": "Change clients",
     "delete:clients": "Delete clients",
+    "read:client_keys": "Read clients",
+    "update:client_keys": "Replace the secrets of clients",
     "read:resource_servers": "Read APIs",
     "create:resource_servers": "Create APIs",
     "update:resource_servers": "Change APIs",
