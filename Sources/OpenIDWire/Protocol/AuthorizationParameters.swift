@@ -164,6 +164,13 @@ struct AuthorizationParameters {
     guard values["response_type"] == "code" else {
       throw AuthorizationError("unsupported_response_type", "response_type must be code.")
     }
+    // SDKs that name an organization refuse tokens without it.
+    if values["organization"]?.isEmpty == false {
+      throw AuthorizationError(
+        "invalid_request",
+        "parameter organization is not allowed for this client"
+      )
+    }
   }
 
   // MARK: Proof and prompts

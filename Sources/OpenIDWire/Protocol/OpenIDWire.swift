@@ -29,7 +29,7 @@ package struct OpenIDWire: Wire {
   package var routes: [Route] {
     AuthorizeRoutes.routes + TokenRoutes.routes(picturePath) + UserInfoRoutes.routes(picturePath)
       + RevocationRoutes.routes + LogoutRoutes.routes + DirectLogoutRoutes.routes
-      + PasswordlessRoutes.routes + DiscoveryRoutes.routes
+      + PasswordlessRoutes.routes + UnsupportedRoutes.routes + DiscoveryRoutes.routes
       + PageRoutes.routes(picturePath)
   }
 
@@ -57,7 +57,7 @@ package struct OpenIDWire: Wire {
   }
 
   private static func isEndpoint(_ path: Substring) -> Bool {
-    endpoints.contains { path.utf8.starts(with: $0.utf8) }
+    endpoints.contains { path.utf8.starts(with: $0.utf8) } || UnsupportedRoutes.own(path)
   }
 
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {
