@@ -134,11 +134,13 @@ class Bench:
                 process.kill()
         self.site.stop()
 
-    def wrk(self, port, tokens, method="GET", path="/v1/me", clients=64, pause=0, body=None):
+    def wrk(self, port, tokens, method="GET", path="/v1/me", clients=64, pause=0, body=None,
+            paths=None):
         kind = "application/json" if body else "application/merge-patch+json"
         return self.run_wrk(port, "tokens.lua", clients, {
             "TOKENS": str(tokens), "METHOD": method, "TARGET": path, "PAUSE": str(pause),
-            "KIND": kind, **({"BODY": body} if body else {})})
+            "KIND": kind, **({"BODY": body} if body else {}),
+            **({"TARGETS": str(paths)} if paths else {})})
 
     def logins(self, path, bodies, mode="login", clients=64, **environment):
         return self.run_wrk(self.site.port, "logins.lua", clients, {
@@ -187,6 +189,33 @@ class Bench:
         bodies = self.site.folder / "clients"
         bodies.write_text(2 * (self.client_grant() + "\n"))
         return self.logins("/oauth/token", bodies)
+
+    def management(self):
+        """A file with a token of a back end for the Management API, made once."""
+        if not hasattr(self, "managed"):
+            servers = self.site.dossier("resource-server", "list")
+            own = next(server for server in servers if server["identifier"] == "api/v2/")
+            made = self.site.dossier("client", "create", "--app", "default", "Back end")
+            self.site.dossier("client", "grant", made["id"], own["id"], "--scope", "read:users",
+                              "--scope", "update:users")
+            issuer = self.site.get("/.well-known/openid-configuration").json["issuer"]
+            answer = self.site.request("POST", "/oauth/token", json.dumps({
+                "grant_type": "client_credentials", "client_id": made["id"],
+                "client_secret": made["secret"], "audience": issuer + "api/v2/"}),
+                {"Content-Type": "application/json"})
+            self.managed = self.site.folder / "managed"
+            self.managed.write_text(answer.json["access_token"])
+            self.managed_paths = self.site.folder / "managed-paths"
+            self.managed_paths.write_text("\n".join(
+                f"/api/v2/users/auth0%7C{user}" for user, _ in self.ids))
+        return self.managed
+
+    def managed_user(self, method="GET", body=None):
+        token = self.management()
+        return self.wrk(self.site.port, token, method, body=body, paths=self.managed_paths)
+
+    def managed_users(self, query):
+        return self.wrk(self.site.port, self.management(), path=f"/api/v2/users?{query}", clients=8)
 
     def authorization(self):
         """The path of a request that stores an authorization, and leads to the first page."""
@@ -367,6 +396,10 @@ def main():
             "App Services, findOne": bench.find_one,
             "GET /authorize": bench.authorizations,
             "POST /oauth/token, client_credentials": bench.client_tokens,
+            "GET /api/v2/users/{id}": bench.managed_user,
+            "PATCH /api/v2/users/{id}, user_metadata": lambda: bench.managed_user(
+                "PATCH", '{"user_metadata":{"theme":"light"}}'),
+            "GET /api/v2/users, page of 50": lambda: bench.managed_users("per_page=50"),
         }
         if options.large:
             large = Bench(options.large, options.seconds)

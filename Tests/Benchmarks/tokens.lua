@@ -1,13 +1,20 @@
 -- Sends each request as another user; the file has a token a line.
 local tokens = {}
 for line in io.lines(os.getenv("TOKENS")) do tokens[#tokens + 1] = line end
-local method, path, kind = os.getenv("METHOD"), os.getenv("TARGET"), os.getenv("KIND")
+-- The file of TARGETS has a path a line, of which each request takes one.
+local targets = { os.getenv("TARGET") }
+if os.getenv("TARGETS") then
+  targets = {}
+  for line in io.lines(os.getenv("TARGETS")) do targets[#targets + 1] = line end
+end
+local method, kind = os.getenv("METHOD"), os.getenv("KIND")
 -- Of each request; a PATCH without one counts.
 local body = os.getenv("BODY")
 local count = 0
 
 request = function()
   count = count + 1
+  local path = targets[math.random(#targets)]
   local headers = { Authorization = "Bearer " .. tokens[math.random(#tokens)] }
   if method ~= "GET" then
     headers["Content-Type"] = kind
