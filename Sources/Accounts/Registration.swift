@@ -39,18 +39,24 @@ extension Users {
   /// Registers an address and a password without a sign-in.
   ///
   /// Until the first sign-in, a user who knows the password can link the address.
+  /// - Parameters:
+  ///   - credentials: the address and the password.
+  ///   - context: the context of the request.
+  ///   - completing: writes of the same transaction about the new user.
   /// - Returns: the user.
-  /// - Throws: as `register`; `.emailTaken` also in `verify_first`.
+  /// - Throws: as `register`; `.emailTaken` also in `verify_first`; errors of the writes.
   @discardableResult
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
-    _ context: RequestContext
+    _ context: RequestContext,
+    completing: @EventLoop (Transaction, UserID) async throws(Failure) -> Void = { _, _ in }
   ) async throws(Failure) -> UserID {
     let address = try await admitRegistration(credentials, context)
     let account = try await newAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
       try await account.send(in: transaction, context)()
       _ = try await transaction.run(UserOriginQueries.register, account.user)
+      try await completing(transaction, account.user)
     }
     return account.user
   }

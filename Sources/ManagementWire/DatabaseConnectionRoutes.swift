@@ -1,4 +1,5 @@
 import Accounts
+import Documents
 import EventLoop
 import HTTP
 import JSON
@@ -40,12 +41,37 @@ import WireKit
     // A response without a code would tell who has an account.
     guard call.context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
     let credentials = try Credentials(email: text("email", body), password: text("password", body))
-    let user = try await Users.registerOnly(credentials, call.context)
-    let answer: JSON = [
-      "_id": .string(user.text), "email": .string(credentials.email),
-      "email_verified": false,
-    ]
-    return Response(.ok, json: answer.serialized())
+    let members = try members(of: body)
+    let user = try await Users.registerOnly(credentials, with: members, call.context)
+    var answer = JSONObject()
+    answer["_id"] = .string(user.text)
+    answer["email"] = .string(credentials.email)
+    answer["email_verified"] = false
+    for (name, value) in members.profile { answer[name] = value }
+    return Response(.ok, json: JSON.object(answer).serialized())
+  }
+
+  private static let profileMembers = ["name", "given_name", "family_name", "nickname"]
+  /// The fields of metadata that a stranger may write, and their length.
+  private static let (mostFields, longestField) = (10, 500)
+
+  /// Returns what a sign-up says about the user.
+  ///
+  /// - Throws: `.invalid`.
+  private static func members(of body: JSON) throws(Failure) -> UserRevision {
+    var members = UserRevision()
+    for name in profileMembers {
+      if let value = body[name], value != .null, value != "" { members.profile[name] = value }
+    }
+    guard let metadata = body["user_metadata"], metadata != .null else { return members }
+    guard let object = metadata.object, object.count <= mostFields,
+      object.allSatisfy({ ($0.value.string?.unicodeScalars.count ?? .max) <= longestField })
+    else {
+      let detail = "user_metadata has at most \(mostFields) strings of \(longestField) characters"
+      throw .invalid([Fault("/user_metadata", "length", detail)])
+    }
+    if object.count > 0 { members.documents.append((.metadata, object)) }
+    return members
   }
 
   /// Mails a link; the response is the same for an unknown address.

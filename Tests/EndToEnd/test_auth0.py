@@ -75,8 +75,19 @@ try:
 except Auth0Error as error:
     assert (error.status_code, error.error_code) == (404, "inexistent_user"), error
 database = Database(domain, site["page"], protocol="http")
-signed = database.signup(email="new" + email, password=site["password"], connection=connection)
+signed = database.signup(email="new" + email, password=site["password"], connection=connection,
+                         given_name="Ada", nickname="", user_metadata={"theme": "dark"})
 assert signed["email"] == "new" + email and signed["email_verified"] is False, signed
+found = users.get("auth0|" + signed["_id"])
+assert (found["given_name"], found["user_metadata"]) == ("Ada", {"theme": "dark"}), found
+for members in [{"user_metadata": {"a": 1}}, {"user_metadata": {"a": "x" * 501}}, {"name": "x" * 999},
+                {"user_metadata": {str(n): "" for n in range(11)}}, {"given_name": 1}]:
+    try:
+        database.signup("second" + email, site["password"], connection, **members)
+        raise AssertionError(members)
+    except Auth0Error as error:
+        assert (error.status_code, error.error_code) == (400, "invalid_signup"), vars(error)
+assert users.list(q='email:"second%s"' % email)["total"] == 0
 try:
     database.signup(email="new" + email, password=site["password"], connection=connection)
     raise AssertionError("signed up twice")

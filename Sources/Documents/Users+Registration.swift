@@ -1,0 +1,40 @@
+package import Accounts
+import EventLoop
+import JSON
+import Postgres
+package import Runtime
+
+extension Users {
+  /// Registers a user with members of the profile and documents, in one transaction.
+  ///
+  /// - Returns: the user.
+  /// - Throws: as `registerOnly`; `.schemaMismatch`, `.documentTooLarge`.
+  @EventLoop package static func registerOnly(
+    _ credentials: Credentials,
+    with members: UserRevision,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID {
+    // No user is signed in yet who could write.
+    let system = RequestContext(
+      context.dependencies,
+      app: context.app,
+      principal: Principal(.system, in: context.app.id, scopes: .everything)
+    )
+    var writes: [DocumentWrite] = []
+    for (kind, members) in members.documents {
+      let rule = try DocumentRule(of: kind, in: context.app)
+      let text = try await context.calculate(on: .max) { () throws(Failure) in
+        try rule.text(of: .object(members))
+      }
+      let first = VersionCondition(oneOf: [0])
+      writes.append(DocumentWrite(of: kind, text, isMerge: false, if: first))
+    }
+    return try await registerOnly(credentials, context) {
+      [writes] (transaction, user) async throws(Failure) in
+      for write in writes { try await write.run(of: user, in: transaction, system) }
+      if members.profile.count > 0 {
+        try await Profiles.change(members.profile, of: user, in: transaction, system)
+      }
+    }
+  }
+}
