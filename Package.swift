@@ -157,10 +157,15 @@ let package = Package(
       swiftSettings: house + unchecked
     ),
     .target(
+      name: "Imaging",
+      dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
+      swiftSettings: house + unchecked
+    ),
+    .target(
       name: "Accounts",
       dependencies: [
         "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
-        "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
+        "Imaging", "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
         "CSodium",
       ],
       swiftSettings: house + unchecked
@@ -176,7 +181,8 @@ let package = Package(
     .target(
       name: "Transfer",
       dependencies: [
-        "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes", "Postgres",
+        "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes",
+        "Postgres",
         "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: house + unchecked
@@ -184,7 +190,7 @@ let package = Package(
     .target(
       name: "OpenID",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "JSON", "Outbound",
+        "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "JSON", "Outbound",
         "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
@@ -205,7 +211,8 @@ let package = Package(
     .target(
       name: "Declarations",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "Imaging", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
+        "Transfer",
         "EventLoop", "HTTP", "JSON", "WireKit",
       ],
       swiftSettings: house
@@ -213,7 +220,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Declarations", "Representations",
+        "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "Postgres", "WireKit",
         "Outbound",
@@ -231,7 +238,8 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
-        "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Runtime", "Sessions",
+        "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Runtime",
+        "Sessions",
         "Tenancy", "WebTokens", "WireKit",
       ],
       swiftSettings: house
@@ -239,7 +247,8 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
+        "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
+        "OpenID",
         "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
       swiftSettings: house
@@ -255,7 +264,7 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "OpenID", "OpenIDWire", "AppServicesWire", "ParraWire", "Accounts", "Delivery",
+        "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ParraWire", "Accounts", "Delivery",
         "Documents", "Runtime", "Sessions", "Tenancy",
         "Transfer", "EventLoop", "Encoding", "Outbound", "PasswordHashes",
         "Postgres", "WireKit",
@@ -310,7 +319,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "Accounts", "Delivery", "Documents", "OpenID", "Runtime", "Sessions", "Tenancy",
+        "Transfer",
         "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres", "RESTWire",
         "ReferenceData", "TestSupport", "WebTokens",
       ],
@@ -325,7 +335,8 @@ let package = Package(
     .testTarget(
       name: "PicturesTests",
       dependencies: [
-        "Accounts", "Runtime", "EventLoop", "PictureContract", "TestSupport", "dossier-pictures",
+        "Imaging", "Accounts", "Runtime", "EventLoop", "PictureContract", "TestSupport",
+        "dossier-pictures",
       ],
       swiftSettings: house
     ),
@@ -364,7 +375,8 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: [
-        "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents", "Runtime",
+        "Imaging", "AppServicesWire", "Configuration", "Accounts", "Delivery", "Documents",
+        "Runtime",
         "Sessions", "Tenancy", "EventLoop", "HTTP", "JSON", "Encoding",
         "Outbound", "Postgres", "OpenIDWire", "ManagementWire", "ParraWire", "RESTWire",
         "Declarations",

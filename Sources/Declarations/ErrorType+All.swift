@@ -1,3 +1,4 @@
+import Imaging
 import Documents
 import Tenancy
 import Sessions

@@ -1,3 +1,4 @@
+import Imaging
 import Accounts
 import Delivery
 package import EventLoop

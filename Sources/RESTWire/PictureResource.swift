@@ -1,3 +1,4 @@
+import Imaging
 import Declarations
 import Accounts
 import Runtime

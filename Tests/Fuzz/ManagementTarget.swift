@@ -1,3 +1,4 @@
+import Runtime
 import Delivery
 import Documents
 import HTTP

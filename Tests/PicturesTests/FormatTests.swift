@@ -1,4 +1,4 @@
-import Accounts
+import Imaging
 import PictureContract
 import Testing
 

@@ -1,4 +1,4 @@
-import Accounts
+import Imaging
 import Runtime
 import EventLoop
 import FoundationEssentials

@@ -1,3 +1,4 @@
+import Imaging
 import Declarations
 import Configuration
 import Accounts

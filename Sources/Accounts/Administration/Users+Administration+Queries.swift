@@ -1,3 +1,4 @@
+import Imaging
 package import Runtime
 package import Postgres
 

@@ -1,3 +1,4 @@
+import Imaging
 import Delivery
 package import Runtime
 package import Sessions

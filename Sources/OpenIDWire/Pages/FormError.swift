@@ -1,3 +1,4 @@
+import Imaging
 import Accounts
 import Delivery
 import EventLoop

@@ -1,3 +1,4 @@
+import Imaging
 import Accounts
 package import Runtime
 package import Tenancy

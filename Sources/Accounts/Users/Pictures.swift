@@ -1,3 +1,4 @@
+import Imaging
 package import Runtime
 import EventLoop
 import FoundationEssentials
@@ -98,12 +99,6 @@ package enum Pictures {
     let type: PictureType = name.hasSuffix(".png") ? .png : .jpeg
     return Shown(type: type.rawValue, bytes: body.bytes)
   }
-}
-
-/// The name of the replaced picture, if any.
-package struct ReplacedPicture: RowDecodable {
-  package let name: String?
-  package init(from row: Row) throws(DatabaseError) { name = row.text(ifAny: 0) }
 }
 
 struct PictureBody: RowDecodable {
