@@ -192,7 +192,9 @@ CREATE TABLE public.users (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     last_login_at timestamp with time zone,
     login_count bigint DEFAULT 0 NOT NULL,
+    picture_url text,
     CONSTRAINT users_foreign_id_check CHECK (((length(foreign_id) >= 3) AND (length(foreign_id) <= 255))),
+    CONSTRAINT users_picture_url_check CHECK ((length(picture_url) <= 2048)),
     CONSTRAINT users_user_id_check CHECK ((user_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -258,6 +260,13 @@ COMMENT ON COLUMN public.users.property_floor IS 'The largest version of a remov
 --
 
 COMMENT ON COLUMN public.users.blocked_at IS 'When an administrator blocked the user; null if nobody did.';
+
+
+--
+-- Name: COLUMN users.picture_url; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.picture_url IS 'A picture elsewhere, which a back end has set for Auth0''s clients. No program fetches it.';
 
 
 --
@@ -915,7 +924,7 @@ COMMENT ON COLUMN public.identities.subject IS 'The name of the user at the prov
 -- Name: COLUMN identities.profile; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.identities.profile IS 'What the provider reported of the user.';
+COMMENT ON COLUMN public.identities.profile IS 'Of a linked identity: the id, foreign id, address and names of the user it had before.';
 
 
 --
@@ -2095,6 +2104,8 @@ CREATE TABLE public.mail_tokens (
     token_hash bytea NOT NULL,
     email text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    verifies boolean DEFAULT true NOT NULL,
+    result_url text,
     CONSTRAINT mail_tokens_purpose_check CHECK ((purpose = ANY (ARRAY['verify'::text, 'reset'::text, 'restore'::text])))
 );
 
@@ -2103,7 +2114,7 @@ CREATE TABLE public.mail_tokens (
 -- Name: TABLE mail_tokens; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.mail_tokens IS 'Tokens in mailed links. A newer token replaces the older ones once the relay accepted its mail.';
+COMMENT ON TABLE public.mail_tokens IS 'Tokens in mailed links and in tickets. A newer token replaces the older ones once the relay accepted its mail.';
 
 
 --
@@ -2124,7 +2135,21 @@ COMMENT ON COLUMN public.mail_tokens.token_hash IS 'A keyed hash of the token.';
 -- Name: COLUMN mail_tokens.email; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mail_tokens.email IS 'The address that received the mail.';
+COMMENT ON COLUMN public.mail_tokens.email IS 'The address that received the mail, or that a ticket is for.';
+
+
+--
+-- Name: COLUMN mail_tokens.verifies; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_tokens.verifies IS 'Whether the use of the token verifies the address. False for a ticket that only sets a password.';
+
+
+--
+-- Name: COLUMN mail_tokens.result_url; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_tokens.result_url IS 'Where the browser goes after the use of a ticket; null for a page of this server.';
 
 
 --
