@@ -22,9 +22,10 @@ package struct ManagementWire: Wire {
 
   package var routes: [Route] {
     UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL) + IdentityRoutes.routes
-      + SessionRoutes.routes + LogRoutes.routes + TicketRoutes.routes + RoleRoutes.routes
-      + RoleMemberRoutes.routes(pictureURL) + UserRoleRoutes.routes + PermissionRoutes.routes
-      + ClientRoutes.routes + ResourceServerRoutes.routes + DatabaseConnectionRoutes.routes
+      + FactorRoutes.routes + BlockRoutes.routes + SessionRoutes.routes + LogRoutes.routes
+      + TicketRoutes.routes + RoleRoutes.routes + RoleMemberRoutes.routes(pictureURL)
+      + UserRoleRoutes.routes + PermissionRoutes.routes + ClientRoutes.routes
+      + ResourceServerRoutes.routes + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

@@ -61,8 +61,8 @@ package enum ImportQueries {
   /// Returns one row for each row of the input.
   ///
   /// The audit log tells whether an API client created a user. Ids of current and former apps are
-  /// rejected like ids of other apps' users: audit events share one key space. Served by the
-  /// primary keys.
+  /// rejected like ids of other apps' users: audit events share one key space. So is the id of a new
+  /// user that Auth0's clients know another user by. Served by the primary keys.
   static let examine = Statement<ImportMatch, AppID, TextBytes>(
     "imports.examine",
     """
@@ -70,6 +70,9 @@ package enum ImportQueries {
       case when r.user_id = repeat('0', 24)
         or exists (select from apps p where p.app_id = r.user_id)
         or exists (select from audit a where a.user_id = r.user_id and a.app_id = r.user_id)
+        or u.user_id is null and exists (
+          select from identity_subjects f where f.app_id = $1 and f.provider = 'auth0'
+            and f.subject = 'auth0|' || r.user_id and f.user_id <> r.user_id)
         then repeat('0', 24) else u.app_id end,
       r.key,
       h.user_id,

@@ -1,0 +1,63 @@
+import Accounts
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Sessions
+import WireKit
+
+/// Lists of a user's second factors, and of organizations, which do not exist here.
+@EventLoop enum FactorRoutes {
+  private nonisolated static let user = "\(UserRoutes.path)/{user}"
+
+  nonisolated static let routes = [
+    Route(
+      .get,
+      "\(user)/enrollments",
+      access: .bearer(.management([Scopes.readUsers, Scopes.readUser]), proof: .session),
+      summary: "List the second factors of a user"
+    ) { call async throws(Failure) in
+      let factors = try await SecondFactors.list(of: call.managedUser(), call.context).factors
+      let enrollments = factors.map { factor -> JSON in
+        var enrollment = JSONObject()
+        enrollment["id"] = .string(factor.id.text)
+        enrollment["status"] = "confirmed"
+        enrollment["type"] = "authenticator"
+        enrollment["auth_method"] = "authenticator"
+        enrollment["enrolled_at"] = .string(factor.createdAt.milliseconds)
+        enrollment["last_auth"] = factor.lastUsedAt.map { .string($0.milliseconds) }
+        return .object(enrollment)
+      }
+      return Response(.ok, json: JSON.array(enrollments).serialized())
+    },
+    Route(
+      .get,
+      "\(user)/authentication-methods",
+      access: .bearer(.management([Scopes.readUsers]), proof: .session),
+      summary: "List the second factors of a user as authentication methods"
+    ) { call async throws(Failure) in
+      let page = try PageParameters(call.query)
+      let factors = try await SecondFactors.list(of: call.managedUser(), call.context).factors
+      let methods = factors.map { factor -> JSON in
+        [
+          "id": .string("totp|" + factor.id.text), "type": "totp", "confirmed": true,
+          "created_at": .string(factor.createdAt.milliseconds),
+        ]
+      }
+      let shown = Array(methods.dropFirst(page.start).prefix(page.size))
+      let body = page.list(shown, named: "authenticators", total: methods.count)
+      return Response(.ok, json: body.serialized())
+    },
+    Route(
+      .get,
+      "\(user)/organizations",
+      access: .bearer(.management([Scopes.readUsers]), proof: .session),
+      summary: "List the organizations of a user, who has none"
+    ) { call async throws(Failure) in
+      let page = try PageParameters(call.query)
+      _ = try await Profiles.read(of: call.managedUser(), call.context)
+      let body = page.list([], named: "organizations", total: 0)
+      return Response(.ok, json: body.serialized())
+    },
+  ]
+}

@@ -1,0 +1,76 @@
+"""Lists of users that Auth0's SDKs read: factors, blocks and organizations."""
+
+from hosted import PASSWORD
+from test_auth0 import START, Auth0Case
+
+VERSION_4 = START + """
+from auth0.management import UserBlocks, Users
+users = Users(domain, access, protocol="http")
+user = site["user"]
+assert users.list_organizations(user) == {"start": 0, "limit": 25, "length": 0, "total": 0,
+                                          "organizations": []}
+assert users.get_guardian_enrollments(user)[0]["status"] == "confirmed"
+assert users.get_authentication_methods(user)[0]["type"] == "totp"
+blocks = UserBlocks(domain, access, protocol="http")
+assert blocks.get(user) == blocks.get_by_identifier(site["mail"]) == {"blocked_for": []}
+blocks.unblock(user)
+blocks.unblock_by_identifier(site["mail"])
+print("done")
+"""
+
+VERSION_6 = START + """
+from auth0.management import Auth0
+client = Auth0(base_url="http://%s/api/v2" % domain, token=access)
+user = site["user"]
+assert not list(client.users.organizations.list(user))
+assert client.users.enrollments.get(user)[0].auth_method == "authenticator"
+method, = client.users.authentication_methods.list(user)
+assert method.type == "totp" and method.confirmed, method
+assert client.user_blocks.list(user).blocked_for == []
+client.user_blocks.delete(user)
+assert client.user_blocks.list_by_identifier(identifier=site["mail"]).blocked_for == []
+client.user_blocks.delete_by_identifier(identifier=site["mail"])
+print("done")
+"""
+
+
+class Lists(Auth0Case):
+    def test_the_sdks(self):
+        mail, user = self.user()
+        self.site.sql(
+            "insert into second_factors (user_id, factor_id, secret, confirmed_at) values "
+            f"('{user}', '{user}', '', now())")
+        for version, program in [("4.13.0", VERSION_4), ("6.8.0", VERSION_6)]:
+            self.run_program(version, program, user=f"auth0|{user}", mail=mail)
+
+    def test_a_reset_lets_a_user_sign_in_again(self):
+        self.settings(failures_per_identifier=2)
+        for way in ["user-blocks/{user}", "user-blocks?identifier={mail}"]:
+            mail, user = self.user(str(len(way)) + self.own_email())
+            while self.login(mail, "wrong horse").status == 401:
+                pass
+            self.expect(self.login(mail, PASSWORD), 429)
+            path = way.format(user=f"auth0|{user}", mail=mail)
+            self.expect(self.management("DELETE", path, token=self.back_end_token()), 204)
+            self.expect(self.login(mail, PASSWORD), 200)
+
+    def test_lists_of_unknown_users(self):
+        token = self.back_end_token()
+        for path in ["users/{}/organizations", "users/{}/enrollments", "user-blocks/{}",
+                     "users/{}/authentication-methods"]:
+            answer = self.management("GET", path.format("auth0|" + "0" * 24), token=token)
+            self.refused(answer, 404, "inexistent_user")
+        self.refused(self.management("GET", "user-blocks", token=token), 400, "invalid_query_string")
+
+    def test_no_user_gets_the_id_by_which_another_is_known(self):
+        id = "a" * 24
+        body = {"connection": "Username-Password-Authentication", "email": self.own_email(),
+                "password": PASSWORD, "user_id": id}
+        token = self.back_end_token()
+        self.expect(self.management("POST", "users", body, token), 201)
+        path = self.site.folder / "row.ndjson"
+        path.write_text('{"id": "%s", "email": "other%s"}\n' % (id, self.own_email()))
+        run = self.site.dossier("user", "import", "--app", "default", path, check=False, output="text")
+        self.assertIn("/id", run.stdout + run.stderr)
+        read = self.management("GET", f"users/auth0|{id}", token=token)
+        self.assertEqual(read.json["email"], self.own_email())
