@@ -11,24 +11,17 @@ extension Shape {
     "version": .count.like(1), "created_at": .time(Example.appMade),
   ]).named("Role", "A named set of permissions, which users can have.")
 
-  private static let permissionMembers: [(key: String, value: Shape)] = [
-    ("resource_server", .id(Example.resourceServer)), ("identifier", .identifierOfAPI),
-    ("name", .nameOfAPI), ("scope", .text.like("read:orders")),
-    ("description", .text.like("See your orders")),
-  ]
-
-  package static let permission = Shape.object(members: permissionMembers)
-    .named("Permission", "A scope of an API.")
-
-  package static let permissionOfUser = Shape.object(
-    members: permissionMembers + [
-      ("direct", .flag.like(false)),
-      (
-        "roles",
-        .list(of: .object(["id": .id(Example.role), "name": .nameOfRole]))
-      ),
+  package static let permission = Shape.object(
+    members: [
+      ("resource_server", .id(Example.resourceServer)), ("identifier", .identifierOfAPI),
+      ("name", .nameOfAPI), ("scope", .text.like("read:orders")),
+      ("description", .text.like("See your orders")),
+    ],
+    optional: [
+      ("direct", .flag.saying("whether the user has it without a role").like(false)),
+      ("roles", .list(of: .nameOfRole).saying("the roles of the user that have it")),
     ]
-  ).named("PermissionOfUser", "A scope of an API that a user has, directly or by roles.")
+  ).named("Permission", "A scope of an API that a role or a user has.")
 
   package static let roleMember = Shape.object(["id": .id(Example.ada)])
     .named("RoleMember", "A user of a role.")

@@ -9,6 +9,10 @@ import WireKit
 
 /// `/v1/clients/{client}/grants`, for the operator: what clients get by their own secret.
 @EventLoop enum ClientGrantResource {
+  /// The scopes of a client, a role or a user at an API.
+  nonisolated static let scopesAtAPI = Fields("ScopesAtAPI", "Scopes of an API.", .texts("scopes"))
+    .like(["scopes": ["read:orders"]])
+
   nonisolated static let operations: [Operation] = [
     Operation(
       .get,
@@ -25,11 +29,7 @@ import WireKit
       "/v1/clients/{client}/grants/{resource_server}",
       access: .operator,
       body: .json(limit: 65_536),
-      reads: Fields(
-        "ClientGrantScopes",
-        "The scopes of a client at an API.",
-        .texts("scopes")
-      ).like(["scopes": ["read:orders"]]),
+      reads: scopesAtAPI,
       gives: [.ok(.clientGrant), .created(.clientGrant, "The client had no grant at the API.")],
       refuses: [.publicClient],
       summary: "Set the scopes that a client gets at an API by its secret"

@@ -106,7 +106,7 @@ import WireKit
       "/v1/roles/{role}/permissions/{resource_server}",
       access: .operator,
       body: .json(limit: 65_536),
-      reads: scopes("ScopesOfRole", "The scopes of a role at an API."),
+      reads: ClientGrantResource.scopesAtAPI,
       gives: [.noContent],
       refuses: [.roleNotFound],
       summary: "Set the scopes of a role at an API"
@@ -176,7 +176,7 @@ import WireKit
       .get,
       "/v1/users/{user}/permissions",
       access: .client(scope: Scopes.readUsers),
-      gives: [.ok(.list(of: .permissionOfUser))],
+      gives: [.ok(.list(of: .permission))],
       summary: "List the permissions of a user, with the roles that give them"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")
@@ -188,7 +188,7 @@ import WireKit
       "/v1/users/{user}/permissions/{resource_server}",
       access: .client(scope: Scopes.updateUsers),
       body: .json(limit: 65_536),
-      reads: scopes("ScopesOfUser", "The scopes that a user has directly at an API."),
+      reads: ClientGrantResource.scopesAtAPI,
       gives: [.noContent],
       summary: "Set the scopes that a user has at an API without a role"
     ) { (call, scopes) async throws(Failure) in
@@ -197,10 +197,6 @@ import WireKit
       return Response(.noContent)
     },
   ]
-
-  private nonisolated static func scopes(_ name: String, _ says: String) -> Fields<[String]> {
-    Fields(name, says, .texts("scopes")).like(["scopes": ["read:orders"]])
-  }
 
   private static func response(_ status: Status, _ role: Role) -> Response {
     Response(status, json: role.json.serialized(), tag: EntityTag(role.version))

@@ -18,11 +18,7 @@ extension Permission {
   package var jsonWithSources: JSON {
     var object = members
     object["direct"] = .bool(sources.contains { $0.role == nil })
-    object["roles"] = .array(
-      sources.compactMap { source in
-        source.role.map { ["id": .string($0.text), "name": .string(source.name)] }
-      }
-    )
+    object["roles"] = .array(sources.filter { $0.role != nil }.map { .string($0.name) })
     return .object(object)
   }
 

@@ -314,6 +314,28 @@ class Requests(RoleCase):
         self.assertEqual(events.split(), ["role_create", "role_permissions_change", "role_delete"])
 
 
+class ManyUsers(RoleCase):
+    """More users of a role, and of a scope, than one statement takes them from."""
+
+    def test_a_role_and_a_scope_are_taken_from_all(self):
+        role, server = self.role()[4:], self.api_id()
+        self.site.sql(
+            "insert into users (user_id, app_id, anonymous) select lpad(to_hex(g), 24, '0'), app_id, "
+            "true from apps, generate_series(1, 2500) g where name = 'default'; "
+            f"insert into user_roles (user_id, role_id) select user_id, '{role}' from users; "
+            "insert into user_permissions (user_id, resource_server_id, scope) "
+            f"select user_id, '{server}', scope from users, "
+            "unnest('{read:posts,write:posts}'::text[]) scope")
+        self.expect(self.call("DELETE", f"roles/rol_{role}"), 200)
+        self.assertEqual(self.site.sql("select count(*) from user_roles"), "0")
+        self.site.dossier("resource-server", "set", server, "--remove-scope", "read:posts")
+        self.assertEqual(self.site.sql("select distinct scope from user_permissions"), "write:posts")
+        self.assertEqual(self.site.sql("select count(*) from user_permissions"),
+                         self.site.sql("select count(*) from users"))
+        self.site.dossier("resource-server", "delete", server)
+        self.assertEqual(self.site.sql("select count(*) from user_permissions"), "0")
+
+
 class Policies(RoleCase):
     """The scopes and permissions of users' tokens, at an API with both switches."""
 
@@ -446,7 +468,7 @@ class CommandLine(RoleCase):
         dossier("user", "permit", email, server, "--scope", "read:posts", "--scope", "write:posts")
         self.assertEqual([one["name"] for one in dossier("user", "roles", "list", email)], ["author"])
         self.assertEqual([one["id"] for one in dossier("role", "users", role["id"])], [user])
-        found = {one["scope"]: (one["direct"], [role["name"] for role in one["roles"]])
+        found = {one["scope"]: (one["direct"], one["roles"])
                  for one in dossier("user", "permissions", email)}
         self.assertEqual(found, {"read:posts": (True, []), "write:posts": (True, ["author"])})
         dossier("user", "permit", email, server)
