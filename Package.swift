@@ -276,7 +276,7 @@ let package = Package(
       name: "dossier",
       dependencies: [
         "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Documents",
-        "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "HTTP", "JSON",
+        "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "HTTP", "JSON",
         "Encoding", "Outbound", "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
         "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -170,6 +170,22 @@ import Postgres
     }
   }
 
+  /// Runs an operation of the domain in an app that the API does not have.
+  ///
+  /// - Throws: the failure as the API reports it.
+  func run<Result>(
+    in app: String?,
+    _ body: @EventLoop (RequestContext) async throws(Failure) -> Result
+  ) async throws(CommandFailure) -> Result {
+    try await run { context async throws(Failure) in
+      let app = try await context.apps.app(named: app ?? defaultApp, host: nil)
+      let `operator` = Principal(.operator, in: app.id, scopes: .everything)
+      return try await body(
+        RequestContext(context.dependencies, app: app, principal: `operator`, agent: context.agent)
+      )
+    }
+  }
+
   /// Returns the app with this name.
   func record(of name: String?) async throws(CommandFailure) -> AppRecord {
     try await run { context async throws(Failure) in
@@ -180,10 +196,8 @@ import Postgres
   /// Returns the id of the user with this id or address.
   func user(_ name: String, of app: String?) async throws(CommandFailure) -> String {
     if UserID(name) != nil { return name }
-    let holder = try await run { context async throws(Failure) in
-      let app = try await context.apps.app(named: app ?? defaultApp, host: nil)
-      let inApp = RequestContext(context.dependencies, app: app, principal: context.principal)
-      return try await Users.holder(of: name, inApp)
+    let holder = try await run(in: app) { context async throws(Failure) in
+      try await Users.holder(of: name, context)
     }
     guard let holder else {
       throw CommandFailure("No user has the address \(name).", .notFound)

@@ -237,6 +237,19 @@ class Tutorial(OpenIDCase, BrowserCase):
         app.log_in(self.enter, OWN_METADATA, api)
         self.assertEqual(self.expect(app.metadata(), 200).json["user_metadata"], own)
 
+        # The operator removes the application, so the user is asked again.
+        shown = self.dossier("user", "applications", self.email)
+        self.assertEqual([(row["client"], row["name"], row["audience"], row["scopes"])
+                          for row in shown],
+                         [(app.client, "iOS SwiftUI Metadata", "api/v2/", OWN_METADATA.split())])
+        self.assertEqual(
+            self.dossier("user", "applications", made["id"], "--remove", app.client), [])
+        self.assertEqual(self.expect(app.metadata(), 401).json["statusCode"], 401)
+        run = self.dossier("user", "applications", self.email, "--remove", app.client, check=False)
+        self.assertEqual(run.returncode, 10, run.stderr)
+        app.log_out()
+        app.log_in(self.enter_and_accept, OWN_METADATA, api)
+
         # App metadata belongs to the operator.
         refused = self.expect(app.users("PATCH", body={"app_metadata": {"a": 1}}), 403)
         self.assertEqual(refused.json["errorCode"], "insufficient_scope")
