@@ -17,8 +17,9 @@ token, callbacks = site["token"], site["callbacks"]
 """
 
 VERSION_4 = START + """
+from auth0.authentication import GetToken
 from auth0.exceptions import Auth0Error
-from auth0.management import Clients, ResourceServers
+from auth0.management import ClientGrants, Clients, ResourceServers
 
 def refused(call, *arguments):
     try:
@@ -81,13 +82,35 @@ for body in [{"name": "x"}, {"identifier": "a b"}, {"identifier": "https://x/", 
     assert refused(servers.create, body) == (400, "invalid_body"), body
 assert refused(servers.create, {"identifier": "https://four.example.com/"})[0] == 409
 assert refused(servers.create, {"identifier": site["api"]})[0] == 409
+machine = clients.create({"name": "M", "app_type": "non_interactive"})
+grants = ClientGrants(domain, token, protocol="http")
+body = {"client_id": machine["client_id"], "audience": "https://four.example.com/",
+        "scope": ["read:b"]}
+granted = grants.create(body)
+assert {name: granted[name] for name in body} == body and granted["id"].startswith("cgr_"), granted
+assert refused(grants.create, body)[0] == 409
+for filters in [{}, {"client_id": machine["client_id"]}, {"audience": body["audience"]}]:
+    assert granted in grants.all(**filters), filters
+assert grants.all(client_id="x") == [] == grants.all(audience="https://none.example.com/")
+own = GetToken(domain, machine["client_id"], client_secret=machine["client_secret"],
+               protocol="http")
+assert own.client_credentials(body["audience"])["scope"] == "read:b"
+assert grants.update(granted["id"], {"scope": []})["scope"] == []
+for wrong in [{"scope": ["read:c"]}, {"scope": "read:b"}, {"audience": "x", "scope": []}]:
+    assert refused(grants.update, granted["id"], wrong) == (400, "invalid_body"), wrong
+grants.delete(granted["id"])
+for id in [granted["id"], "cgr_x", "x"]:
+    assert refused(grants.delete, id) == (404, "inexistent_client_grant"), id
+for wrong, code in [({"client_id": "x"}, "inexistent_client"),
+                    ({"audience": "https://none.example.com/"}, "inexistent_resource_server")]:
+    assert refused(grants.create, {**body, **wrong}) == (404, code), wrong
+clients.delete(machine["client_id"])
 servers.delete(made["id"])
 assert refused(servers.get, made["id"]) == (404, "inexistent_resource_server")
 print("done")
 """
 
 VERSION_6 = START + """
-from auth0.authentication import GetToken
 from auth0.management import Auth0
 from auth0.management.core.api_error import ApiError
 from auth0.management.types import ResourceServerScope
@@ -119,6 +142,14 @@ assert management.resource_servers.get("https://six.example.com/").id == api.id
 assert api.id in [server.id for server in management.resource_servers.list()]
 changed = management.resource_servers.update(api.id, token_lifetime=3600)
 assert changed.token_lifetime == 3600 and changed.scopes[0].value == "read:a", changed
+granted = management.client_grants.create(
+    client_id=machine.client_id, audience=api.identifier, scope=["read:a"])
+assert management.client_grants.get(granted.id).scope == ["read:a"], granted
+assert [grant.id for grant in management.client_grants.list(client_id=machine.client_id)] == [
+    granted.id]
+assert management.client_grants.update(granted.id, scope=[]).scope == []
+management.client_grants.delete(granted.id)
+assert status(lambda: management.client_grants.get(granted.id)) == (404, "inexistent_client_grant")
 management.clients.delete(machine.client_id)
 management.clients.delete(web.client_id)
 management.resource_servers.delete(api.id)
@@ -133,7 +164,7 @@ class Registry(Auth0Case):
         super().setUpClass()
         servers = cls.site.dossier("resource-server", "list")
         own = next(server for server in servers if server["identifier"] == "api/v2/")
-        scopes = [f"{verb}:{kind}" for kind in ["clients", "resource_servers"]
+        scopes = [f"{verb}:{kind}" for kind in ["clients", "resource_servers", "client_grants"]
                   for verb in ["read", "create", "update", "delete"]]
         scopes += ["read:client_keys", "update:client_keys"]
         cls.site.dossier("client", "grant", cls.back_end["id"], own["id"],

@@ -20,6 +20,17 @@ package struct ClientGrant: RowDecodable {
   }
 }
 
+/// A grant with its client.
+package struct AppGrant: RowDecodable {
+  package let client: ClientID
+  package let grant: ClientGrant
+
+  package init(from row: Row) throws(DatabaseError) {
+    grant = try ClientGrant(from: row)
+    client = try row.id(4)
+  }
+}
+
 /// The scopes that clients get at APIs by their own secret, without a user.
 ///
 /// Scopes that an API no longer has are left out of each result.
@@ -48,6 +59,16 @@ package enum ClientGrants {
       throw .notFound
     }
     return grants
+  }
+
+  /// Returns the grants of all clients of the app of a request, or of one, sorted by their ids.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func list(
+    ofClient client: ClientID? = nil,
+    inApp context: RequestContext
+  ) async throws(Failure) -> [AppGrant] {
+    try await context.read(ClientGrantQueries.ofApp, context.app.id, client?.text)
   }
 
   /// Sets the scopes of a client at an API of its app.
@@ -149,6 +170,19 @@ package enum ClientGrantQueries {
     """
   )
 
+  /// - Parameter 2: the client; null for all.
+  static let ofApp = Statement<AppGrant, AppID, String?>(
+    "client_grants.of_app",
+    """
+    select r.resource_server_id, r.identifier, r.name, array_to_string(array(
+      select s from unnest(string_to_array(g.scope, ' ')) with ordinality u (s, n)
+      where r.scopes -> s is not null order by n), ' '), g.client_id
+    from client_grants g join resource_servers r using (app_id, resource_server_id)
+    where g.app_id = $1 and ($2::text is null or g.client_id = $2)
+    order by g.client_id, r.resource_server_id
+    """
+  )
+
   static let set = Statement<NoRow, AppID, ClientID, ResourceServerID, String>(
     "client_grants.set",
     """
@@ -166,5 +200,5 @@ package enum ClientGrantQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [scopes, list, set, remove]
+  package static let all: [any PreparedStatement] = [scopes, list, ofApp, set, remove]
 }
