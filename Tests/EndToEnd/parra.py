@@ -18,6 +18,10 @@ CODES = {"invalid_tenant", "route_not_found", "insufficient_scope", "blocked",
          "consumable_entitlement_insufficient_quantity_available"}
 GRANT_ERRORS = {"invalid_request", "invalid_client", "invalid_grant", "invalid_scope",
                 "unauthorized_client", "unsupported_grant_type"}
+# The fields of every request, except for those of forms and public keys.
+FIELDS = {"PARRA-APPLICATION-ID": "app-1", "PARRA-APPLICATION-BUNDLE-ID": "com.example.demo",
+          "PARRA-ENVIRONMENT": "production", "PARRA-PLATFORM": "iOS",
+          "PARRA-PLATFORM-AGENT": "parra-ios-swift", "PARRA-DEVICE-TIMEZONE-OFFSET": "7200"}
 IDENTITIES = {"username", "email", "phone_number", "anonymous", "external_id"}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -129,7 +133,8 @@ class Client:
     # Requests
 
     def send(self, method, path, body=None, headers=None, token=None):
-        headers = {"Accept": "application/json", **self.network, **(headers or {})}
+        headers = {"Accept": "application/json", "PARRA-TENANT-ID": self.tenant, **FIELDS,
+                   **self.network, **(headers or {})}
         if method in ("POST", "PUT", "PATCH") and "Content-Type" not in headers:
             headers["Content-Type"] = "application/json"
             body = {} if body is None else body

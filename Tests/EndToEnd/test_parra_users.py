@@ -1,10 +1,12 @@
 """Changes of users of Parra, their avatar and metadata, by a client as strict as the SDK."""
 
+import json
 import struct
 import unittest
 import urllib.parse
 import uuid
 
+from asking import JSON
 from cases import Case
 from parra import APIError, Client, checked_asset, checked_user, is_api_error, png
 
@@ -49,13 +51,15 @@ class Users(Case):
     def test_metadata_is_the_back_ends(self):
         native = self.client.user["id"].replace("-", "")
         native = native[:12] + native[20:]
-        key = self.site.client("--operator")["secret"]
-        written = self.site.request(
-            "PUT", f"/v1/users/{native}/app-metadata", {"plan": {"isPro": True, "a_b": [1, None]}},
-            {"Content-Type": "application/json"}, key)
-        self.assertEqual(written.status, 200, written.body)
-        self.assertEqual(
-            self.client.read_user()["metadata"], {"plan": {"isPro": True, "a_b": [1, None]}})
+        path, body = f"/v1/users/{native}/app-metadata", {"plan": {"isPro": True, "a_b": [1, None]}}
+        # The operator, a back end of the app and the command line write it.
+        back_end = ["--app", "default", "--scope", "update:users_app_metadata"]
+        for key in [self.site.client("--operator"), self.site.client(*back_end)]:
+            written = self.site.request("PUT", path, {**body, "by": key["id"]}, JSON, key["secret"])
+            self.assertEqual(written.status, 200, written.body)
+            self.assertEqual(self.client.read_user()["metadata"], {**body, "by": key["id"]})
+        self.site.dossier("api", "PUT", path, "-", given=json.dumps(body))
+        self.assertEqual(self.client.read_user()["metadata"], body)
         user = self.client.call("PUT", self.client.user_path, {"metadata": {"plan": 1}})
         self.assertEqual(user["metadata"], {"plan": {"isPro": True, "a_b": [1, None]}})
         self.assertEqual(user["properties"], {})
