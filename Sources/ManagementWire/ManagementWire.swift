@@ -25,7 +25,7 @@ package struct ManagementWire: Wire {
       + FactorRoutes.routes + BlockRoutes.routes + SessionRoutes.routes + LogRoutes.routes
       + TicketRoutes.routes + RoleRoutes.routes + RoleMemberRoutes.routes(pictureURL)
       + UserRoleRoutes.routes + PermissionRoutes.routes + ClientRoutes.routes
-      + ResourceServerRoutes.routes + DatabaseConnectionRoutes.routes
+      + ClientGrantRoutes.routes + ResourceServerRoutes.routes + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }
