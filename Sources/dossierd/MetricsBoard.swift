@@ -12,7 +12,8 @@ import Glibc
 /// follow; they end with the worker.
 @EventLoop final class MetricsBoard {
   static let slots = 256
-  static let words = 2_048
+  /// Room for some 750 routes: five words each, beside counters and histograms.
+  static let words = 4_096
   /// The number of gauge words in a slot, the same in every version of the program.
   nonisolated static let gauges = 63
   /// The descriptor of the board in a worker.
