@@ -38,9 +38,14 @@ package struct ManagementWire: Wire {
         .authorization, .contentType, FieldName("Auth0-Client"), FieldName("X-Correlation-ID"),
         .requestID,
       ],
-      exposed: [.retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .requestID]
+      exposed: [
+        .retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .rateLimitQuota,
+        .rateLimitRemaining, .rateLimitReset, .requestID,
+      ]
     )
   }
+
+  package var hasLimitCounters: Bool { true }
 
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 

@@ -1,5 +1,6 @@
 import Runtime
 import EventLoop
+import Glibc
 import HTTP
 
 extension Response {
@@ -14,5 +15,21 @@ extension Response {
     let states = limits.map { "\"\($0.name)\";r=\($0.remaining);t=\($0.reset.wholeSeconds)" }
     add(.rateLimitPolicy, policies.joined(separator: ", "))
     add(.rateLimit, states.joined(separator: ", "))
+  }
+
+  /// Adds the limit of which least is left, as numbers; the reset is in seconds since 1970.
+  ///
+  /// After a refusal, the reset is when the next attempt may be made. Otherwise, the whole quota is
+  /// available again.
+  /// - Parameters:
+  ///   - limits: the rate limits that the request met.
+  ///   - refusal: the error of the response; nil without one.
+  mutating func addCounters(of limits: [RateLimit], after refusal: Failure?) {
+    let wait = refusal?.type.kind == .tooMany ? refusal?.retryAfter : nil
+    let tightest = limits.min { $0.remaining < $1.remaining }
+    guard let reset = wait ?? tightest?.reset else { return }
+    if let tightest { add(.rateLimitQuota, String(tightest.quota)) }
+    add(.rateLimitRemaining, String(wait == nil ? tightest?.remaining ?? 0 : 0))
+    add(.rateLimitReset, String(time(nil) + reset.wholeSeconds))
   }
 }

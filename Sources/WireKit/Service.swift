@@ -67,6 +67,7 @@ package import HTTP
     call.endpoint = endpoint
     call.context.owner = call
     var response: Response
+    var refusal: Failure?
     do throws(Failure) {
       // Each call of an `async` function costs as much as the whole check of a known app and token.
       if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
@@ -83,6 +84,7 @@ package import HTTP
         response = try conditional(response, call, endpoint.route)
       }
     } catch {
+      refusal = error
       response = Self.response(to: error, of: call, endpoint.served)
       if error.type == .mediaType, endpoint.route.body.mediaTypes.contains(.mergePatch) {
         let types = endpoint.route.body.mediaTypes.map(\.rawValue)
@@ -92,6 +94,9 @@ package import HTTP
     // Breaks the reference cycle of the call and its context.
     call.context.owner = nil
     response.add(call.context.notedLimits)
+    if endpoint.served.wire.hasLimitCounters {
+      response.addCounters(of: call.context.notedLimits, after: refusal)
+    }
     response.add(line: "Vary: Origin\r\n")
     if endpoint.route.isCrossOrigin, let origin = call.request.field(.origin),
       let access = await access(of: origin, call)

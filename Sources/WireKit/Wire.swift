@@ -20,6 +20,8 @@ package protocol Wire: Sendable {
   var deviceField: FieldName? { get }
   /// Fields that pages of other origins may send and read.
   var crossOrigin: CrossOriginFields { get }
+  /// Whether responses also have the fields `x-ratelimit-…`, which some SDKs read.
+  var hasLimitCounters: Bool { get }
   /// Returns the app that a request is for.
   ///
   /// Also called if no route was found; then only the request of `call` is set.
@@ -48,6 +50,7 @@ extension Wire {
   package var fields: [FieldName] { [] }
   package var writtenFields: [WrittenField] { [] }
   package var deviceField: FieldName? { nil }
+  package var hasLimitCounters: Bool { false }
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
 }
 

@@ -1,5 +1,8 @@
 """Lists of users that Auth0's SDKs read: factors, blocks and organizations."""
 
+import json
+import time
+
 from hosted import PASSWORD
 from test_auth0 import START, Auth0Case
 
@@ -74,3 +77,28 @@ class Lists(Auth0Case):
         self.assertIn("/id", run.stdout + run.stderr)
         read = self.management("GET", f"users/auth0|{id}", token=token)
         self.assertEqual(read.json["email"], self.own_email())
+
+
+class Limits(Auth0Case):
+    def test_responses_have_the_counters_of_limits(self):
+        self.settings(failures_per_identifier=2)
+        body = {"client_id": self.page["id"], "email": self.own_email(),
+                "connection": "Username-Password-Authentication"}
+        seen = []
+        for _ in range(20):
+            now = int(time.time())
+            answer = self.site.request(
+                "POST", "/dbconnections/change_password", json.dumps(body),
+                {"Content-Type": "application/json"})
+            counters = [int(answer.headers[f"X-RateLimit-{name}"])
+                        for name in ["Limit", "Remaining", "Reset"]
+                        if f"X-RateLimit-{name}" in answer.headers]
+            seen.append(counters)
+            if answer.status == 429:
+                break
+        self.assertEqual(answer.status, 429, answer.body)
+        limit, remaining, reset = counters
+        self.assertGreater(limit, 0)
+        self.assertEqual(remaining, 0)
+        self.assertGreaterEqual(reset, now + int(answer.headers["Retry-After"]))
+        self.assertTrue(seen[0] and seen[0][1] >= seen[-2][1], seen)
