@@ -127,7 +127,7 @@ package enum Body: Sendable {
         guard let boundary else { throw .noBoundary }
         return .multipart(try Multipart(bytes, boundary: boundary, limits: limits))
       } catch {
-        throw .formMalformed
+        throw Failure(error)
       }
     case .bytes: return .bytes(bytes)
     }

@@ -133,3 +133,24 @@ extension JSONError.Reason {
     return ErrorType(rawValue, .malformed).titled(title).remedied(remedy)
   }
 }
+
+extension Failure {
+  /// Creates the error for a malformed multipart body.
+  convenience init(_ error: MultipartError) {
+    let detail =
+      switch error {
+      case .noBoundary: "The body does not begin with the boundary that Content-Type names."
+      case .unfinished: "The body ends before its last boundary, with two hyphens after it."
+      case .malformedHeader: "The header of a part is malformed. Each line ends with CRLF."
+      case .nameless: "A part has no name. Its Content-Disposition is form-data with a name."
+      case .nameTwice: "Two parts have the same name."
+      case .tooManyParts(let limit): "The body has more than \(limit) parts."
+      case .partTooLong(let limit): "A part has more than \(limit) bytes."
+      }
+    if case .partTooLong(let limit) = error {
+      self.init(.bodyTooLarge, limit: limit, detail)
+    } else {
+      self.init(.requestMalformed, detail)
+    }
+  }
+}
