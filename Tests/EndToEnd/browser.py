@@ -6,6 +6,7 @@ import json
 import threading
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -78,7 +79,9 @@ class Browser:
         return found
 
     def wait(self, condition, what):
-        return WebDriverWait(self.driver, PATIENCE, 0.05).until(
+        # The page may change between two steps of the condition.
+        stale = [StaleElementReferenceException]
+        return WebDriverWait(self.driver, PATIENCE, 0.05, stale).until(
             lambda _: condition(), f"{what} did not come true")
 
     def find(self, selector):

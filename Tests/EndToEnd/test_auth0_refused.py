@@ -80,9 +80,6 @@ class Refused(Auth0Case):
                       "urn:openid:params:grant-type:ciba",
                       "http://auth0.com/oauth/grant-type/mfa-oob"]:
             self.error(party.token(grant_type=grant), 403, "unsupported_grant_type")
-        answer = party.token(grant_type="refresh_token", refresh_token="x",
-                             client_assertion="x", client_assertion_type="x")
-        self.error(answer, 401, "invalid_client")
 
     def test_a_session_is_not_transferred(self):
         tokens, party = self.tokens(client=self.page, scope="openid offline_access")
