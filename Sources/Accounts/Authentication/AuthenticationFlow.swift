@@ -13,6 +13,8 @@ package import Postgres
 ///
 /// In a `passwordless` flow, the code names its address instead, since Auth0's SDKs know no flow. There,
 /// an attacker can use up the tries of the newest code.
+///
+/// Parra's SDK sends neither. There, the code works only from the network that asked for it.
 @EventLoop package struct AuthenticationFlow {
   enum Purpose: String, Sendable {
     case signIn = "sign_in"
