@@ -141,6 +141,9 @@ assert api.token_lifetime == 86400 and api.is_system is False, api
 assert management.resource_servers.get("https://six.example.com/").id == api.id
 assert api.id in [server.id for server in management.resource_servers.list()]
 changed = management.resource_servers.update(api.id, token_lifetime=3600)
+switched = management.resource_servers.update(
+    api.id, enforce_policies=True, token_dialect="access_token_authz")
+assert (switched.enforce_policies, switched.token_dialect) == (True, "access_token_authz"), switched
 assert changed.token_lifetime == 3600 and changed.scopes[0].value == "read:a", changed
 granted = management.client_grants.create(
     client_id=machine.client_id, audience=api.identifier, scope=["read:a"])

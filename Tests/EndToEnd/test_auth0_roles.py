@@ -101,7 +101,7 @@ print("done")
 class RoleCase(Auth0Case):
     SCOPES = Auth0Case.SCOPES + [
         "read:roles", "create:roles", "update:roles", "delete:roles", "read:role_members",
-        "create:role_members", "delete:role_members"]
+        "create:role_members", "delete:role_members", "update:resource_servers"]
 
     def setUp(self):
         super().setUp()
@@ -418,6 +418,31 @@ class Policies(RoleCase):
             tokens = self.expect(Party(self, machine).token(
                 grant_type="client_credentials", audience=self.API), 200).json
             self.assertEqual(self.allowed(tokens), (["read:posts"], expected))
+
+    def test_clients_set_the_switches_and_replace_the_scopes(self):
+        _, user = self.user()
+        server = self.site.dossier(
+            "resource-server", "create", "--app", "default", "--scope", "a", "--scope", "b",
+            "https://switched.example.com", "Switched")["id"]
+        names = self.names("a", "b", audience="https://switched.example.com")
+        self.expect(self.call("POST", f"users/auth0%7C{user}/permissions", names), 201)
+        path = f"resource-servers/{server}"
+        for body in [{"enforce_policies": "true"}, {"enforce_policies": None}, {"token_dialect": 1},
+                     {"token_dialect": "rfc9068_profile"}, {"token_dialect": None},
+                     {"scopes": [{"value": "a b"}]}]:
+            with self.subTest(body):
+                self.refused(self.call("PATCH", path, body), 400, "invalid_body")
+        self.assertEqual(self.permissions(f"users/auth0%7C{user}"), ["a", "b"])
+        changed = self.expect(self.call("PATCH", path, {
+            "enforce_policies": True, "token_dialect": "access_token_authz",
+            "scopes": [{"value": "b"}, {"value": "c"}]}), 200).json
+        self.assertEqual((changed["enforce_policies"], changed["token_dialect"]),
+                         (True, "access_token_authz"))
+        shown = self.site.dossier("resource-server", "show", server)
+        self.assertEqual((shown["enforce_policies"], shown["token_dialect"]),
+                         (True, "access_token_authz"))
+        self.assertEqual(self.site.sql(
+            f"select scope from user_permissions where resource_server_id = '{server}'"), "b")
 
     def test_no_permission_outlives_its_scope_or_its_api(self):
         _, user = self.user()

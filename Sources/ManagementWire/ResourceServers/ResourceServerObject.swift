@@ -21,6 +21,8 @@ enum ResourceServerObject {
       "signing_alg": "RS256", "token_lifetime": seconds, "token_lifetime_for_web": seconds,
       "allow_offline_access": .bool(server.allowsOfflineAccess),
       "skip_consent_for_verifiable_first_party_clients": .bool(server.skipsConsent),
+      "enforce_policies": .bool(server.enforcesPolicies),
+      "token_dialect": .string(server.tokenDialect.rawValue),
     ]
   }
 }
@@ -51,6 +53,13 @@ struct ResourceServerBody {
     case "allow_offline_access": change.allowsOfflineAccess = flag(value, place)
     case "skip_consent_for_verifiable_first_party_clients":
       change.skipsConsent = flag(value, place)
+    case "enforce_policies": change.enforcesPolicies = flag(value, place)
+    case "token_dialect":
+      change.tokenDialect = value.string.flatMap(TokenDialect.init)
+      if change.tokenDialect == nil {
+        let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
+        faults.append(Fault(place, "choice", "This member is \(names)."))
+      }
     case "signing_alg":
       guard value != "RS256" else { return }
       faults.append(Fault(place, "choice", "This member is RS256."))

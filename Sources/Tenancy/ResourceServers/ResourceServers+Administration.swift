@@ -94,8 +94,8 @@ extension ResourceServers {
   ) async throws(Failure) -> ResourceServerRecord {
     let faults = ResourceServerRules.faults(in: change)
     guard faults.isEmpty else { throw .invalid(faults) }
-    let gone = try await forgottenScopes(change.scopes, of: id, context)
-    let changed = try await context.transaction { transaction async throws(Failure) in
+    try await forgetFormerScopes(change.scopes, of: id, context)
+    let (changed, gone) = try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(ResourceServerAdministrationQueries.lock, id)
       guard let before = found.first else { throw .notFound }
       guard condition.allows(before.version) else {
@@ -127,26 +127,29 @@ extension ResourceServers {
         context
       )
       let after = try await transaction.run(ResourceServerAdministrationQueries.lock, id)
-      return try after.first.orUnforeseen("an API that was changed")
+      let gone = before.scopes.filter { scopes[$0.key] == nil }.map(\.key)
+      return (try after.first.orUnforeseen("an API that was changed"), gone)
     }
     try await Roles.forget(gone, of: id, context)
     return changed
   }
 
-  /// Returns the scopes that a patch removes, which users then lose too.
+  /// Takes new scopes from users who had an earlier scope of the name.
   ///
-  /// It also takes new scopes from users who had an earlier scope of the name: the removal may have
-  /// been interrupted.
-  @EventLoop private static func forgottenScopes(
+  /// The removal of the earlier scope may have been interrupted.
+  @EventLoop private static func forgetFormerScopes(
     _ patch: JSONObject,
     of id: ResourceServerID,
     _ context: RequestContext
-  ) async throws(Failure) -> [String] {
-    guard patch.count > 0 else { return [] }
+  ) async throws(Failure) {
+    guard patch.count > 0 else { return }
     let stored = try await record(of: id, context).scopes
-    let new = patch.filter { $0.value != .null && stored[$0.key] == nil }.map(\.key)
-    try await Roles.forget(new, of: id, context)
-    return patch.filter { $0.value == .null }.map(\.key)
+    let new = JSONObject(
+      patch.filter { $0.value != .null && stored[$0.key] == nil }.map { ($0.key, $0.value) }
+    )
+    // A change with an invalid name fails.
+    guard ResourceServerRules.faults(inScopes: new).isEmpty else { return }
+    try await Roles.forget(new.map(\.key), of: id, context)
   }
 
   /// Deletes an API with its grants and permissions.
