@@ -48,17 +48,16 @@ extension BearerKind {
     let (context, app) = (call.context, call.context.app.id)
     let audience = ManagementAPI.audience(of: ManagementAPI.identifier, at: call.issuer)
     // A native token names no client.
-    guard let id = AccessTokens.claimedClient(of: token) else { throw .tokenInvalid }
-    do throws(Failure) {
+    guard let (id, isOfUser) = AccessTokens.claimedOwner(of: token) else { throw .tokenInvalid }
+    guard !isOfUser else {
       return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
-    } catch .tokenInvalid {
-      guard let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app),
-        claims["sid"] == nil, claims["aud"]?.string?.hasSameBytes(as: audience) == true,
-        var client = try await Clients.client(id, of: app, context)
-      else { throw .tokenInvalid }
-      client.scopes = Scopes(withImplied(claims["scope"]?.string ?? "", for: wanted))
-      return .client(client)
     }
+    guard let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app),
+      claims["aud"]?.string?.hasSameBytes(as: audience) == true,
+      var client = try await Clients.client(id, of: app, context)
+    else { throw .tokenInvalid }
+    client.scopes = Scopes(withImplied(claims["scope"]?.string ?? "", for: wanted))
+    return .client(client)
   }
 
   /// The scopes for users include their app metadata, as at Auth0.

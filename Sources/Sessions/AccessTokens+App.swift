@@ -18,7 +18,16 @@ extension AccessTokens {
 extension AccessTokens {
   /// Returns the client that a verified access token of OpenID Connect was issued to.
   package nonisolated static func claimedClient(of token: String) -> ClientID? {
-    guard token.utf8.count <= tokenLimit else { return nil }
-    return SignedToken(token)?.claims["azp"]?.string.flatMap { ClientID($0) }
+    claimedOwner(of: token)?.client
+  }
+
+  /// Returns the client that a token of OpenID Connect names, and whether it is of a user's session.
+  package nonisolated static func claimedOwner(
+    of token: String
+  ) -> (client: ClientID, isOfUser: Bool)? {
+    guard token.utf8.count <= tokenLimit, let claims = SignedToken(token)?.claims,
+      let client = claims["azp"]?.string.flatMap({ ClientID($0) })
+    else { return nil }
+    return (client, claims["sid"] != nil)
   }
 }
