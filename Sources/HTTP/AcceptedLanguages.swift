@@ -35,7 +35,8 @@ package struct AcceptedLanguages: Sendable {
       guard let tag = parts.first.map(Self.trimmed), Self.isRange(tag),
         let weight = parts.count == 1 ? 1_000 : Self.weight(Self.trimmed(parts[1]))
       else { return nil }
-      return Range(tag: Substring(tag), weight: weight)
+      // Some programs write an underscore.
+      return Range(tag: Substring(tag).replacing("_", with: "-"), weight: weight)
     }
     // The order is part of the key, as the standard library does not promise a stable sort.
     self.ranges = ranges.enumerated()
@@ -49,7 +50,7 @@ package struct AcceptedLanguages: Sendable {
   private static func isRange(_ text: Substring.UTF8View) -> Bool {
     text.elementsEqual("*".utf8)
       || (1...35).contains(text.count)
-        && text.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+        && text.allSatisfy { $0.isLetterOrDigit || "-_".utf8.contains($0) }
   }
 
   /// Reads a weight such as `q=0.8`, in thousandths; nil if it is malformed.

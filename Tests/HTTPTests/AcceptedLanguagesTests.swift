@@ -8,7 +8,7 @@ import Testing
     ("a, b, c;q=1.000, d", ["a", "b", "c", "d"]),
     ("de;q=0, *, en;q=0.001", ["en"]),
     ("de;q=2, en;q=0.1234, fr;q=x, es;v=1, it;q=1", ["it"]),
-    ("", []), (" ,;,=", []),
+    ("DE_at", ["DE-at"]), ("", []), (" ,;,=", []),
   ])
   func `the tags come by weight, and malformed ones are ignored`(field: String, tags: [String]) {
     #expect(AcceptedLanguages(field).tags == tags)

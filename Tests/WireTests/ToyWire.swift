@@ -55,6 +55,7 @@ struct ToyWire: Wire {
     case .routeNotFound: (.notFound, "nowhere")
     case .methodNotAllowed: (.methodNotAllowed, "other_methods")
     case .requestMalformed: (.badRequest, "bad_form")
+    case .bodyTooLarge: (.contentTooLarge, "too_large")
     case .mediaType: (.badRequest, "bad_type")
     case .reauthenticationRequired: (.unauthorized, "who_are_you_now")
     case .invalidRefreshToken: (.badRequest, "no")
