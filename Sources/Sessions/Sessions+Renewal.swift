@@ -3,6 +3,19 @@ import EventLoop
 import Postgres
 
 extension Sessions {
+  /// Returns the provider of the caller's session.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func provider(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
+    guard let provider = found.first else { throw context.gone }
+    return provider
+  }
+
   /// Replaces the caller's session by a new one.
   ///
   /// The transaction has locked the user.

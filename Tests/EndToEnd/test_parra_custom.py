@@ -105,6 +105,13 @@ class Custom(Case):
         self.addCleanup(self.site.set_app, jwt=True)
         self.assertEqual(self.status(custom("ada")), 403)
 
+    def test_no_session_continues_without_a_factor_that_the_app_requires(self):
+        token = custom("unguarded")
+        self.assertEqual(self.status(token), 200)
+        self.site.set_app(mfa="required")
+        self.addCleanup(self.site.set_app, mfa="off")
+        self.assertEqual(self.status(token), 401)
+
     def test_the_path_must_name_the_user_of_the_token(self):
         ada, eve = self.client("ada"), self.client("eve")
         ada.finish_login()

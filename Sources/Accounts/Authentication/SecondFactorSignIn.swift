@@ -19,6 +19,11 @@ package import Postgres
   /// A right password begins any number of them, and each one ends the oldest.
   private nonisolated static let limit = 10
 
+  /// Returns whether a user may have to pass a second factor after a credential.
+  static func mayBeNeeded(after credential: VerifiedCredential, _ context: RequestContext) -> Bool {
+    credential.takesSecondFactor && context.app.sessionSettings.mfa != .off
+  }
+
   /// Begins a flow for a verified credential that is not enough for a session.
   ///
   /// A user with a factor must enter a code. Without one, the user must enroll a factor if the app
@@ -154,7 +159,7 @@ package import Postgres
     try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
     let codes = try await SecondFactors.replaceRecoveryCodes(of: user, in: transaction, context)
     try await Sessions.end(.all, of: user, "second_factor_add", in: transaction, context)
-    try await SecurityNotice.factorAdded.record(ofReader: user, in: transaction, context)
+    try await SecurityNotice.factorAdded.record(of: user, in: transaction, context)
     return codes
   }
 

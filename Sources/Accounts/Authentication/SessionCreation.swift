@@ -35,7 +35,7 @@ import Postgres
 
   /// Whether the user may have to pass a second factor first.
   var mayNeedSecondFactor: Bool {
-    secondFactor.isEmpty && credential.takesSecondFactor && context.app.sessionSettings.mfa != .off
+    secondFactor.isEmpty && SecondFactorFlow.mayBeNeeded(after: credential, context)
   }
 
   /// Sends all statements of the session without waiting.

@@ -18,8 +18,8 @@ extension Identities {
   ///   user too. That user is mailed to sign in or to reset the password.
   /// - Throws: `.invalid`, `.emailTaken` unless in `verify_first`, `.identityExists` if the user has
   ///   an address, `.emailRestorePending`, `.mailNotConfigured` in `verify_first`,
-  ///   `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`, `.overloaded`,
-  ///   `.databaseUnavailable`.
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
   package static func linkPassword(
     _ credentials: Credentials,
     to user: UserID,
@@ -61,8 +61,8 @@ extension Identities {
   ///
   /// - Returns: the tokens of the new session.
   /// - Throws: `.invalidCode`, `.emailTaken` if another user has got the address meanwhile,
-  ///   `.identityExists`, `.emailRestorePending`, `.loginMethodDisabled`, `.sessionEnded`,
-  ///   `.databaseUnavailable`.
+  ///   `.identityExists`, `.emailRestorePending`, `.additionalFactorRequired`,
+  ///   `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
   package static func linkPassword(
     by code: String,
     _ flow: String,

@@ -22,8 +22,10 @@ import Postgres
 
   /// Links credentials to the user of the session, and replaces the session by a new one.
   ///
-  /// An attacker may have copied the tokens of the old one.
+  /// An attacker may have copied the tokens of the old one. A guest has passed no second factor: if
+  /// the app requires one, the link ends the session, and begins the second step of a sign-in.
   /// - Returns: the tokens of the new session.
+  /// - Throws: `.additionalFactorRequired` (the identity is linked), errors of `write` and of `renew`.
   static func link(
     _ provider: String,
     to user: UserID,
@@ -31,17 +33,27 @@ import Postgres
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
   ) async throws(Failure) -> Sessions.TokenSet {
-    let live = try await context.transaction { transaction async throws(Failure) in
+    let live = try await context.transaction {
+      transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, context, write)
-      return try await Sessions.renew(
-        user,
-        by: credential,
-        as: style,
-        "link",
-        in: transaction,
-        context
+      if SecondFactorFlow.mayBeNeeded(after: credential, context),
+        try await Sessions.provider(of: user, in: transaction, context) == "anonymous",
+        let secondStep = try await SecondFactorFlow.begin(credential, in: transaction, context)
+      {
+        try await Sessions.end(.all, of: user, "link", in: transaction, context)
+        return .failure(secondStep)
+      }
+      return .success(
+        try await Sessions.renew(
+          user,
+          by: credential,
+          as: style,
+          "link",
+          in: transaction,
+          context
+        )
       )
-    }
+    }.get()
     return try await Sessions.grant(live, of: user, as: style, context)
   }
 
@@ -93,7 +105,8 @@ import Postgres
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
   /// - Throws: `.identityTaken` if another user has the identity, `.emailRestorePending`,
-  ///   `.invalidExternalToken`, `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
+  ///   `.invalidExternalToken`, `.additionalFactorRequired`, `.loginMethodDisabled`,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
   @discardableResult
   package static func linkToken(
     _ token: String,

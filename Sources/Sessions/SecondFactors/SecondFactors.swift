@@ -172,8 +172,7 @@ import Postgres
   ) async throws(Failure) {
     try await Sessions.lockUser(user, in: transaction, context)
     try await requirePassed(by: user, in: transaction, context)
-    let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
-    guard let provider = found.first else { throw context.gone }
+    let provider = try await Sessions.provider(of: user, in: transaction, context)
     guard !["anonymous", "api-key"].contains(provider) else {
       throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
     }
