@@ -146,7 +146,7 @@ extension Emails {
         _ = try await transaction.run(PasswordQueries.remove, user)
       }
       try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction, context)
-      try await SecurityNotice.emailRestored.record(ofReader: user, in: transaction, context)
+      try await SecurityNotice.emailRestored.record(of: user, in: transaction, context)
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }
     return try await SignIn.complete(

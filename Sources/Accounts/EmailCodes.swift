@@ -165,7 +165,7 @@ package enum EmailCodes {
       else { throw .invalidCode }
       try await flow.use(in: transaction, context)
       if now.isTakenOverByMail {
-        try await Takeover.run(now, flow.address, in: transaction, context)
+        try await Takeover.run(of: account.user, flow.address, in: transaction, context)
         // The code of a registration comes with the password that the reader of the mail has chosen.
         if let hash = flow.hash {
           _ = try await transaction.run(PasswordQueries.set, account.user, hash)

@@ -98,11 +98,7 @@ extension Emails {
       in: transaction,
       context
     )
-    if context.principal.user == token.user {
-      try await SecurityNotice.emailVerified.record(of: token.user, in: transaction, context)
-    } else {
-      try await SecurityNotice.emailVerified.record(ofReader: token.user, in: transaction, context)
-    }
+    try await SecurityNotice.emailVerified.record(of: token.user, in: transaction, context)
     try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
   }
 }

@@ -135,7 +135,7 @@ package enum Emails {
     try await context.transaction { transaction async throws(Failure) in
       let account = try await use(transaction)
       if account.isTakenOverByMail, verifies {
-        try await Takeover.run(account, address, in: transaction, context)
+        try await Takeover.run(of: user, address, in: transaction, context)
       } else {
         if !account.isCredential {
           guard verifies else { throw .invalidMailToken }
@@ -146,7 +146,7 @@ package enum Emails {
         try await Sessions.end(.all, of: user, "password_reset", in: transaction, context)
       }
       _ = try await transaction.run(PasswordQueries.set, user, hash)
-      try await SecurityNotice.passwordReset.record(ofReader: user, in: transaction, context)
+      try await SecurityNotice.passwordReset.record(of: user, in: transaction, context)
       try await Attempts.sendForget(of: address.key, context, in: transaction)()
     }
   }

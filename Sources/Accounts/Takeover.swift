@@ -1,29 +1,29 @@
 import Delivery
-import Runtime
+package import Runtime
 import Sessions
-import EventLoop
+package import EventLoop
 package import Postgres
 
-/// The takeover of an unverified account by a person who reads the mail of its address.
+/// The takeover of an unverified account by a person who reads the mail of its address, or for whom
+/// a back end verifies it.
 ///
 /// An attacker may have made the account, to wait there for the owner of the address (Sudhodanan and
 /// Paverd, "Pre-hijacked accounts", 2022). So all credentials are revoked. The data stays.
-@EventLoop enum Takeover {
+@EventLoop package enum Takeover {
   /// Revokes all credentials of a user, marks its address as verified, records it and mails it.
   ///
   /// The transaction has locked the user. A password that the reader of the mail has chosen is set
   /// after this.
-  static func run(
-    _ account: Account,
+  package static func run(
+    of user: UserID,
     _ address: EmailAddress,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let user = account.user
     try await revokeAll(of: user, in: transaction, context)
     _ = try await transaction.run(PasswordQueries.remove, user)
     try await Accounts.markVerified(address, of: user, in: transaction, context)
-    try await SecurityNotice.takenOver.record(ofReader: user, in: transaction, context)
+    try await SecurityNotice.takenOver.record(of: user, in: transaction, context)
   }
 
   /// Revokes the sessions, API keys, linked identities, second factors and places on devices of a

@@ -143,34 +143,14 @@ extension ImportQueries {
     """
   )
 
-  /// Takes over the users whose unverified addresses the rows verify: an attacker may have created
-  /// them.
-  ///
-  /// It revokes all credentials, before other statements add those of the rows.
-  static let takeOver = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.take_over",
+  /// Returns the users whose unverified addresses the rows verify, for `Takeover`.
+  static let unverified = Statement<String, AppID, TextBytes>(
+    "imports.unverified",
     """
-    with taken as materialized (
-      select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
-      join users u on u.user_id = r.user_id and u.app_id = $1
-      where u.email is not null and (not u.email_verified or exists (
-        select from identities i where i.user_id = u.user_id and i.proved_by_reader))
-    ), passwords as (
-      delete from passwords p using taken t where p.user_id = t.user_id
-    ), identity as (
-      update identities i set provider = 'email', proved_by_reader = false from taken t
-      where i.user_id = t.user_id and i.provider in ('password', 'email')
-    ), mails as (
-      delete from mail_tokens m using taken t
-      where m.user_id = t.user_id and m.purpose <> 'restore'
-    ), flows as (
-      delete from authentication_flows f using taken t where f.user_id = t.user_id
-    ), facts as (
-      select record_event(user_id, $1, 'account_takeover', $3, null, null, $4::inet, $5) from taken
-    )
-    select revoke_credentials(t.user_id, $1, $3, $4::inet, $5), (
-      select count(*) from end_sessions(t.user_id, 'account_takeover', $3, $4::inet, $5))
-    from taken t where (select count(*) from facts) > 0
+    select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    join users u on u.user_id = r.user_id and u.app_id = $1
+    where u.email is not null and (not u.email_verified or exists (
+      select from identities i where i.user_id = u.user_id and i.proved_by_reader))
     """
   )
 

@@ -15,8 +15,8 @@ struct ImportBatch {
   private let `import`: ImportID?
   private var created: [JSON] = []
   private var updated: [JSON] = []
-  /// The updated users whose addresses their rows verify.
-  private var verified: [JSON] = []
+  /// The keys of addresses that the rows verify, by their updated users.
+  private var verified: [String: String] = [:]
   /// Addresses, and whether each comes with a password.
   private var addresses: [JSON] = []
   private var passwords: [JSON] = []
@@ -77,7 +77,7 @@ struct ImportBatch {
     case .update(let user, let wasVerified):
       let isVerified = row.isVerified ?? wasVerified
       updated.append(.object(members(of: row, user, isVerified: isVerified)))
-      if row.isVerified == true { verified.append(["user_id": .string(user.text)]) }
+      if row.isVerified == true { verified[user.text] = addressKey }
       addData(row, user, isNew: false)
       return (user, .updated)
     }
@@ -178,12 +178,16 @@ struct ImportBatch {
     try await writing.run(ImportQueries.create, created)
     if !updated.isEmpty {
       let blocked = updated.filter { $0["blocked"]?.bool == true }
-      try await writing.run(ImportQueries.takeOver, verified)
+      let takenOver = try await unverified(in: transaction)
       try await writing.run(ImportQueries.revokeGuests, credentialed)
       try await writing.run(ImportQueries.endBlocked, blocked)
       // Release old rows first; in one statement the unique constraint would be violated.
       try await writing.run(ImportQueries.release, addresses)
       try await writing.run(ImportQueries.update, updated)
+      // The mail goes to the new address. The next statements add the credentials of the rows.
+      for (user, address) in takenOver {
+        try await Takeover.run(of: user, address, in: transaction, context)
+      }
     }
     try await writing.run(ImportQueries.passwords, passwords)
     if !updated.isEmpty { try await writing.run(ImportQueries.readdress, addresses) }
@@ -201,6 +205,22 @@ struct ImportBatch {
     }
     try await writing.run(ImportQueries.properties, properties)
     try await writing.run(ImportQueries.record, facts)
+  }
+
+  /// Returns the users, and the new addresses, of accounts that an attacker may have made.
+  @EventLoop private func unverified(
+    in transaction: Transaction
+  ) async throws(Failure) -> [(UserID, EmailAddress)] {
+    guard !verified.isEmpty else { return [] }
+    let rows = JSON.array(verified.keys.map { ["user_id": .string($0)] })
+    let found = try await transaction.run(
+      ImportQueries.unverified,
+      app,
+      TextBytes(rows.serialized())
+    )
+    return found.compactMap { user in
+      verified[user].map { (UserID(trusted: user), EmailAddress(key: $0)) }
+    }
   }
 
   /// Returns the authenticator apps with their secrets encrypted.
