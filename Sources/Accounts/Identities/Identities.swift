@@ -36,9 +36,9 @@ import Postgres
     let live = try await context.transaction {
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, context, write)
-      if SecondFactorFlow.mayBeNeeded(after: credential, context),
+      if let need = SecondFactorFlow.send(after: credential, in: transaction, context),
         try await Sessions.provider(of: user, in: transaction, context) == "anonymous",
-        let secondStep = try await SecondFactorFlow.begin(credential, in: transaction, context)
+        let secondStep = try await need()
       {
         try await Sessions.end(.all, of: user, "link", in: transaction, context)
         return .failure(secondStep)
