@@ -118,19 +118,28 @@ package enum EmailCodes {
 
   /// Signs in, or signs up, by a code that the client's network asked for.
   ///
+  /// - Parameters:
+  ///   - code: the code.
+  ///   - guest: an anonymous user who gets an address without a user, and keeps id and data. If it
+  ///     cannot, a new user gets the address.
+  ///   - style: the protocol of the session.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens.
   /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
   @EventLoop package static func signIn(
     _ code: String,
+    linkingTo guest: Principal?,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.emailCode)
     let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkSignIn, context)
-    return try await complete(flow, as: style, context)
+    return try await complete(flow, linkingTo: guest, as: style, context)
   }
 
   @EventLoop private static func complete(
     _ flow: AuthenticationFlow,
+    linkingTo guest: Principal? = nil,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
@@ -139,7 +148,7 @@ package enum EmailCodes {
         if let account = try await Accounts.findLatest(flow.address, context) {
           return try await enter(account, flow, as: style, context)
         }
-        return try await create(flow, as: style, context)
+        return try await create(flow, linkingTo: guest, as: style, context)
       } catch .emailTaken {
         // Another request has made the user at the same moment, or the address is reserved.
         guard try await Accounts.findLatest(flow.address, context) != nil else {
@@ -177,10 +186,27 @@ package enum EmailCodes {
 
   @EventLoop private static func create(
     _ flow: AuthenticationFlow,
+    linkingTo guest: Principal?,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpenSignUp()
+    let linked = try await Guests.link(guest, context) { user async throws(Failure) in
+      let account = NewAccount(
+        flow.email,
+        flow.address,
+        of: user,
+        hash: flow.hash,
+        isVerified: true
+      )
+      return try await SignIn.complete(account.credential, as: style, context) {
+        transaction async throws(Failure) in
+        try await account.link(in: transaction, context)
+        try await flow.use(in: transaction, context)
+        return { () async throws(Failure) in }
+      }
+    }
+    if let linked { return linked }
     let account = NewAccount(flow.email, flow.address, hash: flow.hash, isVerified: true)
     return try await SignIn.complete(account.credential, as: style, context) {
       transaction async throws(Failure) in

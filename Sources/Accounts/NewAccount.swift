@@ -6,7 +6,7 @@ import Postgres
 
 /// A user who is about to be made, with an address.
 @EventLoop struct NewAccount {
-  package let user = UserID()
+  package let user: UserID
   /// The address as the user wrote it.
   package let email: String
   let address: EmailAddress
@@ -17,8 +17,14 @@ import Postgres
   /// The mail that verifies the address; nil if none is sent.
   var mail: EmailToken?
 
-  init(_ email: String, _ address: EmailAddress, hash: String?, isVerified: Bool) {
-    (self.email, self.address) = (email, address)
+  init(
+    _ email: String,
+    _ address: EmailAddress,
+    of user: UserID = UserID(),
+    hash: String?,
+    isVerified: Bool
+  ) {
+    (self.email, self.address, self.user) = (email, address, user)
     (self.hash, self.isVerified) = (hash, isVerified)
   }
 

@@ -33,6 +33,7 @@ package enum Emails {
     let address = try await EmailAddress(email, context)
     try address.requireMail(email)
     let account = try await Accounts.find(address, context)
+    try await RequestLimiter.resetCode(context)
     try await RequestLimiter.mail(to: address.key, for: account, context)
     let flow = AuthenticationFlow.New(.networkReset, email, address, digits: digits)
     try await context.transaction { transaction async throws(Failure) in

@@ -41,6 +41,8 @@ extension Users {
   /// Until the first sign-in, a user who knows the password can link the address.
   /// - Parameters:
   ///   - credentials: the address and the password.
+  ///   - guest: an anonymous user who gets the credentials, and keeps id and data. If it cannot, a
+  ///     new user gets them.
   ///   - context: the context of the request.
   ///   - completing: writes of the same transaction about the new user.
   /// - Returns: the user.
@@ -48,10 +50,20 @@ extension Users {
   @discardableResult
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
+    linkingTo guest: Principal? = nil,
     _ context: RequestContext,
     completing: @EventLoop (Transaction, UserID) async throws(Failure) -> Void = { _, _ in }
   ) async throws(Failure) -> UserID {
     let address = try await admitRegistration(credentials, context)
+    let linked = try await Guests.link(guest, context) { user async throws(Failure) in
+      let account = try await newAccount(credentials, address, of: user, context)
+      try await context.transaction { transaction async throws(Failure) in
+        try await account.link(in: transaction, context)
+        try await completing(transaction, user)
+      }
+      return user
+    }
+    if let linked { return linked }
     let account = try await newAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
       try await account.send(in: transaction, context)()
@@ -91,21 +103,23 @@ extension Users {
     throw .emailTaken
   }
 
-  /// Returns whether an address has a user, for clients that ask before they show a form.
+  /// Returns the methods by which the user of an address may sign in; nil without a user.
   ///
-  /// A registration would tell it too if the app has `immediate` and passwords. Otherwise the result is true for
-  /// every address, so that it reveals no user.
+  /// Clients ask before they show a form. A registration would tell about the user too if the app
+  /// has `immediate` and passwords. Otherwise the result is the same for every address.
   /// - Throws: `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
-  @EventLoop package static func isKnown(
-    _ email: String,
+  @EventLoop package static func methods(
+    of email: String,
     _ context: RequestContext
-  ) async throws(Failure) -> Bool {
+  ) async throws(Failure) -> Set<LoginMethod>? {
     try EmailAddress.check(email, context)
     let settings = context.app.accountSettings
-    guard settings.signUp == .immediate, settings.isOpen(.password) else { return true }
+    let open = Set([LoginMethod.password, .emailCode].filter(settings.isOpen))
+    guard settings.signUp == .immediate, settings.isOpen(.password) else { return open }
     let address = try await EmailAddress(email, context)
-    try await RequestLimiter.registration(of: address.key, context)
-    return try await Accounts.find(address, context) != nil
+    try await RequestLimiter.lookup(context)
+    guard let account = try await Accounts.find(address, context) else { return nil }
+    return account.hash == nil ? open.subtracting([.password]) : open
   }
 
   /// Checks that the app accepts a registration, and counts it.
@@ -125,12 +139,13 @@ extension Users {
   @EventLoop private static func newAccount(
     _ credentials: Credentials,
     _ address: EmailAddress,
+    of user: UserID = UserID(),
     _ context: RequestContext
   ) async throws(Failure) -> NewAccount {
     guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
-    var account = NewAccount(credentials.email, address, hash: hash, isVerified: false)
-    account.mail = try await verification(of: account.user, account.email, address, context)
+    var account = NewAccount(credentials.email, address, of: user, hash: hash, isVerified: false)
+    account.mail = try await verification(of: user, account.email, address, context)
     return account
   }
 

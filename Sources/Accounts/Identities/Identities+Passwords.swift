@@ -83,11 +83,11 @@ extension Identities {
     }
   }
 
-  /// Writes an address and a password of the user, who must be locked.
+  /// Writes an address of the user, who must be locked, and a password if there is one.
   static func link(
     _ address: EmailAddress,
     _ email: String,
-    _ hash: String,
+    _ hash: String?,
     to user: UserID,
     in transaction: Transaction,
     _ context: RequestContext

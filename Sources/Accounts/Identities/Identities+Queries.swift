@@ -63,14 +63,14 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Links an address and a password.
+  /// Links an address, and a password unless it is null.
   ///
   /// Returns no row if the session has ended, or if the user already logs in by an address. Undoes
   /// the transaction if another user has the address. It replaces an address that an issuer has
   /// asserted; the same address stays verified if it was.
   /// - Parameter 5: the key of the address.
   static let linkPassword = Statement<
-    String, UserID, Principal, IdentityID, String, String, String
+    String, UserID, Principal, IdentityID, String, String, String?
   >(
     "identities.link_password",
     """
@@ -78,10 +78,12 @@ package enum IdentitiesQueries {
       select user_id, app_id from caller($1, $2) where not exists (
         select from identities where user_id = $1 and provider in ('password', 'email'))
     ), password as (
-      insert into passwords (user_id, hash) select user_id, $6 from c
+      insert into passwords (user_id, hash) select user_id, $6 from c where $6::text is not null
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, $3, app_id, 'password', $5 from c
+      select user_id, $3, app_id,
+        case when $6::text is null then 'email' else 'password' end, $5
+      from c
     ), asserted as (
       delete from identity_subjects s using c
       where s.user_id = c.user_id and s.provider = 'email' and s.subject <> $5

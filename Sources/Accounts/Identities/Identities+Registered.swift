@@ -9,9 +9,7 @@ extension Identities {
   ///
   /// It deletes the user that the registration created, who has never logged in. The address and
   /// password move to the user of the session, and stay verified or unverified. Nothing changes if
-  /// they already belong to that user.
-  ///
-  /// The session stays, unless `endsSessions` is true: another person may have copied its tokens.
+  /// they already belong to that user. The session stays.
   /// - Throws: `.wrongCredentials` if no user has them, `.identityTaken` if their user has logged
   ///   in, `.identityExists` if the user of the session has an address, `.emailUnverified`,
   ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
@@ -19,7 +17,6 @@ extension Identities {
   package static func linkRegistered(
     _ credentials: Credentials,
     to user: UserID,
-    endsSessions: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
@@ -75,9 +72,6 @@ extension Identities {
           )
         }
         try await mail?.queue(in: transaction)
-        if endsSessions {
-          try await Sessions.end(.all, of: user, "link", in: transaction, context)
-        }
         try await SecurityNotice.linked("password").record(of: user, in: transaction, context)
       }
     } catch .identityTaken {

@@ -16,6 +16,8 @@ package enum AttemptPurpose: String, CaseIterable {
   case networkCode = "network-code"
   /// Registrations of an email address, counted by its key.
   case registration
+  /// Requests whether an email address has a user, counted by network alone.
+  case lookup
   /// Mail to an email address, counted by its key.
   case mail
   /// Tokens and keys that were refused, counted by network alone.
