@@ -41,6 +41,12 @@ class SignedOut(Exception):
     """A refused refresh, after which the SDK drops its user."""
 
 
+def native_id(text):
+    """The id of Dossier in the UUID of a user."""
+    digits = text.replace("-", "")
+    return digits[:12] + digits[20:]
+
+
 def canonical(key):
     """A key as Swift compares it."""
     return unicodedata.normalize("NFC", key)

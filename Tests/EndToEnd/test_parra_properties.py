@@ -7,7 +7,7 @@ import urllib.parse
 from asking import JSON
 from cases import Case, in_parallel
 from parra import Client
-from parra_types import APIError, is_api_error
+from parra_types import APIError, canonical, is_api_error
 
 EMOJI = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
@@ -23,14 +23,16 @@ class Store:
         return f"{self.client.user_path}/properties"
 
     def fetch(self):
-        self.local = self.client.call("GET", self.path)
-        return self.local
+        all = self.client.call("GET", self.path)
+        self.local = {canonical(key): value for key, value in all.items()}
+        return all
 
     def key_path(self, key):
         # The SDK does not escape slashes.
         return f"{self.path}/{urllib.parse.quote(key, safe='/')}"
 
     def set(self, key, value):
+        key = canonical(key)
         held = self.local.get(key)
         self.local[key] = value
         try:
@@ -40,10 +42,11 @@ class Store:
             raise
 
     def delete(self, key):
-        self.local.pop(key, None)
+        self.local.pop(canonical(key), None)
         self.take(self.client.call("DELETE", self.key_path(key)))
 
     def take(self, all):
+        all = {canonical(key): value for key, value in all.items()}
         for key in self.local.keys() & all.keys():
             if self.local[key] != all[key]:
                 self.conflicts.append((key, self.local[key], all[key]))

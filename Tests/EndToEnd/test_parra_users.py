@@ -5,15 +5,29 @@ import struct
 import unittest
 import urllib.parse
 import uuid
+import zlib
 
 from asking import JSON
 from cases import Case
 from parra import Client
-from parra_types import APIError, checked_asset, checked_user, is_api_error, png
+from parra_types import APIError, checked_asset, checked_tokens, checked_user, is_api_error, png
 
 
 def size(picture):
     return struct.unpack(">II", picture[16:24])
+
+
+def alpha_of(picture):
+    """The alpha of the first pixel of a PNG with 8 bits and an alpha channel."""
+    assert tuple(picture[24:26]) == (8, 6), picture[:32]
+    data, place = b"", 8
+    while place < len(picture):
+        length, name = struct.unpack(">I4s", picture[place:place + 8])
+        if name == b"IDAT":
+            data += picture[place + 8:place + 8 + length]
+        place += 12 + length
+    # The first pixel of the first row is as it is under each filter.
+    return zlib.decompress(data)[4]
 
 
 class Users(Case):
@@ -92,6 +106,22 @@ class Users(Case):
             self.assertEqual(self.client.call("DELETE", f"{self.client.user_path}/avatar"), {})
             self.assertIsNone(self.client.read_user()["avatar"])
 
+    def test_a_picture_of_16_bits_keeps_its_alpha_and_its_answer_may_be_kept(self):
+        boundary, part = "B", "\r\n--B\r\nContent-Disposition: form-data; name="
+        group = f'{part}"group"\r\nContent-Type: text/plain\r\n\r\navatars'
+        for depth, alpha in [(16, 0x80), (8, 0x80), (8, 0)]:
+            head = f'{part}"image"; filename="image.png"\r\nContent-Type: image/png\r\n\r\n'
+            body = group.encode() + head.encode() + png(40, 20, depth, alpha) + b"\r\n--B--\r\n"
+            asset = checked_asset(self.client.call(
+                "POST", "/users/avatar", body,
+                {"Content-Type": f"multipart/form-data; boundary={boundary}"}))
+            answer = self.site.get(urllib.parse.urlsplit(asset["url"]).path)
+            with self.subTest(depth=depth, alpha=alpha):
+                self.assertEqual(size(answer.body), (40, 20))
+                self.assertEqual(alpha_of(answer.body), alpha)
+                self.assertEqual(answer.headers["Cache-Control"],
+                                 "public, max-age=31536000, immutable")
+
     def test_hostile_uploads_get_clear_errors(self):
         path = f"{self.client.base}/users/avatar"
         good, end = png(2, 2), b"\r\n--b--\r\n"
@@ -134,6 +164,21 @@ class Users(Case):
         self.client.log_out()
         self.assertNotEqual(self.client.user["id"], user["id"])
         self.assertFalse(self.client.challenges("delete@example.com")["exists"])
+
+    def test_a_public_key_deletes_its_user(self):
+        self.client.sign_up("public@example.com")
+        made = self.site.request("POST", "/v1/me/api-keys", {"name": "k"}, JSON,
+                                 self.client.tokens["access_token"])
+        user, key = self.client.user, made.json["key"]
+        token = self.client.public_token(user["id"], key).json["access_token"]
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 day'")
+        answer = self.client.send(
+            "DELETE", f"{self.client.base}{self.client.user_path}", token=token)
+        self.assertEqual(answer.status, 204, answer.body)
+        # The SDK asks for a token before the log-out, and then logs out with the last one.
+        self.assertEqual(self.client.public_token(user["id"], key).status, 400)
+        answer = self.client.send("POST", f"{self.client.base}/auth/logout", {}, token=token)
+        checked_tokens(answer.json["anonymous_token"])
 
     def test_an_old_login_deletes_the_user(self):
         # The SDK cannot authenticate the user again.
