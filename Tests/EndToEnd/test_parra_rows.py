@@ -8,8 +8,8 @@ import uuid
 from cases import Case, in_parallel
 from parra import PASSWORD, Client
 from parra_types import (
-    APIError, NetworkError, checked_asset, checked_challenges, checked_tokens, checked_user, date, is_api_error,
-    is_grant_error, optional, png, required)
+    APIError, NetworkError, checked_asset, checked_challenges, checked_tokens, checked_user, date,
+    is_api_error, is_grant_error, optional, png, required)
 from machine import wait_until
 from test_parra_custom import KEY, SECRET, custom
 
