@@ -11,8 +11,8 @@ package struct UserRevision: Sendable {
   /// New members of documents: null removes one, and an empty object removes all.
   package var documents: [(kind: DocumentKind, members: JSONObject)] = []
   package var isBlocked: Bool?
-  /// Whether the address is verified now.
-  package var verifiesEmail = false
+  /// Whether the address is verified now; a verified one stays so. Nil leaves it.
+  package var isEmailVerified: Bool?
   package var password: String?
   /// A new address, in place of the present one.
   package var email: (text: String, isVerified: Bool)?
@@ -25,8 +25,8 @@ package struct UserRevision: Sendable {
 extension Users {
   /// Changes a user in one transaction, and repeats that after a concurrent write of a document.
   ///
-  /// - Throws: `.insufficientScope`, `.invalid`, `.emailTaken`, `.noEmail`, `.schemaMismatch`, `.documentTooLarge`, `.notFound`,
-  ///   `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  /// - Throws: `.insufficientScope`, `.invalid`, `.emailTaken`, `.noEmail`, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.notFound`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func revise(
     _ user: UserID,
     _ revision: UserRevision,
@@ -34,7 +34,12 @@ extension Users {
   ) async throws(Failure) {
     var hash: String?
     if let password = revision.password {
-      hash = try await self.hash(of: password, for: user, context)
+      do throws(Failure) {
+        hash = try await self.hash(of: password, for: user, context)
+      } catch .notFound {
+        _ = try await Profiles.read(of: user, context)
+        throw .noEmail
+      }
     }
     var address: EmailAddress?
     if let email = revision.email {
@@ -52,9 +57,6 @@ extension Users {
           if revision.profile.count > 0 {
             try await Profiles.change(revision.profile, of: user, in: transaction, context)
           }
-          if let url = revision.pictureURL {
-            _ = try await transaction.run(UserRevisionQueries.setPicture, user, url.string)
-          }
           if let email = revision.email, let address {
             try await setEmail(
               email.text,
@@ -65,19 +67,40 @@ extension Users {
               context
             )
           }
-          if revision.verifiesEmail {
-            try await verifyEmail(of: user, found, in: transaction, context)
+          if let isVerified = revision.isEmailVerified {
+            try await setVerified(isVerified, user, found, in: transaction, context)
           }
           if let hash { try await setPassword(hash, of: user, in: transaction, context) }
           if let isBlocked = revision.isBlocked {
             try await setBlocked(isBlocked, user, found, in: transaction, context)
           }
+          _ = try await transaction.run(
+            UserRevisionQueries.finish,
+            user,
+            revision.pictureURL != nil,
+            revision.pictureURL?.string
+          )
         }
         return .done(())
       } catch .preconditionFailed {
         return .overtaken
       }
     }
+  }
+
+  /// Verifies the address of a locked user; refuses to make a verified one unverified.
+  @EventLoop private static func setVerified(
+    _ isVerified: Bool,
+    _ user: UserID,
+    _ found: AdministeredUser,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let address = found.address else { throw .noEmail }
+    guard isVerified || !address.isVerified else {
+      throw .invalid([Fault("/email_verified", "value", "A verified address stays verified.")])
+    }
+    if isVerified { try await verifyEmail(of: user, found, in: transaction, context) }
   }
 
   /// Returns the write of a document with new members, from its stored version.
@@ -97,7 +120,9 @@ extension Users {
       }
       // A member replaces the stored one as a whole: this is no merge patch.
       for (name, value) in members { body[name] = value == .null ? nil : value }
-      return try rule.text(of: .object(body))
+      do throws(Failure) { return try rule.text(of: .object(body)) } catch {
+        throw error.placed { "/\(kind.rawValue)\($0)" }
+      }
     }
     let version = VersionCondition(oneOf: [stored?.version ?? 0])
     return DocumentWrite(of: kind, text, isMerge: false, if: version)
@@ -105,13 +130,15 @@ extension Users {
 }
 
 package enum UserRevisionQueries {
-  static let setPicture = Statement<NoRow, UserID, String?>(
-    "user_revisions.set_picture",
+  /// Sets the time of the change, and the URL of a picture if `$2` is true.
+  static let finish = Statement<NoRow, UserID, Bool, String?>(
+    "user_revisions.finish",
     """
-    update users set picture_url = $2, version = version + 1, updated_at = now()
+    update users set picture_url = case when $2::boolean then $3 else picture_url end,
+      version = version + 1, updated_at = now()
     where user_id = $1
     """
   )
 
-  package static let all: [any PreparedStatement] = [setPicture]
+  package static let all: [any PreparedStatement] = [finish]
 }

@@ -6,14 +6,14 @@ package import Postgres
 package struct AdministeredUser: RowDecodable {
   let version: Int
   let isBlocked: Bool
-  let address: Address?
+  package let address: Address?
 
   /// The address of a user.
-  struct Address {
+  package struct Address {
     let text: String
     package let key: String
     /// Whether the address is verified, and not by mail only.
-    let isVerified: Bool
+    package let isVerified: Bool
     /// Whether the user logs in by it, with a password or by mailed codes.
     let isCredential: Bool
     let language: String?

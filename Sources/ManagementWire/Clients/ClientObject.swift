@@ -17,10 +17,11 @@ enum ClientObject {
   /// Returns the setting that stores a member; nil for a member with a rule of its own.
   static func setting(of member: String) -> String? { settings[member] }
 
-  /// Returns the fault of a setting as one of the member that it stores.
-  static func renamed(_ fault: Fault) -> Fault {
-    let member = settings.first { fault.place.hasPrefix("/settings/\($0.value)") }?.key
-    return Fault("/\(member ?? "settings")", fault.code, fault.detail)
+  /// Returns the place of a setting as one of the member that it stores.
+  static func renamed(_ place: String) -> String {
+    guard place.hasPrefix("/settings") else { return place }
+    let member = settings.first { place.hasPrefix("/settings/\($0.value)") }?.key
+    return "/\(member ?? "settings")"
   }
 
   static func json(_ client: ClientRecord, secret: String? = nil) -> JSONObject {
@@ -139,13 +140,7 @@ struct ClientBody {
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value
       } else {
-        faults.append(
-          Fault(
-            place,
-            "unknown_member",
-            "Additional properties not allowed: \(member.excerpt(100))."
-          )
-        )
+        faults.append(.unknownProperty(member))
       }
     }
   }

@@ -12,10 +12,7 @@ import WireKit
   private nonisolated static let most = PageParameters.records
 
   nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
-    let access = Access.bearer(
-      .management([Scopes.readUsers, "read:user_idp_tokens"]),
-      proof: .session
-    )
+    let access = Access.bearer(.management([Scopes.readUsers]), proof: .session)
     return [
       Route(.get, UserRoutes.path, access: access, summary: "List or search the users") {
         call async throws(Failure) in try await list(call, pictureURL)

@@ -22,6 +22,29 @@ extension Audit {
     let entries = try await context.read(AuditLogQueries.app, app, cursor, count)
     return Page(entries, of: count)
   }
+
+  /// Returns the events of an app after one of them, or from the first, oldest first.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of app: AppID,
+    after event: EventID?,
+    count: Int,
+    _ context: RequestContext
+  ) async throws(Failure) -> [AuditEntry] {
+    try await context.read(AuditLogQueries.after, app, event, min(max(count, 1), pageSize))
+  }
+
+  /// Returns an event of an app; nil if the app has no such event.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func find(
+    _ id: EventID,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> AuditEntry? {
+    try await context.first(AuditLogQueries.event, app, id)
+  }
 }
 
 package enum AuditLogQueries {
@@ -69,5 +92,28 @@ package enum AuditLogQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [user, app]
+  /// Served by `audit_by_app`.
+  static let after = Statement<AuditEntry, AppID, EventID?, Int>(
+    "trail.after",
+    """
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
+    from audit_entries e
+    where e.app_id = $1 and e.id > coalesce($2, '')
+    order by e.id limit $3::bigint
+    """
+  )
+
+  /// Served by `audit_by_app`.
+  static let event = Statement<AuditEntry, AppID, EventID>(
+    "trail.event",
+    """
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
+    from audit_entries e
+    where e.app_id = $1 and e.id = $2
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [user, app, after, event]
 }
