@@ -111,6 +111,19 @@ package enum UserLinkQueries {
     """
   )
 
+  /// Returns the users of a subject at any issuer of an app.
+  ///
+  /// Served by the primary keys.
+  static let anyIssued = Statement<String, AppID, String>(
+    "user_links.any_issued",
+    """
+    select s.user_id
+    from issuers i join identity_subjects s on s.app_id = i.app_id and s.subject = $2
+      and s.provider = 'jwt:' || i.issuer
+    where i.app_id = $1
+    """
+  )
+
   static let party = Statement<LinkParty, UserID, AppID>(
     "user_links.party",
     """
@@ -255,6 +268,6 @@ package enum UserLinkQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    issued, party, fresh, remove, giveAddress, adopt, release, known, create,
+    issued, anyIssued, party, fresh, remove, giveAddress, adopt, release, known, create,
   ]
 }
