@@ -85,6 +85,7 @@ package enum UserExportQueries {
         'email_verified', case when u.email is not null then u.email_verified end,
         'name', u.name, 'given_name', u.given_name, 'family_name', u.family_name,
         'nickname', u.nickname, 'phone', u.phone, 'locale', u.locale, 'zone', u.zone,
+        'picture_url', u.picture_url,
         'blocked', u.blocked_at is not null, 'created_at', u.created_at))::text, '{}')
       || coalesce((select ',"password_hash":'
           || case when $4::boolean and p.hash <> '*' then to_json(p.hash)::text else 'null' end

@@ -133,8 +133,8 @@ package enum ImportQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, lockUsers, done, record, create,
-    unverified,    revokeGuests, endBlocked, release, update, readdress, passwords, passwordIdentities, identities,
+    find, begin, lock, advance, finish, examine, lockUsers, done, record, create, unverified,
+    revokeGuests, endBlocked, release, update, readdress, passwords, addressIdentities, identities,
     foreignIDs, authenticators, roles, emails, settle, documents, clearProperties, properties,
   ]
 }

@@ -17,7 +17,7 @@ struct ImportBatch {
   private var updated: [JSON] = []
   /// The keys of addresses that the rows verify, by their updated users.
   private var verified: [String: String] = [:]
-  /// Addresses, and whether each comes with a password.
+  /// Addresses, and how each signs in.
   private var addresses: [JSON] = []
   private var passwords: [JSON] = []
   private var identities: [JSON] = []
@@ -86,12 +86,13 @@ struct ImportBatch {
   private func members(of row: ImportedUser, _ user: UserID, isVerified: Bool) -> JSONObject {
     var members = JSONObject()
     members["user_id"] = .string(user.text)
-    members["anonymous"] = .bool(!row.hasPassword && row.identities.isEmpty)
+    members["anonymous"] = .bool(!row.signsIn)
     if let email = row.email {
       members["email"] = .string(email)
       members["email_verified"] = .bool(isVerified)
     }
     members["profile"] = .object(row.profile)
+    if let url = row.pictureURL { members["picture_url"] = .string(url) }
     if let isBlocked = row.isBlocked { members["blocked"] = .bool(isBlocked) }
     if let time = row.createdAt { members["created_at"] = .string(time) }
     if let time = row.lastLoginAt { members["last_login_at"] = .string(time) }
@@ -109,9 +110,12 @@ struct ImportBatch {
       ])
     }
     if let email = row.email {
+      let identity = row.addressIdentity
       addresses.append([
         "user_id": id, "identity_id": .string(IdentityID().text), "email": .string(email),
-        "password": .bool(row.hasPassword),
+        "provider": row.addressProvider.map(JSON.string) ?? .null,
+        "profile": .object(identity?.profile ?? JSONObject()),
+        "place": .number(JSONNumber(identity?.place ?? 0)),
       ])
     }
     if row.hasPassword {
@@ -126,8 +130,8 @@ struct ImportBatch {
       foreignIDs.append(["user_id": id, "foreign_id": .string(foreign)])
     }
     authenticators += row.totpSecrets.map { (user, $0) }
-    if !isNew, row.hasPassword || !row.identities.isEmpty { credentialed.append(["user_id": id]) }
-    if isNew, !row.hasPassword, row.identities.isEmpty {
+    if !isNew, row.signsIn { credentialed.append(["user_id": id]) }
+    if isNew, !row.signsIn {
       addIdentity(ImportedUser.Identity(provider: "anonymous", subject: user.text), of: id)
     }
     for role in row.roles { roles.append(["user_id": id, "role_id": .string(role.text)]) }
@@ -145,6 +149,7 @@ struct ImportBatch {
     identities.append([
       "user_id": user, "identity_id": .string(IdentityID().text),
       "provider": .string(identity.provider), "subject": .string(identity.subject),
+      "profile": .object(identity.profile), "place": .number(JSONNumber(identity.place)),
     ])
   }
 
@@ -191,7 +196,7 @@ struct ImportBatch {
     }
     try await writing.run(ImportQueries.passwords, passwords)
     if !updated.isEmpty { try await writing.run(ImportQueries.readdress, addresses) }
-    try await writing.run(ImportQueries.passwordIdentities, addresses)
+    try await writing.run(ImportQueries.addressIdentities, addresses)
     try await writing.run(ImportQueries.identities, identities)
     try await writing.run(ImportQueries.foreignIDs, foreignIDs)
     try await writing.run(ImportQueries.authenticators, sealedAuthenticators(context))
