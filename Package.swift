@@ -288,7 +288,8 @@ let package = Package(
       dependencies: [
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
         "Configuration", "Accounts", "Delivery", "Documents",
-        "Runtime", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON", "Encoding",
+        "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
+        "Encoding",
         "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

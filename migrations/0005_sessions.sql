@@ -62,8 +62,10 @@ create table sessions (
   key_id text collate "C",
   style text collate "C" not null default 'native',
   amr text collate "C" not null default '',
-  parent_id text collate "C",
+  browser_id text collate "C",
   audience text collate "C",
+  issuer text collate "C",
+  notifies boolean not null default false,
   primary key (user_id, session_id)
 );
 
@@ -74,6 +76,9 @@ create index sessions_live on sessions (user_id, session_id) where ended_at is n
 
 -- Maintenance removes by time.
 create index sessions_by_time on sessions (least(ended_at, expires_at));
+
+-- Messages to clients about sessions that have ended.
+create index sessions_to_notify on sessions (ended_at) where notifies and ended_at is not null;
 
 comment on table sessions is 'Sessions. Each access and refresh token belongs to one.';
 comment on column sessions.client_id is
@@ -96,10 +101,14 @@ comment on column sessions.style is
 comment on column sessions.amr is
   'The authentication methods (RFC 8176) of the user, with spaces between them.';
 
-comment on column sessions.parent_id is
-  'The session at the hosted pages from which a client of OpenID Connect got this one.';
+comment on column sessions.browser_id is
+  'The device of the user at the hosted pages from which a client of OpenID Connect got the session. Unlike the session there, it stays when the user signs in again.';
 comment on column sessions.audience is
   'The resource server whose access tokens an OpenID Connect client gets; null for none.';
+comment on column sessions.issuer is
+  'The issuer of the tokens of an OpenID Connect client; null for the other wires.';
+comment on column sessions.notifies is
+  'Whether the client still has to get a message when the session ends.';
 
 create view live_sessions as
   select session_id as id, device_id, provider, host(address) as address, agent, created_at,
@@ -174,7 +183,10 @@ begin atomic
   with ended as (
     update sessions s set ended_at = now(), end_reason = reason
     where s.user_id = of_user and s.ended_at is null
-      and (one is null or s.session_id = one) and (spared is null or s.session_id <> spared)
+      and (one is null or s.session_id = one
+        or ' ' || s.scope || ' ' not like '% offline_access %' and s.browser_id = (
+          select o.device_id from sessions o where o.user_id = of_user and o.session_id = one))
+      and (spared is null or s.session_id <> spared)
       and (by_key is null or s.provider = 'api-key' and coalesce(s.key_id, by_key) = by_key)
     returning s.user_id, s.session_id, s.device_id, s.app_id
   ), places as (
@@ -200,7 +212,7 @@ begin atomic
 end;
 
 comment on function end_sessions(text, text, text, inet, text, text, text, text) is
-  'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
+  'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. With a session at the hosted pages end those that clients got in its browser, but not those with offline_access. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
 
 create function revoke_credentials(
   of_user text, of_app text, by_actor text, from_address inet, from_agent text,

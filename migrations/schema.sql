@@ -62,8 +62,10 @@ CREATE TABLE public.sessions (
     key_id text COLLATE pg_catalog."C",
     style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C",
     amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    parent_id text COLLATE pg_catalog."C",
+    browser_id text COLLATE pg_catalog."C",
     audience text COLLATE pg_catalog."C",
+    issuer text COLLATE pg_catalog."C",
+    notifies boolean DEFAULT false NOT NULL,
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -153,10 +155,10 @@ COMMENT ON COLUMN public.sessions.amr IS 'The authentication methods (RFC 8176) 
 
 
 --
--- Name: COLUMN sessions.parent_id; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN sessions.browser_id; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.sessions.parent_id IS 'The session at the hosted pages from which a client of OpenID Connect got this one.';
+COMMENT ON COLUMN public.sessions.browser_id IS 'The device of the user at the hosted pages from which a client of OpenID Connect got the session. Unlike the session there, it stays when the user signs in again.';
 
 
 --
@@ -164,6 +166,20 @@ COMMENT ON COLUMN public.sessions.parent_id IS 'The session at the hosted pages 
 --
 
 COMMENT ON COLUMN public.sessions.audience IS 'The resource server whose access tokens an OpenID Connect client gets; null for none.';
+
+
+--
+-- Name: COLUMN sessions.issuer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.issuer IS 'The issuer of the tokens of an OpenID Connect client; null for the other wires.';
+
+
+--
+-- Name: COLUMN sessions.notifies; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.notifies IS 'Whether the client still has to get a message when the session ends.';
 
 
 --
@@ -485,7 +501,9 @@ CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, fr
     BEGIN ATOMIC
  WITH ended AS (
           UPDATE public.sessions s SET ended_at = now(), end_reason = end_sessions.reason
-           WHERE ((s.user_id = end_sessions.of_user) AND (s.ended_at IS NULL) AND ((end_sessions.one IS NULL) OR (s.session_id = end_sessions.one)) AND ((end_sessions.spared IS NULL) OR (s.session_id <> end_sessions.spared)) AND ((end_sessions.by_key IS NULL) OR ((s.provider = 'api-key'::text) AND (COALESCE(s.key_id, end_sessions.by_key) = end_sessions.by_key))))
+           WHERE ((s.user_id = end_sessions.of_user) AND (s.ended_at IS NULL) AND ((end_sessions.one IS NULL) OR (s.session_id = end_sessions.one) OR ((((' '::text || s.scope) || ' '::text) !~~ '% offline_access %'::text) AND (s.browser_id = ( SELECT o.device_id
+                    FROM public.sessions o
+                   WHERE ((o.user_id = end_sessions.of_user) AND (o.session_id = end_sessions.one)))))) AND ((end_sessions.spared IS NULL) OR (s.session_id <> end_sessions.spared)) AND ((end_sessions.by_key IS NULL) OR ((s.provider = 'api-key'::text) AND (COALESCE(s.key_id, end_sessions.by_key) = end_sessions.by_key))))
            RETURNING s.user_id,
              s.session_id,
              s.device_id,
@@ -518,7 +536,7 @@ END;
 -- Name: FUNCTION end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text); Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text) IS 'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
+COMMENT ON FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text) IS 'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. With a session at the hosted pages end those that clients got in its browser, but not those with offline_access. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
 
 
 --
@@ -3436,6 +3454,13 @@ CREATE INDEX sessions_by_time ON public.sessions USING btree (LEAST(ended_at, ex
 --
 
 CREATE INDEX sessions_live ON public.sessions USING btree (user_id, session_id) WHERE (ended_at IS NULL);
+
+
+--
+-- Name: sessions_to_notify; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_to_notify ON public.sessions USING btree (ended_at) WHERE (notifies AND (ended_at IS NOT NULL));
 
 
 --

@@ -13,6 +13,7 @@ import Postgres
   private let relay: MailRelay?
   private let dependencies: Dependencies
   private let handlers: [String: Handler]
+  private let source: Source
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
   private var database: Database { dependencies.database }
@@ -23,6 +24,9 @@ import Postgres
   /// Handles a row that is not a mail.
   package typealias Handler =
     @EventLoop (DueRow, RequestContext) async throws(Failure) -> HandledRow
+
+  /// Queues rows about what other statements have written.
+  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Void
 
   package enum HandledRow {
     /// The handler has deleted the row.
@@ -46,16 +50,19 @@ import Postgres
   ///   - dependencies: the dependencies of the worker.
   ///   - relay: the mail relay; nil without one.
   ///   - handlers: the handlers of other rows, by kind.
+  ///   - source: queues further rows, every few seconds.
   ///   - tell: receives delivery events.
   package init(
     _ dependencies: Dependencies,
     _ relay: MailRelay?,
     _ handlers: [String: Handler],
+    _ source: @escaping Source = { _ in },
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
     self.relay = relay
     self.handlers = handlers
+    self.source = source
     self.tell = tell
   }
 
@@ -82,6 +89,7 @@ import Postgres
     let room = Self.most - underWay
     guard room > 0, database.isReady else { return false }
     isAwake = false
+    try? await source(RequestContext(dependencies))
     guard let due = try? await database.write(OutboxQueries.claim, room) else { return false }
     for mail in due.sorted(by: { $0.id.text < $1.id.text }) {
       underWay += 1

@@ -52,7 +52,12 @@ extension BearerKind {
     guard !isOfUser else {
       return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
     }
-    guard let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app),
+    guard
+      let claims = try await context.tokens.claims(
+        ofOpenIDToken: token,
+        app: app,
+        issuer: call.issuer
+      ),
       claims["aud"]?.string?.hasSameBytes(as: audience) == true,
       var client = try await Clients.client(id, of: app, context)
     else { throw .tokenInvalid }

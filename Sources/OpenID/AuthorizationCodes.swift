@@ -101,9 +101,9 @@ package import Tenancy
         id,
         code.hash(context.keys.master)
       )
-      guard let row = found.first, row.client == client.id, let request = row.request else {
-        throw .invalidCodeOfClient
-      }
+      guard let row = found.first, row.client == client.id, let request = row.request,
+        request.issuer.hasSameBytes(as: provider.issuer)
+      else { throw .invalidCodeOfClient }
       let fault = proof.fault(for: request)
       if let redeemed = row.redeemed {
         guard fault == nil, row.age <= grace else {
@@ -159,7 +159,7 @@ package import Tenancy
     _ = try await transaction.run(SessionsQueries.lockUser, row.user)
     let scopes = row.scope.split(separator: " ").map(String.init)
     let server = try await request.server(context)
-    if client.needsConsent(at: server) {
+    if client.needsConsent(to: request, at: server) {
       try await Consents.require(request, by: row.user, in: transaction)
     }
     let lifetime = ClientSession.lifetime(of: scopes, for: client, at: server)
@@ -177,7 +177,9 @@ package import Tenancy
       lifetime,
       context.address.text,
       ClientSession.limit - 1,
-      context.agent
+      context.agent,
+      request.issuer,
+      client.settings.backchannelLogoutURL != nil
     )
     guard let session = opened.first else { throw .invalidCodeOfClient }
     try await Event(

@@ -7,7 +7,11 @@ package import Tenancy
 /// The next step of an authorization.
 package enum AuthorizationStep: Sendable {
   case signIn
+  /// The user has to sign in again, with a second factor.
+  case stepUp(BrowserUser)
   case chooseAccount
+  /// Another user has signed in than the client has named by an ID token.
+  case otherUser(BrowserUser)
   /// The user has to allow the scopes of the list.
   case consent(BrowserUser, [String])
   /// The user has to confirm that this sign-in is to an app on the device.
@@ -18,7 +22,9 @@ package enum AuthorizationStep: Sendable {
   package var user: BrowserUser? {
     switch self {
     case .signIn, .chooseAccount: nil
-    case .consent(let user, _), .confirm(let user), .finish(let user): user
+    case .stepUp(let user), .otherUser(let user), .consent(let user, _), .confirm(let user),
+      .finish(let user):
+      user
     }
   }
 }
@@ -41,17 +47,29 @@ extension Authorizations {
   ) async throws(Failure) -> AuthorizationStep {
     let request = authorization.request
     let state = authorization.state
-    let users = try await BrowserUsers.list(context)
+    let all = try await BrowserUsers.all(context)
+    let users = all.filter { !$0.lacksFactor }
     guard let user = chosen(of: users, by: authorization) else {
-      let canChoose = !users.isEmpty && !request.prompts.contains(.login) && !state.hasAuthenticated
-      return request.prompts.contains(.selectAccount) && canChoose ? .chooseAccount : .signIn
+      if let user = chosen(of: all, by: authorization) { return .stepUp(user) }
+      let canChoose =
+        request.hintedUser == nil && !request.needsSignIn && !state.hasAuthenticated
+      guard canChoose else { return .signIn }
+      if request.prompts.contains(.selectAccount) {
+        return try await BrowserUsers.areKnown(context) ? .chooseAccount : .signIn
+      }
+      // Users stay when another signs out, but none of them comes back silently.
+      return users.isEmpty || request.loginHint != nil ? .signIn : .chooseAccount
     }
+    if let hinted = request.hintedUser, user.user != hinted { return .otherUser(user) }
     if request.prompts.contains(.selectAccount), state.user == nil { return .chooseAccount }
     guard isFresh(user, for: authorization), client.accepts(user) else { return .signIn }
+    if request.wantsSecondFactor, !user.hasSecondFactor, !state.hasAuthenticated {
+      return .stepUp(user)
+    }
     if request.prompts.contains(.consent), !state.hasConsented {
       return .consent(user, request.scopes)
     }
-    if client.needsConsent(at: server),
+    if client.needsConsent(to: request, at: server),
       let missing = try await Consents.missing(request, of: user.user, context)
     {
       return .consent(user, missing)
@@ -88,7 +106,7 @@ extension Authorizations {
     let request = authorization.request
     // A sign-in for this authorization is recent enough, even with `max_age=0`.
     if authorization.state.hasAuthenticated { return true }
-    guard !request.prompts.contains(.login) else { return false }
+    guard !request.needsSignIn else { return false }
     guard let age = request.maxAge else { return true }
     let (latest, overflows) = user.authenticatedAt.addingReportingOverflow(age)
     return overflows || latest >= time(nil)
@@ -106,6 +124,13 @@ extension Client {
   /// Returns whether users are asked before the client gets tokens for a resource server.
   package func needsConsent(at server: ResourceServer?) -> Bool {
     !settings.isFirstParty || server?.skipsConsent == false
+  }
+
+  /// Returns whether users are asked before a request gets a code.
+  ///
+  /// Any program of the user's machine can answer at localhost.
+  func needsConsent(to request: AuthorizationRequest, at server: ResourceServer?) -> Bool {
+    needsConsent(at: server) || RedirectTarget(request.redirect).isLocalhost
   }
 }
 
@@ -129,6 +154,34 @@ package struct RedirectTarget: Sendable {
   ///
   /// - Source: RFC 8252 section 8.6.
   package var isUnverifiable: Bool { scheme != "https" }
+
+  /// Whether the host is `localhost`, at any port.
+  var isLocalhost: Bool {
+    isOfWeb && name.lowercased().prefix { $0 != ":" }.utf8.elementsEqual("localhost".utf8)
+  }
+
+  /// The URL without its port, if it is at a loopback address; nil for other URLs.
+  ///
+  /// An app on a device listens at any free port.
+  /// - Source: RFC 8252 section 7.3.
+  package var withoutLoopbackPort: String? {
+    for host in ["http://127.0.0.1", "http://[::1]"] where url.utf8.starts(with: host.utf8) {
+      let rest = url.utf8.dropFirst(host.utf8.count)
+      guard rest.first == UInt8(ascii: ":") else { return Self.isEnd(rest) ? url : nil }
+      let digits = rest.dropFirst().prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+      let path = rest.dropFirst(1 + digits.count)
+      guard (1...5).contains(digits.count), digits.first != UInt8(ascii: "0"),
+        let port = Int(Substring(digits)), port <= 65_535, Self.isEnd(path)
+      else { return nil }
+      return host + String(Substring(path))
+    }
+    return nil
+  }
+
+  /// Returns whether nothing more of the host follows.
+  private static func isEnd(_ rest: Substring.UTF8View) -> Bool {
+    rest.first.map { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? true
+  }
 
   /// The scheme, host and port of a web page; nil for an app on a device.
   package var origin: String? {

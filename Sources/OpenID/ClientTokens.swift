@@ -30,6 +30,7 @@ package import Tenancy
     // A refusal must not use the token up.
     if let before = try await ClientSessions.session(of: text, context), before.client == client.id
     {
+      guard before.issuer.hasSameBytes(as: provider.issuer) else { throw .invalidRefreshToken }
       _ = try before.granting(scopes)
       if let audience,
         before.audience?.hasSameBytes(

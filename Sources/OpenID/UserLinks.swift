@@ -171,6 +171,7 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) {
     try await Sessions.end(.all, of: secondary, "link", in: transaction, context)
+    try await LogoutNotices.queue(of: secondary, in: context.app.id, transaction, context)
     _ = try await transaction.run(UserLinkQueries.remove, secondary)
     if found.address != nil, let email = found.email {
       _ = try await transaction.run(

@@ -88,10 +88,12 @@ package enum SessionsQueries {
   /// - Parameter 18: whether the sessions on the device stay.
   /// - Parameter 19: the client of OpenID Connect that signs the user in; null for none.
   /// - Parameter 20: the resource server of its tokens; null for none.
+  /// - Parameter 21: the issuer of its tokens; null for none.
+  /// - Parameter 22: whether the client gets a message when the session ends.
   package static let open = Statement<
     NoRow, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
     String?,
-    Int, Int, APIKeyID?, Int?, String, EventID, String, Bool, ClientID?, String?
+    Int, Int, APIKeyID?, Int?, String, EventID, String, Bool, ClientID?, String?, String?, Bool
   >(
     "sessions.open",
     """
@@ -128,9 +130,10 @@ package enum SessionsQueries {
     )
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at, style, amr, client_id, audience)
+      agent, key_id, authenticated_at, style, amr, client_id, audience, issuer, notifies)
     select $1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $13,
-      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $17, $19, $20
+      least(coalesce(to_timestamp($14::bigint), now()), now()), $15, $17, $19, $20,
+      $21, $22
     from room where (select count(*) from facts) > 0
     """
   )
@@ -227,6 +230,8 @@ package enum SessionsQueries {
   )
 
   /// Ends one session of the user, or all but one, and records why.
+  ///
+  /// With one at the hosted pages, it ends those of clients in the same browser.
   ///
   /// With all sessions, the places on devices are removed, except that of the spared session.
   /// - Parameter 2: the one to end; null for all.

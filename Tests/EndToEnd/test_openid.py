@@ -1,14 +1,10 @@
 """OpenID Connect: sign-in for applications with code and PKCE, and their tokens."""
 
 import base64
-import http.server
 import json
-import queue
-import threading
 import time
 import urllib.parse
 
-from machine import wait_until
 from openid import CALLBACK, FORM, Party, OpenIDCase, claims, verified
 
 
@@ -280,106 +276,6 @@ class Machines(OpenIDCase):
         self.error(Party(self, self.spa).token(), 400, "invalid_request")
         self.error(Party(self, {"id": "x"}).token(grant_type="refresh_token"), 401,
                    "invalid_client")
-
-
-class SigningOut(OpenIDCase):
-    def test_a_client_signs_its_user_out(self):
-        tokens, party = self.tokens(scope="openid")
-        stays, _ = self.offline()
-        query = urllib.parse.urlencode({
-            "id_token_hint": tokens["id_token"], "state": "a b",
-            "post_logout_redirect_uri": "https://app.example.com/bye"})
-        page = self.visitor.open(f"/oidc/logout?{query}")
-        self.assertEqual(page.location, "https://app.example.com/bye?state=a%20b")
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
-        self.assertEqual(self.userinfo(stays["access_token"]).status, 200)
-        party = Party(self, self.spa, prompt="none")
-        answer = party.answer(self.visitor.open(party.path))
-        self.assertEqual(answer["error"], "login_required")
-
-    def offline(self):
-        party = Party(self, self.spa, scope="openid offline_access")
-        return party.exchange(party.code(self.visitor.open(party.path))).json, party
-
-    def test_without_a_hint_the_user_is_asked(self):
-        tokens, _ = self.tokens(scope="openid")
-        page = self.visitor.open("/oidc/logout")
-        self.shows(page, "Sign out of default?")
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
-        page = self.visitor.submit("/oidc/logout/confirm")
-        self.shows(page, "You are signed out")
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
-
-    def test_an_unregistered_target_gets_a_page(self):
-        tokens, _ = self.tokens(scope="openid")
-        for target in ["https://app.example.com/bye/", "https://evil.example/", CALLBACK,
-                       "https://app.example.com/bye?x=1", "//evil.example"]:
-            query = urllib.parse.urlencode(
-                {"id_token_hint": tokens["id_token"], "post_logout_redirect_uri": target})
-            page = self.visitor.open(f"/oidc/logout?{query}")
-            self.assertEqual((page.status, page.location), (400, None), target)
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
-
-
-class BackChannel(OpenIDCase):
-    # The client of the test listens on this machine.
-    SETTINGS = {**OpenIDCase.SETTINGS, "DOSSIER_ISSUER_NETWORK": "any"}
-
-    def setUp(self):
-        super().setUp()
-        self.received = queue.Queue()
-        self.status = 200
-        case = self
-
-        class Client(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                case.received.put((self.headers["Content-Type"], body.decode()))
-                self.send_response(case.status)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Client)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        self.site.dossier("client", "set", self.spa["id"], "backchannel_logout_url="
-                          f"http://127.0.0.1:{server.server_port}/bye")
-
-    def message(self):
-        kind, body = self.received.get(timeout=120)
-        self.assertEqual(kind, "application/x-www-form-urlencoded")
-        return verified(urllib.parse.parse_qs(body)["logout_token"][0], self.keys)
-
-    def test_a_client_is_told_of_the_end_of_its_session(self):
-        tokens, _ = self.tokens(scope="openid")
-        identity = claims(tokens["id_token"])
-        self.status = 500
-        self.visitor.open("/oidc/logout")
-        self.visitor.submit("/oidc/logout/confirm")
-        first = self.message()
-        self.assertEqual(
-            {name: first[name] for name in ["iss", "aud", "sub", "sid", "events"]},
-            {"iss": self.issuer, "aud": self.spa["id"], "sub": identity["sub"],
-             "sid": identity["sid"],
-             "events": {"http://schemas.openid.net/event/backchannel-logout": {}}})
-        self.assertNotIn("nonce", first)
-        # The client had an error, so it gets the message again.
-        self.status = 200
-        self.site.sql("update mails set next_attempt_at = now() where kind = 'logout'")
-        second = self.message()
-        self.assertEqual(second["sid"], first["sid"])
-        self.assertNotEqual(second["jti"], first["jti"])
-        wait_until(lambda: self.site.sql("select count(*) from mails") == "0", what="its end")
-
-    def test_the_account_page_tells_clients_too(self):
-        tokens, _ = self.tokens(scope="openid")
-        self.visitor.open("/account")
-        self.visitor.submit("/account/sign-out")
-        self.assertEqual(self.message()["sid"], claims(tokens["id_token"])["sid"])
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
 
 
 class Answers(OpenIDCase):

@@ -27,6 +27,13 @@ extension Users {
       if next == .none || !context.app.sessionSettings.allowsSwitching {
         try await Devices.deactivate(user, in: transaction, context)
       }
+      try await LogoutNotices.queue(
+        of: user,
+        in: context.app.id,
+        isDeleted: true,
+        transaction,
+        context
+      )
       let removed = try await transaction.run(UsersAdministrationQueries.remove, user).first
       try await Event("user_delete", of: user).record(in: transaction, context)
       return removed?.name

@@ -68,7 +68,9 @@ import Postgres
       secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)",
       style.keepsSessions,
       style.party?.client,
-      style.party?.audience
+      style.party?.audience,
+      style.party?.issuer,
+      style.party?.isNotified ?? false
     )
     return { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)

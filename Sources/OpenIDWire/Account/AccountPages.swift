@@ -22,7 +22,6 @@ import WireKit
     AccountVisit.show("/account", "Show the account", show),
     AccountVisit.handle("/account/sign-out", from: .account, "Sign out") {
       (visit, _) async throws(Failure) in
-      try await visit.call.endClients { $0.user == visit.user }
       try await Sessions.logout(visit.user, next: .none, visit.context)
       return visit.call.redirect(to: signedOut)
     },

@@ -3,6 +3,7 @@ import HTTP
 import OpenID
 import Pages
 import Runtime
+import Sessions
 import Tenancy
 import WireKit
 
@@ -27,7 +28,7 @@ import WireKit
     let users = try await BrowserUsers.list(call.context)
     // The other users of the browser stay, but none becomes active.
     if let user = users.first(where: \.isActive) {
-      try await BrowserUsers.signOut(user, issuer: call.issuer, call.context)
+      try await Devices.logout(user.user, next: .none, call.context)
     }
     guard let target else { return call.redirect(to: LocalPath(checked: LogoutRoutes.donePath)) }
     var response = Response(.found)

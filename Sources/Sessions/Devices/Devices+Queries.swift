@@ -214,15 +214,16 @@ package enum DevicesQueries {
     ), ended as (
       update sessions s set ended_at = now(),
         end_reason = case when $5::boolean then 'device_remove' else 'device_logout' end
-      from place p where s.user_id = p.user_id and s.device_id = $1 and s.ended_at is null
-      returning s.session_id
+      from place p where s.user_id = p.user_id and s.ended_at is null and (s.device_id = $1
+        or s.browser_id = $1 and ' ' || s.scope || ' ' not like '% offline_access %')
+      returning s.session_id, s.device_id
     ), forgotten as (
       delete from device_users d using place p
       where $5::boolean and d.user_id = p.user_id and d.device_id = $1
     ), fact as (
       select record_event(place.user_id, $2,
         case when $5::boolean then 'device_remove' else 'device_logout' end, 'user',
-        (select min(session_id::text) from ended), $1, $6::inet, $7)
+        (select min(session_id::text) filter (where device_id = $1) from ended), $1, $6::inet, $7)
       from place where $5::boolean or exists (select from ended)
     )
     select place.user_id is not null from device left join place on true
@@ -240,10 +241,11 @@ package enum DevicesQueries {
     ), ended as (
       update sessions s set ended_at = now(), end_reason = 'device_logout'
       from device d join device_users p on p.device_id = d.device_id and p.chosen_at < d.until
-      where s.user_id = p.user_id and s.device_id = $1 and s.ended_at is null
-      returning s.user_id, s.session_id
+      where s.user_id = p.user_id and s.ended_at is null and (s.device_id = $1
+        or s.browser_id = $1 and ' ' || s.scope || ' ' not like '% offline_access %')
+      returning s.user_id, s.session_id, s.device_id
     ), fact as (
-      select record_event(user_id, $2, 'device_logout', 'user', session_id, $1, $4::inet, $5)
+      select record_event(user_id, $2, 'device_logout', 'user', session_id, device_id, $4::inet, $5)
       from ended
     )
     select device_id from device where (select count(*) from fact) >= 0

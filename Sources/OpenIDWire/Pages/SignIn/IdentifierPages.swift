@@ -24,7 +24,7 @@ import WireKit
 
   private static func signInPage(_ visit: Visit) async throws(Failure) -> Page? {
     let client = try await visit.client()
-    let methods = SignInMethods(visit.app, client)
+    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
     return .signIn(
       visit.target(.signIn),
       email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
@@ -44,7 +44,7 @@ import WireKit
     if let error = FormError.error(ofEmail: email) { return .errors([error], on: .signIn) }
     let client = try await visit.client()
     if try await canChoose(visit, client) { return .page(.choose) }
-    let methods = SignInMethods(visit.app, client)
+    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
     if methods.takesPassword { return .page(.password) }
     guard methods.takesCode else { return .errors([FormError(.methodClosed)], on: .signIn) }
     return try await CodePages.send(visit, from: .signIn)
@@ -53,8 +53,8 @@ import WireKit
   /// Returns whether a user has signed in meanwhile, as in another tab, who may go on.
   private static func canChoose(_ visit: Visit, _ client: Client?) async throws(Failure) -> Bool {
     let request = visit.authorization.request
-    guard !visit.state.isAnother, visit.state.user == nil, !request.prompts.contains(.login),
-      request.maxAge == nil
+    guard !visit.state.isAnother, visit.state.user == nil, !request.needsSignIn,
+      request.hintedUser == nil, !request.wantsSecondFactor, request.maxAge == nil
     else { return false }
     return try await BrowserUsers.list(visit.context).contains { client?.accepts($0) ?? true }
   }

@@ -16,13 +16,16 @@ struct SignInMethods {
   let takesSignUp: Bool
 
   /// Returns the ways for a client; nil for the account page, which accepts all of the app.
-  init(_ app: App, _ client: Client?) {
+  ///
+  /// If the request wants one of them, only that counts.
+  init(_ app: App, _ client: Client?, only wanted: ClientSettings.Connection? = nil) {
     let settings = app.accountSettings
     let allowed = client?.settings.connections ?? []
-    takesPassword =
-      settings.isOpen(.password) && (allowed.isEmpty || allowed.contains(.password))
-    takesCode =
-      settings.isOpen(.emailCode) && (allowed.isEmpty || allowed.contains(.emailCode))
+    func isAllowed(_ way: ClientSettings.Connection) -> Bool {
+      (allowed.isEmpty || allowed.contains(way)) && (wanted ?? way) == way
+    }
+    takesPassword = settings.isOpen(.password) && isAllowed(.password)
+    takesCode = settings.isOpen(.emailCode) && isAllowed(.emailCode)
     takesSignUp = takesPassword && settings.signUp != .closed
   }
 }
@@ -41,7 +44,7 @@ extension Visit {
   }
 
   func methods() async throws(Failure) -> SignInMethods {
-    SignInMethods(app, try await client())
+    SignInMethods(app, try await client(), only: authorization.request.connection)
   }
 
   /// Signs in by a verb of the domain, and returns what follows.
