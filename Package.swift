@@ -112,7 +112,8 @@ let package = Package(
     .target(
       name: "Pages",
       dependencies: [
-        "HTTP", "JSON", "Encoding", .product(name: "Mustache", package: "swift-mustache"),
+        "HTTP", "JSON", "Encoding", "ReferenceData",
+        .product(name: "Mustache", package: "swift-mustache"),
       ],
       swiftSettings: house
     ),
@@ -143,7 +144,8 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
-        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "Tenancy",
+        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "ReferenceData", "Runtime",
+        "Tenancy",
       ],
       swiftSettings: house + unchecked
     ),
@@ -249,7 +251,8 @@ let package = Package(
       dependencies: [
         "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
         "OpenID",
-        "Pages", "PasswordHashes", "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
+        "Pages", "PasswordHashes", "ReferenceData", "Runtime", "Sessions", "Tenancy", "Transfer",
+        "WireKit",
       ],
       swiftSettings: house
     ),

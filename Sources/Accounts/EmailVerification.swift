@@ -72,14 +72,20 @@ extension Emails {
   /// Verifies an address by a mailed token alone, for a protocol that sends nothing else.
   ///
   /// The address counts as verified by mail only: the next reset or code takes the account over.
+  /// - Parameters:
+  ///   - text: the token.
+  ///   - knowsPassword: whether the client has just shown the password of the user, so that the
+  ///     address counts as verified by its user.
+  ///   - context: the context of the request.
   /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop package static func verifyByReader(
     _ text: String,
+    knowsPassword: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     try await context.transaction { transaction async throws(Failure) in
-      try await verify(token, byReader: true, in: transaction, context)
+      try await verify(token, byReader: !knowsPassword, in: transaction, context)
     }
   }
 

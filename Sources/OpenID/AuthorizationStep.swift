@@ -82,6 +82,25 @@ extension Authorizations {
     return .finish(user)
   }
 
+  /// Returns the user who has to authenticate again for an authorization; nil without one.
+  ///
+  /// The client asks for it, and the user is signed in already: the active one, or whom the client
+  /// has named.
+  /// - Throws: `.databaseUnavailable`.
+  package static func stepUpUser(
+    of authorization: Authorization,
+    _ context: RequestContext
+  ) async throws(Failure) -> BrowserUser? {
+    let request = authorization.request
+    guard authorization.state.user == nil, !request.prompts.contains(.selectAccount),
+      request.prompts.contains(.login) || request.maxAge != nil
+    else { return nil }
+    let users = try await BrowserUsers.list(context)
+    if let hinted = request.hintedUser { return users.first { $0.user == hinted } }
+    if let hint = request.loginHint { return users.first { $0.has(email: hint) } }
+    return users.first { $0.isActive }
+  }
+
   /// Returns the user of an authorization: who has signed in or was chosen, or else whom the client
   /// has named, or else the active user.
   private static func chosen(
@@ -92,9 +111,7 @@ extension Authorizations {
     if let user = authorization.state.user { return users.first { $0.user == user } }
     if let hinted = request.hintedUser { return users.first { $0.user == hinted } }
     if let hint = request.loginHint,
-      let user = users.first(where: {
-        $0.email?.lowercased().hasSameBytes(as: hint.lowercased()) == true
-      })
+      let user = users.first(where: { $0.has(email: hint) })
     {
       return user
     }
@@ -110,6 +127,13 @@ extension Authorizations {
     guard let age = request.maxAge else { return true }
     let (latest, overflows) = user.authenticatedAt.addingReportingOverflow(age)
     return overflows || latest >= time(nil)
+  }
+}
+
+extension BrowserUser {
+  /// Returns whether the user has an address, in any case of its letters.
+  package func has(email address: String) -> Bool {
+    email?.lowercased().hasSameBytes(as: address.lowercased()) == true
   }
 }
 

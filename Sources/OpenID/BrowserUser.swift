@@ -26,6 +26,7 @@ package struct BrowserUser: RowDecodable {
   package let name: String?
   /// The name of the picture, for `Pictures.show`.
   package let picture: String?
+  package let locale: String?
 
   package init(from row: Row) throws(DatabaseError) {
     user = UserID(trusted: try row.text(0))
@@ -39,6 +40,7 @@ package struct BrowserUser: RowDecodable {
     provider = try row.text(8)
     hasSecondFactor = try row.bool(9)
     lacksFactor = try row.bool(10)
+    locale = row.text(ifAny: 11)
   }
 
   /// The principal of a request that this user makes at the pages.
@@ -107,7 +109,7 @@ package enum BrowserUserQueries {
     """
     select u.user_id, s.session_id, d.device_id, floor(extract(epoch from s.authenticated_at))::bigint,
       p.is_active, u.email, u.name, u.picture, s.provider, has_second_factor(s.amr),
-      not meets_mfa($5::boolean, s.amr, s.provider, u.anonymous)
+      not meets_mfa($5::boolean, s.amr, s.provider, u.anonymous), u.locale
     from proved_device($1, $2, $3) d
     cross join lateral device_places(d.device_id, $4::boolean) p
     join sessions s on s.user_id = p.user_id and s.session_id = p.session_id and s.style = 'pages'

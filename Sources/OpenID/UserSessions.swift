@@ -131,17 +131,27 @@ package struct UserSession: Listed {
     _ context: RequestContext
   ) async throws(Failure) {
     try await Users.change(user, context) { (transaction, _) async throws(Failure) in
-      _ = try await transaction.run(
-        UserSessionQueries.end,
-        user,
-        ending.one,
-        ending.includesSessions,
-        ending.includesRefreshTokens,
-        context.principal.name,
-        context.address.text,
-        context.agent
-      )
+      try await end(ending, of: user, in: transaction, context)
     }
+  }
+
+  /// Does the same in a transaction that has locked the user.
+  static func end(
+    _ ending: Ending,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = try await transaction.run(
+      UserSessionQueries.end,
+      user,
+      ending.one,
+      ending.includesSessions,
+      ending.includesRefreshTokens,
+      context.principal.name,
+      context.address.text,
+      context.agent
+    )
   }
 }
 

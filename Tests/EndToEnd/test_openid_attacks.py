@@ -247,6 +247,7 @@ class Browsers(OpenIDCase):
         other = "second-" + self.email
         self.user(other)
         self.visitor.open(Party(self, self.spa, prompt="login").path)
+        self.visitor.submit("/another")
         self.visitor.submit(email=other)
         self.visitor.submit("/password", password="correct horse battery")
         thief.cookies = before

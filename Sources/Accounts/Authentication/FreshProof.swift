@@ -38,16 +38,41 @@ extension Sessions {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    let age = context.app.sessionSettings.proofLifetime
+    let proof = try await proof(of: user, context)
+    guard proof.isRecent, proof.hasFactor else {
+      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+    }
+  }
+
+  /// Returns what the caller has shown in this session.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func proof(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Proof {
     let rows = try await context.read(
-      FreshProofQueries.isFresh,
+      FreshProofQueries.proof,
       user,
       context.principal,
-      age,
+      context.app.sessionSettings.proofLifetime,
       context.app.sessionSettings.mfa != .off
     )
-    guard let isFresh = rows.first else { throw context.gone }
-    guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
+    guard let proof = rows.first else { throw context.gone }
+    return proof
+  }
+
+  /// What a user has shown in a session.
+  package struct Proof: RowDecodable {
+    /// Whether the session has passed a second factor, or the user has none.
+    package let hasFactor: Bool
+    /// Whether the user has authenticated within `reauthentication_minutes`.
+    package let isRecent: Bool
+
+    package init(from row: Row) throws(DatabaseError) {
+      hasFactor = try row.bool(0)
+      isRecent = try row.bool(1)
+    }
   }
 
   /// Verifies a credential of the caller as at a sign-in, and replaces the session by a new one.
@@ -164,15 +189,15 @@ extension Sessions {
 
 package enum FreshProofQueries {
   /// Returns one row if the session is live.
-  static let isFresh = Statement<Bool, UserID, Principal, Duration, Bool>(
-    "fresh_proof.is_fresh",
+  static let proof = Statement<Sessions.Proof, UserID, Principal, Duration, Bool>(
+    "fresh_proof.proof",
     """
     select (not $4::boolean or exists (
         select from sessions s
         where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
       or not exists (
-        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null))
-      and (exists (
+        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null)),
+      (exists (
         select from sessions s where s.user_id = c.user_id and s.session_id = $2
           and case when s.provider = 'anonymous'
             then not exists (
@@ -185,5 +210,5 @@ package enum FreshProofQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [isFresh]
+  package static let all: [any PreparedStatement] = [proof]
 }

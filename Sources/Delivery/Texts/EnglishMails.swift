@@ -1,7 +1,8 @@
+import ReferenceData
 import Runtime
 
 struct EnglishMails: MailCatalog {
-  let language = "en"
+  let language = Language.english.rawValue
 
   func texts(of kind: MailKind) -> (subject: String, text: String) {
     switch kind {

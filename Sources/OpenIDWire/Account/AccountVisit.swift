@@ -1,10 +1,12 @@
 import Accounts
+import Encoding
 import EventLoop
 import HTTP
 import OpenID
 import Pages
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
 /// A request of a signed-in user for a page of the account.
@@ -71,6 +73,8 @@ import WireKit
   ///   - pattern: the path.
   ///   - page: the path of the page with the form; nil if it is the same.
   ///   - isFresh: whether the user must have authenticated within the last minutes.
+  ///   - isOnce: whether a second click gets the response to the first one. The response sets no
+  ///     cookie.
   ///   - summary: what the form does.
   ///   - work: returns the response, a redirect.
   /// - Returns: the route.
@@ -78,6 +82,7 @@ import WireKit
     _ pattern: String,
     from page: LocalPath? = nil,
     isFresh: Bool = false,
+    isOnce: Bool = false,
     _ summary: String,
     _ work: @escaping @EventLoop (AccountVisit, FormValues) async throws(Failure) -> Response
   ) -> Route {
@@ -87,10 +92,46 @@ import WireKit
       guard let visit = try await AccountVisit(call) else { return call.redirect(to: page) }
       let form = try call.form(of: flow(of: visit.user))
       return try await visit.handle(from: page, isFresh: isFresh) { () async throws(Failure) in
-        try await work(visit, form)
+        guard isOnce else { return try await work(visit, form) }
+        return try await visit.once(form) { () async throws(Failure) in
+          try await work(visit, form)
+        }
       }
     }
   }
+
+  /// Does the work of a form, unless another request with the same form does it.
+  ///
+  /// - Returns: the response of the first request, which is a redirect.
+  private func once(
+    _ form: FormValues,
+    _ work: @EventLoop () async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    let key = IdempotencyRecords.Key("page \(form[Self.onceField] ?? "")", of: user, in: app.id)
+    let request = Array("\(call.request.path)?\(call.request.query)".utf8)
+    // The other request sends a mail, which takes less than a second.
+    for _ in 0..<50 {
+      switch try await IdempotencyRecords.begin(key, for: request, context) {
+      case .first:
+        do throws(Failure) {
+          let response = try await work()
+          await IdempotencyRecords.keep(response.kept, for: key, context)
+          return response
+        } catch {
+          await IdempotencyRecords.forget(key, context)
+          throw error
+        }
+      case .answered(let kept): return Response(kept: kept) ?? call.redirect(to: .account)
+      case .underWay: await EventLoop.sleep(for: .milliseconds(100))
+      case .otherRequest: throw .formForged
+      case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
+      }
+    }
+    throw .databaseUnavailable(retryAfter: .seconds(1))
+  }
+
+  /// The field whose value each form has anew.
+  private static let onceField = "once"
 
   /// Handles a form whose origin was checked.
   func handle(
@@ -142,7 +183,8 @@ import WireKit
   }
 
   func target(_ path: LocalPath, _ hidden: [HiddenField] = []) -> FormTarget {
-    call.target(path, of: Self.flow(of: user), hidden)
+    let once = HiddenField(Self.onceField, Credential.salt().base64URL)
+    return call.target(path, of: Self.flow(of: user), [once] + hidden)
   }
 
   /// Returns the response with a page, which shows the errors of its last form.

@@ -2,16 +2,13 @@ import Encoding
 import EventLoop
 import Glibc
 import HTTP
+import OpenID
 import Pages
 import Runtime
 import WireKit
 
 /// A hosted page, and not a page of a list.
 typealias Page = Pages.Page
-
-extension FieldName {
-  /// The languages that a browser prefers.
-}
 
 extension Call {
   /// The pages of the app of the request.
@@ -70,6 +67,15 @@ extension Call {
 
   // MARK: Languages
 
+  /// Shows the page in the language of the active user of the browser, if the user has chosen none.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  func findProfileLanguage() async throws(Failure) {
+    findSignInDevice()
+    let active = try await BrowserUsers.list(context).first { $0.isActive }
+    if let locale = active?.locale { context.keep(ProfileLanguage(locale)) }
+  }
+
   /// Sends the mails of this request in the language of its page, unless users have another one.
   func mailInLanguageOfPage(_ locales: [String] = []) {
     context.languages = [catalog(locales).language]
@@ -81,6 +87,7 @@ extension Call {
       for: LanguagePreference(
         choice: chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie)),
         uiLocales: locales.isEmpty ? nil : locales.joined(separator: " "),
+        profile: context.part(ProfileLanguage.self)?.locale,
         acceptLanguage: request.field(.acceptLanguage)
       )
     )
@@ -101,6 +108,13 @@ extension Call {
       return LocalPath("\(request.path)?\(query)").map { LanguageLink(catalog, $0) }
     }
   }
+}
+
+/// The language in the profile of the user of a page.
+@EventLoop private final class ProfileLanguage: RequestPart {
+  let locale: String
+
+  init(_ locale: String) { self.locale = locale }
 }
 
 /// The cookie with the language that a user has chosen on a page.

@@ -3,6 +3,7 @@ import EventLoop
 import HTTP
 import JSON
 import OpenID
+import ReferenceData
 import Runtime
 import WireKit
 
@@ -84,7 +85,7 @@ import WireKit
       ]),
       "acr_values_supported": [.string(AuthenticationClass.secondFactor)],
       "prompt_values_supported": list(Prompt.allCases.map(\.rawValue)),
-      "ui_locales_supported": ["en", "de"],
+      "ui_locales_supported": list(Language.allCases.map(\.rawValue)),
       "authorization_response_iss_parameter_supported": true,
       "claims_parameter_supported": false,
       "request_parameter_supported": false,

@@ -50,10 +50,7 @@ import WireKit
       access: .open,
       isCrossOrigin: false,
       summary: "Show that the user is signed out"
-    ) {
-      call throws(Failure) in
-      call.response(with: .signedOut())
-    },
+    ) { (call) async throws(Failure) in try await call.signedOut() },
   ]
 
   /// Signs out at once if the request names a user of the browser, by an ID token or a session.
@@ -86,7 +83,9 @@ import WireKit
     let form = try call.form(of: path)
     let request = try await LogoutRequest(form, call)
     call.findSignInDevice()
-    if form[HiddenField.stay.name] == nil {
+    if form[HiddenField.stay.name] != nil {
+      if request.target == nil { return call.redirect(to: .account) }
+    } else {
       let users = try await BrowserUsers.list(call.context)
       if let user = users.first(where: \.isActive) ?? users.first {
         try await Devices.logout(user.user, next: .none, call.context)
@@ -101,7 +100,10 @@ import WireKit
     _ call: Call,
     afterForm: Bool
   ) throws(Failure) -> Response {
-    guard let url = request.target else { return call.redirect(to: LocalPath(checked: donePath)) }
+    guard let url = request.target else {
+      let values = request.client.map { [Call.signedOutClient: $0] } ?? [:]
+      return try call.redirect(to: LocalPath(checked: donePath), showing: PageState(values: values))
+    }
     if afterForm, let destination = Destination(url, of: RedirectTarget(url)) {
       return call.response(with: .handOver(to: destination), hasLanguages: false)
     }
@@ -117,6 +119,8 @@ private struct LogoutRequest {
   private let hint: AccessTokens.Identity?
   /// The session of the client, its `sid`.
   private let session: SessionID?
+  /// The id of the client, which may not exist; nil if none is named.
+  let client: String?
   /// Where the browser goes, with the client's state; nil for our page.
   let target: String?
   let locales: [String]
@@ -152,11 +156,12 @@ private struct LogoutRequest {
     let named = values["client_id"] ?? ""
     // A token of one client must not end a session at the wish of another.
     if let hint, !named.isEmpty, !hint.client.hasSameBytes(as: named) { throw .unknownApplication }
+    client = named.isEmpty ? hint?.client : named
     guard let wanted = values["post_logout_redirect_uri"], !wanted.isEmpty else {
       target = nil
       return
     }
-    guard let id = ClientID(asWritten: named.isEmpty ? hint?.client ?? "" : named),
+    guard let id = ClientID(asWritten: client ?? ""),
       let client = try await Clients.client(id, of: context.app.id, context)
     else { throw .unknownApplication }
     guard client.settings.logoutURLs.contains(where: { $0.hasSameBytes(as: wanted) }) else {

@@ -52,6 +52,7 @@ extension Visit {
   /// - Parameters:
   ///   - page: the page of the form.
   ///   - wrong: the error of a wrong password or code.
+  ///   - flow: the flow of a mailed code; nil for other credentials.
   ///   - verb: returns the tokens, of which only the secret of the device is used; nil if a mailed code
   ///     completes the sign-in.
   /// - Returns: the next page, or the same with errors.
@@ -59,18 +60,21 @@ extension Visit {
   func signIn(
     on page: SignInPage,
     wrong: FormError.Kind,
+    flow: String? = nil,
     _ verb: @EventLoop () async throws(Failure) -> Sessions.TokenSet?
   ) async throws(Failure) -> Next {
     do throws(Failure) {
       var tokens: Sessions.TokenSet?
-      let errors = try await call.errors(wrong: wrong) { () async throws(Failure) in
+      let errors = try await call.errors(wrong: wrong, flow: flow) { () async throws(Failure) in
         tokens = try await verb()
       }
       guard errors.isEmpty, let tokens else { return .errors(errors, on: page) }
       return complete(tokens)
     } catch let error where error.type == .additionalFactorRequired {
+      if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
       return try await beginSecondStep(error)
     } catch .emailUnverified {
+      BrowserNote.password.keep(email, call)
       let errors = try await call.errors(wrong: .emailMalformed) { () async throws(Failure) in
         try await Emails.requestVerification(of: email, context)
       }
@@ -115,6 +119,9 @@ enum FlowKind: String {
   case registration
   case secondFactor = "second_factor"
   case enrollment
+
+  /// Whether the code is mailed.
+  var isOfMail: Bool { self == .signIn || self == .registration }
 }
 
 extension AuthorizationState {
@@ -128,12 +135,6 @@ extension AuthorizationState {
   var flowBeganAt: Int {
     get { values["began"].flatMap { Int($0) } ?? 0 }
     set { values["began"] = String(newValue) }
-  }
-
-  /// How many wrong codes the flow has had.
-  var wrongCodes: Int {
-    get { values["wrong"].flatMap { Int($0) } ?? 0 }
-    set { values["wrong"] = String(newValue) }
   }
 
   /// The secret of a factor that is enrolled, and its provisioning URI.
