@@ -9,7 +9,7 @@ import ReferenceData
 @EventLoop package enum Profiles {
   /// The members that a user may change, with the greatest length of each in characters.
   package nonisolated static let editable: [String: Int] = [
-    "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
+    "name": 300, "given_name": 150, "family_name": 150, "nickname": 300, "phone": 32,
     "locale": 35, "zone": 64,
   ]
 
