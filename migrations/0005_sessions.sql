@@ -52,6 +52,7 @@ create table sessions (
   refresh_generation integer not null default 1,
   refresh_salt bytea not null,
   refreshed_at timestamptz not null default now(),
+  refreshes_clear_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
   ended_at timestamptz,
@@ -88,6 +89,8 @@ comment on column sessions.refresh_generation is
   'The number of the valid refresh token. An older number tells a repeated refresh from a stolen token.';
 comment on column sessions.refresh_salt is
   'The refresh token is derived from this, the generation and the master key.';
+comment on column sessions.refreshes_clear_at is
+  'When the limit of refreshes counts none any more. A later time slows the client down.';
 comment on column sessions.end_reason is
   'Why the session ended, such as logout, blocked or refresh_reuse.';
 comment on column sessions.address is 'The IP address of the sign-in.';

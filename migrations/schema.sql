@@ -52,6 +52,7 @@ CREATE TABLE public.sessions (
     refresh_generation integer DEFAULT 1 NOT NULL,
     refresh_salt bytea NOT NULL,
     refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    refreshes_clear_at timestamp with time zone DEFAULT now() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone,
@@ -103,6 +104,13 @@ COMMENT ON COLUMN public.sessions.refresh_generation IS 'The number of the valid
 --
 
 COMMENT ON COLUMN public.sessions.refresh_salt IS 'The refresh token is derived from this, the generation and the master key.';
+
+
+--
+-- Name: COLUMN sessions.refreshes_clear_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.refreshes_clear_at IS 'When the limit of refreshes counts none any more. A later time slows the client down.';
 
 
 --

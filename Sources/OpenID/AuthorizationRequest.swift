@@ -35,7 +35,7 @@ package struct AuthorizationRequest: Sendable {
   package var connection: ClientSettings.Connection?
   package var startsSignUp = false
   /// Whether a user who is signed in must sign in again, or sign up.
-  package var needsSignIn: Bool { !prompts.isDisjoint(with: [.login, .create]) }
+  package var needsSignIn: Bool { !prompts.isDisjoint(with: [.login, .create]) || maxAge == 0 }
   /// The languages of the pages, by preference: tags of BCP 47.
   package var locales: [String] = []
 

@@ -18,7 +18,8 @@ package import Tenancy
   ///   - context: the context of the request.
   /// - Returns: the tokens, with a new refresh token.
   /// - Throws: `.invalidRefreshToken`, `.refreshOfBlockedUser`, `.refreshOfDeletedUser`,
-  ///   `.scopeNotGranted`, `.audienceNotGranted`, `.overloaded`, `.databaseUnavailable`.
+  ///   `.scopeNotGranted`, `.audienceNotGranted`, `.tooManyAttempts`, `.overloaded`,
+  ///   `.databaseUnavailable`.
   package static func refresh(
     _ text: String,
     _ scopes: [String]?,

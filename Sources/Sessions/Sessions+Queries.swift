@@ -36,10 +36,13 @@ struct SupersededSession: RowDecodable {
   let live: LiveSession
   /// Whether the presented token is the predecessor, exchanged just now.
   let isRepeated: Bool
+  /// How many seconds the client must wait, after too many refreshes.
+  let wait: Int
 
   init(from row: Row) throws(DatabaseError) {
     live = try LiveSession(from: row)
     isRepeated = try row.bool(5)
+    wait = try row.int(6)
   }
 }
 
@@ -192,7 +195,8 @@ package enum SessionsQueries {
   /// Rotates the refresh token of a session.
   ///
   /// Returns no row if the presented token is not the current one, or belongs to another wire or
-  /// client. Nor does it return one if the session has lasted for the longest time.
+  /// client. Nor does it return one if the session has lasted for the longest time, or after a hundred
+  /// refreshes at once, of which one comes back every six seconds.
   /// - Parameter 7: how long that is; null for ever.
   /// - Parameter 10: whether the session must have had a second factor, or need none.
   static let rotate = Statement<
@@ -203,7 +207,10 @@ package enum SessionsQueries {
     """
     update sessions s set refresh_generation = s.refresh_generation + 1, refreshed_at = now(),
       expires_at = least(now() + $6::interval,
-        s.created_at + $7::interval)
+        s.created_at + $7::interval),
+      refreshes_clear_at = (
+        greatest(s.refreshes_clear_at, now()) at time zone 'UTC' + interval '6 seconds')
+        at time zone 'UTC'
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
@@ -211,6 +218,7 @@ package enum SessionsQueries {
       and meets_mfa($10::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))
       and ($7::interval is null or s.created_at + $7::interval > now())
+      and s.refreshes_clear_at - now() <= interval '594 seconds'
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
   )
@@ -222,7 +230,8 @@ package enum SessionsQueries {
     "sessions.superseded",
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
-      s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval
+      s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval,
+      greatest(0, ceil(extract(epoch from s.refreshes_clear_at - now()) - 594))::bigint
     from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
     where s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
       and s.client_id is not distinct from $8

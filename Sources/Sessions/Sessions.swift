@@ -23,7 +23,7 @@ import Postgres
 
   /// Exchanges a refresh token for new tokens.
   ///
-  /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
+  /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts`, `.databaseUnavailable`.
   package static func refresh(
     _ text: String,
     as style: SessionStyle = .native,
@@ -51,7 +51,7 @@ import Postgres
   ///   - lifetime: how long the session lasts from now on.
   ///   - context: the context of the request.
   /// - Returns: the user, and the session with its new generation.
-  /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
+  /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts` for one session, `.databaseUnavailable`.
   package static func rotate(
     _ text: String,
     of style: String,
@@ -92,6 +92,9 @@ import Postgres
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return (user, found.live) }
+    if token.number == found.live.generation, found.wait > 0 {
+      throw .tooManyAttempts(retryAfter: .seconds(found.wait))
+    }
     // A newer token than the session knows was issued before the database was restored.
     if token.number < found.live.generation {
       try await end(session, of: user, "refresh_reuse", context)

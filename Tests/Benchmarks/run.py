@@ -147,8 +147,8 @@ class Bench:
             "BODIES": str(bodies), "TARGET": path, "MODE": mode, **environment})
 
     def refresh(self):
-        # The tokens of an earlier run are used up.
-        grants = [self.site.login() for _ in range(500)]
+        # The tokens of an earlier run are used up, and a session may refresh a hundred times at once.
+        grants = [self.site.login() for _ in range(2_000)]
         self.refreshes.write_text("\n".join(
             json.dumps({"refresh_token": grant["refresh_token"]}) for grant in grants))
         return self.logins("/v1/token/refresh", self.refreshes, "refresh")

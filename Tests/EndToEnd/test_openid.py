@@ -123,7 +123,8 @@ class CodeFlow(OpenIDCase):
         email, user = self.user()
         self.site.dossier("client", "set", self.web["id"],
                           'claims={"https://x/plan":"app_metadata./plan","theme":"metadata./ui/theme",'
-                          '"who":"profile.email","kind":{"value":7},"none":"metadata./none"}')
+                          '"who":"profile.email","kind":{"value":7},"none":"metadata./none",'
+                          '"photo":"profile.picture"}')
         self.addCleanup(self.site.dossier, "client", "set", self.web["id"], "claims=null")
         grant = self.expect(self.login(email, "correct horse battery"), 200).json
         self.expect(self.site.request("PUT", "/v1/me/metadata", {"ui": {"theme": "dark"}},
@@ -138,6 +139,8 @@ class CodeFlow(OpenIDCase):
         self.assertEqual(
             {name: identity.get(name) for name in ["https://x/plan", "theme", "who", "kind", "none"]},
             {"https://x/plan": ["gold"], "theme": "dark", "who": email, "kind": 7, "none": None})
+        self.assertEqual(identity["photo"], identity["picture"])
+        self.assertTrue(identity["photo"].startswith(self.issuer), identity["photo"])
 
 
 class RefreshTokens(OpenIDCase):
@@ -243,8 +246,35 @@ class RefreshTokens(OpenIDCase):
         own = self.expect(party.exchange(party.code(page)), 200).json["access_token"]
         for client in [partner, self.web]:
             self.assertTrue(introspect(own, client).json["active"])
+        self.site.dossier("client", "disable", partner["id"])
+        self.assertEqual(introspect(own).json, {"active": False})
         self.site.sql("update sessions set ended_at = now() where style = 'openid'")
         self.assertEqual(introspect(tokens["access_token"]).json, {"active": False})
+
+    def test_a_family_of_tokens_is_slowed_down(self):
+        tokens, party = self.tokens(scope=self.SCOPE)
+        other, _ = self.tokens(f"x-{self.own_email()}", visitor=self.stranger(), scope=self.SCOPE)
+
+        def refresh(tokens):
+            return party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+
+        for _ in range(99):
+            tokens = self.expect(refresh(tokens), 200).json
+        # One more, as one comes back every six seconds.
+        answers = [refresh(tokens)]
+        while answers[-1].status == 200:
+            tokens = answers[-1].json
+            answers.append(refresh(tokens))
+        self.error(answers[-1], 429, "too_many_attempts")
+        self.assertLessEqual(int(answers[-1].headers["Retry-After"]), 7)
+        # Its session goes on, and others are not concerned.
+        self.expect(refresh(other), 200)
+        self.site.sql("update sessions set refreshes_clear_at = now()")
+        self.expect(refresh(tokens), 200)
+
+    def stranger(self):
+        self.user(f"x-{self.own_email()}")
+        return self.new_visitor()
 
 
 class Machines(OpenIDCase):
@@ -263,6 +293,26 @@ class Machines(OpenIDCase):
                    "Client has not been granted scopes: write:posts, a")
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         self.assertEqual(self.site.get("/v1/me", token=tokens["access_token"]).status, 401)
+
+    def test_a_token_of_a_machine_lives_as_long_as_its_grant(self):
+        machine = self.new_client("machine")
+
+        def ask(path, token):
+            body = {"client_id": machine["id"], "client_secret": machine["secret"], "token": token}
+            return self.site.request("POST", path, urllib.parse.urlencode(body), FORM)
+
+        for end in [
+                ("client", "revoke", machine["id"], self.api["id"]),
+                ("client", "grant", machine["id"], self.api["id"], "--scope", "write:posts")]:
+            self.site.dossier("client", "grant", machine["id"], self.api["id"], "--scope",
+                              "read:posts")
+            token = self.expect(Party(self, machine).token(
+                grant_type="client_credentials", audience=self.API), 200).json["access_token"]
+            self.assertTrue(ask("/oauth/introspect", token).json["active"])
+            # It has no session to end.
+            self.error(ask("/oauth/revoke", token), 400, "unsupported_token_type")
+            self.site.dossier(*end)
+            self.assertEqual(ask("/oauth/introspect", token).json, {"active": False})
 
     def test_kinds_of_clients_have_their_grants(self):
         self.error(Party(self, self.spa).token(grant_type="client_credentials", audience=self.API),

@@ -11,14 +11,13 @@ from machine import wait_until
 from openid import CALLBACK, OpenIDCase, Party, claims, verified
 
 
-class BackChannel(OpenIDCase):
+class BackChannelCase(OpenIDCase):
     # The client of the test listens on this machine.
     SETTINGS = {**OpenIDCase.SETTINGS, "DOSSIER_ISSUER_NETWORK": "any"}
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.site.set_app(email_code=True)
         cls.status = 200
         cls.received = queue.Queue()
         case = cls
@@ -35,11 +34,6 @@ class BackChannel(OpenIDCase):
 
         cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Client)
         threading.Thread(target=cls.server.serve_forever, daemon=True).start()
-        cls.third = cls.new_client("single_page", "--callback", CALLBACK)
-        cls.site.dossier("client", "set", cls.third["id"], "first_party=false")
-        for client in [cls.spa, cls.third]:
-            cls.site.dossier("client", "set", client["id"], "backchannel_logout_url="
-                             f"http://127.0.0.1:{cls.server.server_port}/bye")
 
     @classmethod
     def tearDownClass(cls):
@@ -47,10 +41,27 @@ class BackChannel(OpenIDCase):
         cls.server.server_close()
         super().tearDownClass()
 
-    def message(self):
+    @classmethod
+    def told(cls, client):
+        """Gives a client the URL of the test."""
+        cls.site.dossier("client", "set", client["id"], "backchannel_logout_url="
+                         f"http://127.0.0.1:{cls.server.server_port}/bye")
+
+    def message(self, keys=None):
         kind, body = self.received.get(timeout=120)
         self.assertEqual(kind, "application/x-www-form-urlencoded")
-        return verified(urllib.parse.parse_qs(body)["logout_token"][0], self.keys)
+        return verified(urllib.parse.parse_qs(body)["logout_token"][0], keys or self.keys)
+
+
+class BackChannel(BackChannelCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.set_app(email_code=True)
+        cls.third = cls.new_client("single_page", "--callback", CALLBACK)
+        cls.site.dossier("client", "set", cls.third["id"], "first_party=false")
+        for client in [cls.spa, cls.third]:
+            cls.told(client)
 
     def test_a_client_is_told_of_the_end_of_its_session(self):
         tokens, _ = self.tokens(scope="openid")

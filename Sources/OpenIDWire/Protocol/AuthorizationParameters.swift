@@ -252,8 +252,8 @@ extension Client {
     let local = kind == .native ? RedirectTarget(url).withoutLoopbackPort : nil
     let isCallback = settings.callbackURLs.contains { registered in
       if registered.hasSameBytes(as: url) { return true }
-      guard let local, let own = RedirectTarget(registered).withoutLoopbackPort else { return false }
-      return own.hasSameBytes(as: local)
+      let own = RedirectTarget(registered).withoutLoopbackPort
+      return local.map { own?.hasSameBytes(as: $0) == true } ?? false
     }
     guard mode == .webMessage else { return isCallback }
     guard let origin = RedirectTarget(url).origin,
