@@ -67,7 +67,7 @@ extension Catalog {
     signIn = Sign in
     signInToApp = Continue to {app}
     signInToClient = Continue to {client}
-    rememberAddress = Remember my address in this browser
+    rememberAddress = Remember my address
     enterPassword = Enter your password
     forgotPassword = Forgot your password?
     mailCodeInstead = Email me a code

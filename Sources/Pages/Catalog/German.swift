@@ -67,7 +67,7 @@ extension Catalog {
     signIn = Anmelden
     signInToApp = Weiter zu {app}
     signInToClient = Weiter zu {client}
-    rememberAddress = Adresse in diesem Browser merken
+    rememberAddress = Adresse merken
     enterPassword = Passwort eingeben
     forgotPassword = Passwort vergessen?
     mailCodeInstead = Code per E-Mail
