@@ -1,7 +1,7 @@
 package import Runtime
 package import Sessions
 package import Tenancy
-import EventLoop
+package import EventLoop
 
 /// Tokens of issuers, for a protocol that sends one with each request.
 extension TokenLogin {
@@ -14,7 +14,7 @@ extension TokenLogin {
   ///   - context: the context of the request.
   /// - Returns: the principal.
   /// - Throws: as `signIn`.
-  @EventLoop package static func principal(
+  package static func principal(
     of token: String,
     naming subject: ExternalTokens.Subject,
     as style: SessionStyle,
@@ -33,7 +33,7 @@ extension TokenLogin {
   /// It creates neither a user nor a session, and works in an app that has closed this method.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` if the user is
   ///   blocked, `.databaseUnavailable`.
-  @EventLoop package static func standing(
+  package static func standing(
     by token: String,
     naming subject: ExternalTokens.Subject,
     as style: SessionStyle,
@@ -43,7 +43,7 @@ extension TokenLogin {
     return try await standing(by: external, as: style, context)
   }
 
-  @EventLoop private static func standing(
+  private static func standing(
     by external: ExternalTokens.Identity,
     as style: SessionStyle,
     _ context: RequestContext
