@@ -1,7 +1,7 @@
 import Delivery
 package import Runtime
 import Sessions
-package import EventLoop
+import EventLoop
 import JSON
 import Postgres
 

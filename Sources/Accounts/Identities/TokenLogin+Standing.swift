@@ -1,7 +1,7 @@
 package import Runtime
 package import Sessions
 package import Tenancy
-package import EventLoop
+import EventLoop
 
 /// Tokens of issuers, for a protocol that sends one with each request.
 extension TokenLogin {
