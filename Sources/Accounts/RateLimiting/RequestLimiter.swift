@@ -100,12 +100,12 @@ enum RequestLimiter {
     try await Allowances(Allowance.ofNetwork(.lookup, context), context).spend()
   }
 
-  /// Counts a reset code for the client's network, over all addresses.
+  /// Counts a reset code for the client's network.
   ///
   /// A wrong code is tried against all codes of its network. So a network may have only a few.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func resetCode(_ context: RequestContext) async throws(Failure) {
-    try await Allowances(Allowance.fromNetwork(.networkCode, "reset", context), context).spend()
+    try await Allowances(Allowance.ofNetwork(.resetCode, context), context).spend()
   }
 
   /// Returns the allowances that a new user without credentials uses, for the caller to spend.

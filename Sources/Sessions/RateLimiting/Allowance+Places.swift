@@ -90,6 +90,7 @@ extension Allowance {
       case .authorization: (settings.authorizationsPerAddress, .seconds(3_600))
       // A client asks before each sign-in.
       case .lookup: (4 * settings.failuresPerAddress, settings.failureWindow)
+      case .resetCode: (settings.failuresPerIdentifier, settings.failureWindow)
       default: (settings.failuresPerAddress, settings.failureWindow)
       }
     return ofPlaces(

@@ -14,6 +14,8 @@ package enum AttemptPurpose: String, CaseIterable {
   case secondFactor = "second-factor"
   /// Mailed codes that name no address, counted by the network that may enter them.
   case networkCode = "network-code"
+  /// Requests for codes that set a password and name no address, counted by network alone.
+  case resetCode = "reset-code"
   /// Registrations of an email address, counted by its key.
   case registration
   /// Requests whether an email address has a user, counted by network alone.
