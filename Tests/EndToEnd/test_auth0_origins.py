@@ -8,7 +8,7 @@ from test_auth0 import Auth0Case
 
 ORIGIN = "https://app.example.com"
 JSON = {"Content-Type": "application/json"}
-# What auth0-spa-js and an app send, with and without useDpop.
+# The fields that auth0-spa-js and an app send, with and without useDpop.
 SENT = ["authorization", "content-type", "auth0-client", "dpop", "x-request-language",
         "x-correlation-id"]
 READ = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after",

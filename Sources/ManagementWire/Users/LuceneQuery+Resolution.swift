@@ -8,7 +8,7 @@ import Sessions
 import Tenancy
 
 extension Filter {
-  /// What stands before the id of an identity whose provider is unknown, where an id has `auth0|`.
+  /// The prefix of an identity's id whose provider is unknown, in place of `auth0|`.
   static let anyProvider = "|"
 
   /// Returns the filter with ids of users and providers as they are stored, in place of the API's.
