@@ -1,3 +1,4 @@
+import Delivery
 import Runtime
 import Sessions
 import EventLoop
@@ -70,6 +71,38 @@ enum Accounts {
     }
   }
 
+  /// Gives an address to a user, by one of its identities, without waiting.
+  ///
+  /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
+  @EventLoop static func sendTaking(
+    _ address: EmailAddress,
+    for user: UserID,
+    _ identity: IdentityID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) -> Completion {
+    let taken = transaction.send(
+      AccountQueries.take,
+      context.app.id,
+      address.key,
+      user,
+      identity
+    )
+    return { () async throws(Failure) in try await taken.rows(undone: .emailTaken) }
+  }
+
+  /// Marks the address of a user as verified, records it and mails it.
+  @EventLoop static func verify(
+    _ address: EmailAddress,
+    of user: UserID,
+    byReader isReader: Bool,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await markVerified(address, of: user, byReader: isReader, in: transaction, context)
+    try await SecurityNotice.emailVerified.record(of: user, in: transaction, context)
+  }
+
   /// Marks the address of a user as verified, and gives the user an identity with it.
   @EventLoop static func markVerified(
     _ address: EmailAddress,
@@ -105,7 +138,26 @@ package enum AccountQueries {
     """
   )
 
-  /// Makes a user with an address; undoes the transaction if another user has it.
+  /// Gives an address to a user; undoes the transaction if another user has it, or may restore it.
+  ///
+  /// Two statements have the same rule: `UsersQueries.create` omits a taken address, and
+  /// `ImportQueries.emails` gives many addresses.
+  static let take = Statement<NoRow, AppID, String, UserID, IdentityID>(
+    "accounts.take",
+    """
+    with taken as (
+      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+      values ($1, 'email', $2, $3, $4)
+      on conflict (app_id, provider, subject) do update
+        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+        where s.user_id = excluded.user_id or s.reserved_until < now()
+      returning 1
+    )
+    select require((select count(*) from taken) = 1)
+    """
+  )
+
+  /// Makes a user who gets an address by `take`.
   static let create = Statement<NoRow, UserID, AppID, IdentityID, String, String, String?, Bool>(
     "accounts.create",
     """
@@ -115,17 +167,8 @@ package enum AccountQueries {
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       values ($1, $3, $2, case when $6::text is null then 'email' else 'password' end, $5)
-    ), password as (
-      insert into passwords (user_id, hash) select $1, $6 where $6::text is not null
-    ), subject as (
-      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-      values ($2, 'email', $5, $1, $3)
-      on conflict (app_id, provider, subject) do update
-        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
-        where s.reserved_until < now()
-      returning 1
     )
-    select require((select count(*) from subject) = 1)
+    insert into passwords (user_id, hash) select $1, $6 where $6::text is not null
     """
   )
 
@@ -154,5 +197,5 @@ package enum AccountQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [find, create, verify]
+  package static let all: [any PreparedStatement] = [find, take, create, verify]
 }

@@ -34,15 +34,7 @@ extension Emails {
     if account != nil, context.app.accountSettings.signUp != .verifyFirst { throw .emailTaken }
     try await RequestLimiter.mail(to: address.key, for: nil, context)
     let flow = AuthenticationFlow.New(.changeEmail, email, address, user: user)
-    try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction, context)
-      if let account {
-        try await AccountMail.sendTaken(to: account, in: transaction, context)
-      } else {
-        try await AccountMail.sendCode(of: flow, in: own.language, in: transaction, context)
-      }
-    }
-    return flow.text(context)
+    return try await AccountMail.begin(flow, takenBy: account, in: own.language, context)
   }
 
   /// Replaces the caller's address by its mailed code, and mails a restore link to the old address.
@@ -86,16 +78,16 @@ extension Emails {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) -> FormerEmail {
-    let rows = try await transaction.send(
+    let rows = try await transaction.run(
       EmailChangeQueries.change,
       user,
-      context.app.id,
       address.stored(email),
       address.key,
       origin != .unverified,
       origin == .mail
-    ).rows(undone: .emailTaken)
+    )
     guard let before = rows.first else { throw .noEmail }
+    try await Accounts.sendTaking(address, for: user, before.identity, in: transaction, context)()
     return before
   }
 
@@ -183,13 +175,16 @@ struct OwnEmail: RowDecodable {
 
 /// The former address of a user.
 struct FormerEmail: RowDecodable {
+  /// The identity by which the user signs in.
+  let identity: IdentityID
   /// Nil if it was not verified, or is the new one.
   package let email: String?
   let language: String?
 
   init(from row: Row) throws(DatabaseError) {
-    email = row.text(ifAny: 0)
-    language = row.text(ifAny: 1)
+    identity = try row.id(0)
+    email = row.text(ifAny: 1)
+    language = row.text(ifAny: 2)
   }
 }
 
@@ -203,56 +198,48 @@ package enum EmailChangeQueries {
     """
   )
 
-  /// Replaces the address of a user.
+  /// Replaces the address of a user, who gets the new one by `AccountQueries.take`.
   ///
-  /// Returns no row if the user had none. Undoes the transaction if another user has the new one.
+  /// Returns no row if the user had none.
   /// Mailed tokens become invalid, except those that restore an address. The same address in another
   /// spelling stays verified.
-  /// - Parameter 5: whether it is verified.
-  /// - Parameter 6: whether a mail has verified it. Then a token restores a former address that was
+  /// - Parameter 4: whether it is verified.
+  /// - Parameter 5: whether a mail has verified it. Then a token restores a former address that was
   ///   verified, which stays reserved as long as the token is valid.
-  static let change = Statement<FormerEmail, UserID, AppID, String, String, Bool, Bool>(
+  static let change = Statement<FormerEmail, UserID, String, String, Bool, Bool>(
     "email_change.change",
     """
     with own as (
-      select i.identity_id, i.subject, u.email_verified, case when u.email_verified and i.subject <> $4
+      select i.identity_id, i.subject, u.email_verified, case when u.email_verified and i.subject <> $3
         then u.email end as email, u.locale
       from identities i join users u on u.user_id = i.user_id
       where i.user_id = $1 and i.provider in ('password', 'email')
     ), reserved as (
       update identity_subjects s set reserved_until = now() + interval '7 days'
-      from own where s.user_id = $1 and s.provider = 'email' and s.subject <> $4
-        and s.reserved_until is null and own.email_verified and $6::boolean
+      from own where s.user_id = $1 and s.provider = 'email' and s.subject <> $3
+        and s.reserved_until is null and own.email_verified and $5::boolean
     ), gone as (
       delete from identity_subjects s using own
-      where s.user_id = $1 and s.provider = 'email' and s.subject <> $4
-        and s.reserved_until is null and not (own.email_verified and $6::boolean)
+      where s.user_id = $1 and s.provider = 'email' and s.subject <> $3
+        and s.reserved_until is null and not (own.email_verified and $5::boolean)
     ), identity as (
-      update identities i set subject = $4,
-        proved_by_reader = case when $6::boolean then false
-          when own.subject = $4 then i.proved_by_reader else $5::boolean end
+      update identities i set subject = $3,
+        proved_by_reader = case when $5::boolean then false
+          when own.subject = $3 then i.proved_by_reader else $4::boolean end
       from own where i.user_id = $1 and i.identity_id = own.identity_id
-    ), subject as (
-      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-      select $2, 'email', $4, $1, identity_id from own
-      on conflict (app_id, provider, subject) do update
-        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
-        where s.user_id = excluded.user_id or s.reserved_until < now()
-      returning 1
     ), mails as (
       delete from mail_tokens
       where user_id = $1 and purpose <> 'restore' and exists (select from own)
     ), flows as (
       delete from authentication_flows where user_id = $1 and purpose = 'change_email'
     ), changed as (
-      update users set email = btrim($3), anonymous = false, version = version + 1,
-        email_verified = $5::boolean or email_verified and exists (
-          select from own where subject = $4),
+      update users set email = btrim($2), anonymous = false, version = version + 1,
+        email_verified = $4::boolean or email_verified and exists (
+          select from own where subject = $3),
         updated_at = now()
       where user_id = $1 and exists (select from own)
     )
-    select email, locale from own
-    where require((select count(*) from subject) = (select count(*) from own))
+    select identity_id, email, locale from own
     """
   )
 

@@ -49,12 +49,7 @@ package enum EmailCodes {
   ) async throws(Failure) -> AuthenticationFlow.New {
     try context.requireOpen(.emailCode)
     try EmailAddress.check(email, context)
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
-    let address = try await EmailAddress(email, context)
-    try address.requireMail(email)
-    // One read for every address, so that the time does not reveal a user.
-    let account = try await Accounts.find(address, context)
-    try await RequestLimiter.mail(to: address.key, for: account, context)
+    let (address, account) = try await AccountMail.prepare(to: email, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
     let flow = AuthenticationFlow.New(
       purpose,
@@ -67,7 +62,7 @@ package enum EmailCodes {
       try await flow.write(in: transaction, context)
       if isClosed {
         // No mail is sent, and the response takes as long.
-        try await AccountMail.request(.nothing, email, address, in: transaction, context)
+        try await AccountMail.request(nil, email, address, in: transaction, context)
       } else {
         try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
       }

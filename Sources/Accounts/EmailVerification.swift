@@ -14,7 +14,7 @@ extension Emails {
     of email: String,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await AccountMail.request(.verification, email, context)
+    try await AccountMail.request(.verify, email, context)
   }
 
   /// Verifies an address by a mailed token and a session of its user, or the password.
@@ -97,14 +97,13 @@ extension Emails {
   ) async throws(Failure) {
     let account = try await token.useForAccount(in: transaction, context)
     guard account.isTakenOverByMail else { return }
-    try await Accounts.markVerified(
+    try await Accounts.verify(
       token.address,
       of: token.user,
       byReader: isReader,
       in: transaction,
       context
     )
-    try await SecurityNotice.emailVerified.record(of: token.user, in: transaction, context)
     try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
   }
 }

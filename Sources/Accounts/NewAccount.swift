@@ -15,7 +15,7 @@ import Postgres
   /// Whether a mailed code has verified the address.
   let isVerified: Bool
   /// The mail that verifies the address; nil if none is sent.
-  var mail: EmailToken?
+  private(set) var mail: EmailToken?
 
   init(
     _ email: String,
@@ -26,6 +26,21 @@ import Postgres
   ) {
     (self.email, self.address, self.user) = (email, address, user)
     (self.hash, self.isVerified) = (hash, isVerified)
+  }
+
+  /// Hashes the password of a registration, if its address is free.
+  ///
+  /// - Throws: `.emailTaken`, `.overloaded`, `.databaseUnavailable`.
+  init(
+    _ credentials: Credentials,
+    _ address: EmailAddress,
+    of user: UserID = UserID(),
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
+    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
+    self.init(credentials.email, address, of: user, hash: hash, isVerified: false)
+    mail = try await AccountMail.verification(of: user, email, address, context)
   }
 
   /// The credential by which the user signs in first.
@@ -41,21 +56,27 @@ import Postgres
   func send(in transaction: Transaction, _ context: RequestContext)
     async throws(Failure) -> Completion
   {
+    let identity = IdentityID()
     let made = transaction.send(
       AccountQueries.create,
       user,
       context.app.id,
-      IdentityID(),
+      identity,
       address.stored(email),
       address.key,
       hash,
       isVerified
     )
+    let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
+    let completion: Completion = { () async throws(Failure) in
+      try await made.rows()
+      try await taken()
+    }
     if let mail {
       // The token of the mail belongs to the user, who must be there.
-      try await made.rows(undone: .emailTaken)
+      try await completion()
       try await mail.queue(in: transaction)
     }
-    return { () async throws(Failure) in try await made.rows(undone: .emailTaken) }
+    return completion
   }
 }

@@ -29,17 +29,13 @@ package enum Emails {
   ) async throws(Failure) {
     try context.requireOpen(.password)
     try EmailAddress.check(email, context)
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
-    let address = try await EmailAddress(email, context)
-    try address.requireMail(email)
-    let account = try await Accounts.find(address, context)
     try await RequestLimiter.resetCode(context)
-    try await RequestLimiter.mail(to: address.key, for: account, context)
+    let (address, _) = try await AccountMail.prepare(to: email, context)
     let flow = AuthenticationFlow.New(.networkReset, email, address, digits: digits)
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       try await AccountMail.request(
-        .resetCode,
+        .reset,
         email,
         address,
         code: flow.shownCode,
@@ -143,8 +139,7 @@ package enum Emails {
           // The password needs an identity with the address.
           try await Accounts.markVerified(address, of: user, in: transaction, context)
         }
-        _ = try await transaction.run(APIKeyQueries.removeAll, user)
-        try await Sessions.end(.all, of: user, "password_reset", in: transaction, context)
+        try await Users.revoke(of: user, "password_reset", in: transaction, context)
       }
       _ = try await transaction.run(PasswordQueries.set, user, hash)
       try await SecurityNotice.passwordReset.record(of: user, in: transaction, context)

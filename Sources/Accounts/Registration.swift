@@ -24,12 +24,13 @@ extension Users {
     as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> Registration {
-    let address = try await admitRegistration(credentials, context)
+    try context.requireOpenSignUp()
+    let address = try await credentials.admit(context)
     guard context.app.accountSettings.signUp == .immediate else {
       let flow = try await mailCode(for: .register, of: nil, credentials, address, context)
       return .codeMailed(flow: flow)
     }
-    let account = try await newAccount(credentials, address, context)
+    let account = try await NewAccount(credentials, address, context)
     let grant = try await SignIn.complete(account.credential, as: style, context) {
       (transaction) async throws(Failure) in try await account.send(in: transaction, context)
     }
@@ -54,9 +55,10 @@ extension Users {
     _ context: RequestContext,
     completing: @EventLoop (Transaction, UserID) async throws(Failure) -> Void = { _, _ in }
   ) async throws(Failure) -> UserID {
-    let address = try await admitRegistration(credentials, context)
+    try context.requireOpenSignUp()
+    let address = try await credentials.admit(context)
     let linked = try await Guests.link(guest, context) { user async throws(Failure) in
-      let account = try await newAccount(credentials, address, of: user, context)
+      let account = try await NewAccount(credentials, address, of: user, context)
       try await context.transaction { transaction async throws(Failure) in
         try await account.link(in: transaction, context)
         try await completing(transaction, user)
@@ -64,7 +66,7 @@ extension Users {
       return user
     }
     if let linked { return linked }
-    let account = try await newAccount(credentials, address, context)
+    let account = try await NewAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
       try await account.send(in: transaction, context)()
       _ = try await transaction.run(UserOriginQueries.register, account.user)
@@ -122,46 +124,6 @@ extension Users {
     return account.hash == nil ? open.subtracting([.password]) : open
   }
 
-  /// Checks that the app accepts a registration, and counts it.
-  @EventLoop private static func admitRegistration(
-    _ credentials: Credentials,
-    _ context: RequestContext
-  ) async throws(Failure) -> EmailAddress {
-    try context.requireOpen(.password)
-    try context.requireOpenSignUp()
-    try credentials.checkForRegistration(context.app)
-    let address = try await EmailAddress(credentials.email, context)
-    try await RequestLimiter.registration(of: address.key, context)
-    return address
-  }
-
-  /// Checks that the address is free, and hashes the password of its new user.
-  @EventLoop private static func newAccount(
-    _ credentials: Credentials,
-    _ address: EmailAddress,
-    of user: UserID = UserID(),
-    _ context: RequestContext
-  ) async throws(Failure) -> NewAccount {
-    guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
-    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
-    var account = NewAccount(credentials.email, address, of: user, hash: hash, isVerified: false)
-    account.mail = try await verification(of: user, account.email, address, context)
-    return account
-  }
-
-  /// Returns the mail that verifies the address of a new user; nil if none is sent.
-  @EventLoop static func verification(
-    of user: UserID,
-    _ email: String,
-    _ address: EmailAddress,
-    _ context: RequestContext
-  ) async throws(Failure) -> EmailToken? {
-    guard context.mailer.isConfigured,
-      try await RequestLimiter.mayMail(to: address.key, for: nil, context)
-    else { return nil }
-    return EmailToken(.verify, to: address.stored(email), of: user, in: nil, context)
-  }
-
   /// Mails a code that completes a registration or a link, or informs the user of the address.
   ///
   /// Only the text of the mail differs between a known and an unknown address.
@@ -178,15 +140,7 @@ extension Users {
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let account = try await Accounts.find(address, context)
     let flow = AuthenticationFlow.New(purpose, credentials.email, address, hash: hash, user: user)
-    try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction, context)
-      if let account {
-        try await AccountMail.sendTaken(to: account, in: transaction, context)
-      } else {
-        try await AccountMail.sendCode(of: flow, in: nil, in: transaction, context)
-      }
-    }
-    return flow.text(context)
+    return try await AccountMail.begin(flow, takenBy: account, in: nil, context)
   }
 }
 

@@ -150,14 +150,6 @@ package enum UserLinkQueries {
     """
   )
 
-  static let remove = Statement<NoRow, UserID>(
-    "user_links.remove",
-    """
-    with subjects as (delete from identity_subjects where user_id = $1)
-    delete from users where user_id = $1
-    """
-  )
-
   /// Gives a user an address and its password, in place of one that an issuer has asserted.
   static let giveAddress = Statement<NoRow, UserID, String, Bool, String?>(
     "user_links.give_address",
@@ -268,6 +260,6 @@ package enum UserLinkQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    issued, anyIssued, party, fresh, remove, giveAddress, adopt, release, known, create,
+    issued, anyIssued, party, fresh, giveAddress, adopt, release, known, create,
   ]
 }

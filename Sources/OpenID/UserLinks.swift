@@ -171,8 +171,7 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) {
     try await Sessions.end(.all, of: secondary, "link", in: transaction, context)
-    try await LogoutNotices.queue(of: secondary, in: context.app.id, transaction, context)
-    _ = try await transaction.run(UserLinkQueries.remove, secondary)
+    try await Users.remove(secondary, linkedTo: primary, in: transaction, context)
     if found.address != nil, let email = found.email {
       _ = try await transaction.run(
         UserLinkQueries.giveAddress,
@@ -189,8 +188,6 @@ import Sessions
       context.app.id,
       TextBytes(JSON.array(rows).serialized())
     )
-    try await Event("user_delete", of: secondary, detail: ["linked_to": .string(primary.text)])
-      .record(in: transaction, context)
     for identity in found.identities {
       try await SecurityNotice.linked(identity.provider).record(
         of: primary,

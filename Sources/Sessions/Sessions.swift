@@ -153,18 +153,9 @@ import Postgres
     }
     try await context.transaction { transaction async throws(Failure) in
       try await Devices.deactivate(user, in: transaction, context)
-      let ended = try await transaction.run(
-        SessionsQueries.end,
-        user,
-        session,
-        nil,
-        "logout",
-        "user",
-        context.address.text,
-        context.agent,
-        nil
-      )
-      guard !ended.isEmpty else { throw context.gone }
+      guard try await end(.one(session), of: user, "logout", in: transaction, context) else {
+        throw context.gone
+      }
     }
   }
 
@@ -175,17 +166,7 @@ import Postgres
     _ reason: String,
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    try await !context.write(
-      SessionsQueries.end,
-      user,
-      session,
-      nil,
-      reason,
-      "user",
-      context.address.text,
-      context.agent,
-      nil
-    ).isEmpty
+    try await context.write(ending(.one(session), of: user, reason, by: "user", context)).count > 0
   }
 
   /// Which sessions of a user end.
@@ -197,14 +178,25 @@ import Postgres
     case opened(by: APIKeyID)
   }
 
-  /// Ends sessions of a user in the transaction that causes it.
-  package static func end(
+  /// Ends sessions of a user in the transaction that causes it, and returns whether one was live.
+  @discardableResult package static func end(
     _ which: Ending,
     of user: UserID,
     _ reason: String,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) {
+  ) async throws(Failure) -> Bool {
+    let call = ending(which, of: user, reason, by: context.principal.name, context)
+    return try await transaction.run(call).count > 0
+  }
+
+  private static func ending(
+    _ which: Ending,
+    of user: UserID,
+    _ reason: String,
+    by actor: String,
+    _ context: RequestContext
+  ) -> PendingQuery {
     var ended: SessionID?
     var spared: SessionID?
     var key: APIKeyID?
@@ -214,13 +206,13 @@ import Postgres
     case .others(let session): spared = session
     case .opened(let id): key = id
     }
-    _ = try await transaction.run(
+    return PendingQuery(
       SessionsQueries.end,
       user,
       ended,
       spared,
       reason,
-      context.principal.name,
+      actor,
       context.address.text,
       context.agent,
       key
@@ -259,18 +251,9 @@ import Postgres
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction, context)
-      let ended = try await transaction.run(
-        SessionsQueries.end,
-        user,
-        session,
-        session == nil ? context.principal.session : nil,
-        "ended",
-        context.principal.name,
-        context.address.text,
-        context.agent,
-        nil
-      )
-      if session != nil, ended.isEmpty { throw .notFound }
+      let which = session.map(Ending.one) ?? .others(than: context.principal.session)
+      let wasLive = try await end(which, of: user, "ended", in: transaction, context)
+      if session != nil, !wasLive { throw .notFound }
     }
   }
 

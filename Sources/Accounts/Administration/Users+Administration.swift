@@ -84,7 +84,7 @@ extension Users {
   ) async throws(Failure) {
     guard found.isBlocked != isBlocked else { return }
     _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
-    if isBlocked { try await endSessions(of: user, "blocked", context, in: transaction) }
+    if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction, context) }
     try await Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
       in: transaction,
       context
@@ -114,18 +114,8 @@ extension Users {
   ) async throws(Failure) {
     guard let address = found.address else { throw .notFound }
     guard !address.isVerified else { return }
-    _ = try await transaction.run(
-      AccountQueries.verify,
-      user,
-      context.app.id,
-      address.key,
-      IdentityID(),
-      true
-    )
-    try await Event("email_verify", of: user).record(in: transaction, context)
-    try await SecurityNotice.emailVerified.notice(of: user, in: transaction, context).queue(
-      in: transaction
-    )
+    let key = EmailAddress(key: address.key)
+    try await Accounts.verify(key, of: user, byReader: true, in: transaction, context)
   }
 
   /// Replaces the address of a locked user, and mails a notice to a former one that was verified.
@@ -151,15 +141,6 @@ extension Users {
     )
     try await Event("email_change", of: user).record(in: transaction, context)
     if before.email != nil { try await notice.queue(in: transaction) }
-  }
-
-  @EventLoop static func endSessions(
-    of user: UserID,
-    _ reason: String,
-    _ context: RequestContext,
-    in transaction: Transaction
-  ) async throws(Failure) {
-    try await Sessions.end(.all, of: user, reason, in: transaction, context)
   }
 
   /// Locks a user and runs `body`, if the version condition holds.

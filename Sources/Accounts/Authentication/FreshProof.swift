@@ -44,6 +44,14 @@ extension Sessions {
     }
   }
 
+  /// What a user has shown in a session.
+  package struct Proof {
+    /// Whether the session has passed a second factor, or the user has none.
+    package let hasFactor: Bool
+    /// Whether the user has authenticated within `reauthentication_minutes`.
+    package let isRecent: Bool
+  }
+
   /// Returns what the caller has shown in this session.
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
@@ -51,28 +59,20 @@ extension Sessions {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Proof {
-    let rows = try await context.read(
-      FreshProofQueries.proof,
+    let settings = context.app.sessionSettings
+    var batch = ReadBatch()
+    let freshness = batch.add(
+      FreshProofQueries.isFresh,
       user,
       context.principal,
-      context.app.sessionSettings.proofLifetime,
-      context.app.sessionSettings.mfa != .off
+      settings.proofLifetime
     )
-    guard let proof = rows.first else { throw context.gone }
-    return proof
-  }
-
-  /// What a user has shown in a session.
-  package struct Proof: RowDecodable {
-    /// Whether the session has passed a second factor, or the user has none.
-    package let hasFactor: Bool
-    /// Whether the user has authenticated within `reauthentication_minutes`.
-    package let isRecent: Bool
-
-    package init(from row: Row) throws(DatabaseError) {
-      hasFactor = try row.bool(0)
-      isRecent = try row.bool(1)
-    }
+    let factor = batch.add(SecondFactorQueries.isMet, user, context.principal, settings.mfa != .off)
+    let results = try await context.read(batch)
+    guard let isRecent: Bool = try results.first(freshness),
+      let hasFactor: Bool = try results.first(factor)
+    else { throw context.gone }
+    return Proof(hasFactor: hasFactor, isRecent: isRecent)
   }
 
   /// Verifies a credential of the caller as at a sign-in, and replaces the session by a new one.
@@ -189,15 +189,10 @@ extension Sessions {
 
 package enum FreshProofQueries {
   /// Returns one row if the session is live.
-  static let proof = Statement<Sessions.Proof, UserID, Principal, Duration, Bool>(
-    "fresh_proof.proof",
+  static let isFresh = Statement<Bool, UserID, Principal, Duration>(
+    "fresh_proof.is_fresh",
     """
-    select (not $4::boolean or exists (
-        select from sessions s
-        where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
-      or not exists (
-        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null)),
-      (exists (
+    select exists (
         select from sessions s where s.user_id = c.user_id and s.session_id = $2
           and case when s.provider = 'anonymous'
             then not exists (
@@ -205,7 +200,7 @@ package enum FreshProofQueries {
               where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))
             else s.authenticated_at > now() - $3::interval end)
       or not exists (
-        select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous'))
+        select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous')
     from caller($1, $2) c
     """
   )

@@ -168,11 +168,7 @@ package import Postgres
     guard let factor = try await lockedFactors(of: user, in: transaction).first else {
       throw .invalidCode
     }
-    try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
-    let codes = try await SecondFactors.replaceRecoveryCodes(of: user, in: transaction, context)
-    try await Sessions.end(.all, of: user, "second_factor_add", in: transaction, context)
-    try await SecurityNotice.factorAdded.record(of: user, in: transaction, context)
-    return codes
+    return try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
   }
 
   /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.

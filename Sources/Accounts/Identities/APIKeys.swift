@@ -53,7 +53,7 @@ package import Postgres
         limit
       )
       guard !made.isEmpty else { throw .tooManyAPIKeys(limit: limit) }
-      try await SecurityNotice.linked("api-key").record(of: user, in: transaction, context)
+      try await Identities.finish("api-key", of: user, in: transaction, context)
     }
     return Made(id: id, key: key.text(master))
   }
@@ -216,13 +216,8 @@ package enum APIKeyQueries {
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3::text, $2, 'api-key', $3::text from made
-    ), guest as (
-      delete from identities i using made where i.user_id = made.user_id and i.provider = 'anonymous'
-    ), guest_subject as (
-      delete from identity_subjects s using made
-      where s.user_id = made.user_id and s.provider = 'anonymous'
     )
-    update users u set anonymous = false, version = u.version + 1, updated_at = now()
+    update users u set version = u.version + 1, updated_at = now()
     from made m where u.user_id = m.user_id
     returning u.user_id
     """

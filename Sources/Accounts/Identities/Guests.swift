@@ -51,6 +51,6 @@ extension NewAccount {
     try await mail?.queue(in: transaction)
     try await Sessions.end(.all, of: user, "link", in: transaction, context)
     let provider = hash == nil ? "email" : "password"
-    try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
+    try await Identities.finish(provider, of: user, in: transaction, context)
   }
 }

@@ -26,11 +26,8 @@ extension Identities {
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Registration {
-    try context.requireOpen(.password)
-    try credentials.checkForRegistration(context.app)
     try await context.requireSession(of: user)
-    let address = try await EmailAddress(credentials.email, context)
-    try await RequestLimiter.registration(of: address.key, context)
+    let address = try await credentials.admit(context)
     let account = try await Accounts.find(address, context)
     if account?.user != user, context.app.accountSettings.signUp == .verifyFirst {
       let own = try await context.read(EmailChangeQueries.own, user, context.principal).first
@@ -47,7 +44,7 @@ extension Identities {
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let mail =
       account?.isVerified == true
-      ? nil : try await Users.verification(of: user, credentials.email, address, context)
+      ? nil : try await AccountMail.verification(of: user, credentials.email, address, context)
     let tokens = try await link("password", to: user, as: style, context) {
       transaction async throws(Failure) in
       try await link(address, credentials.email, hash, to: user, in: transaction, context)
@@ -92,15 +89,18 @@ extension Identities {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let linked = try await transaction.send(
+    let identity = IdentityID()
+    let linked = transaction.send(
       IdentitiesQueries.linkPassword,
       user,
       context.principal,
-      IdentityID(),
+      identity,
       address.stored(email),
       address.key,
       hash
-    ).rows(undone: .emailTaken, duplicate: .identityExists)
-    guard !linked.isEmpty else { throw .identityExists }
+    )
+    let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
+    guard try await !linked.rows(duplicate: .identityExists).isEmpty else { throw .identityExists }
+    try await taken()
   }
 }

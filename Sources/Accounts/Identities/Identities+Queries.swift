@@ -63,11 +63,10 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Links an address, and a password unless it is null.
+  /// Links an address, which the user gets by `AccountQueries.take`, and a password unless it is null.
   ///
-  /// Returns no row if the session has ended, or if the user already logs in by an address. Undoes
-  /// the transaction if another user has the address. It replaces an address that an issuer has
-  /// asserted; the same address stays verified if it was.
+  /// Returns no row if the session has ended, or if the user already logs in by an address. It
+  /// replaces an address that an issuer has asserted; the same address stays verified if it was.
   /// - Parameter 5: the key of the address.
   static let linkPassword = Statement<
     String, UserID, Principal, IdentityID, String, String, String?
@@ -88,25 +87,11 @@ package enum IdentitiesQueries {
       delete from identity_subjects s using c
       where s.user_id = c.user_id and s.provider = 'email' and s.subject <> $5
         and s.reserved_until is null
-    ), subject as (
-      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-      select app_id, 'email', $5, user_id, $3 from c
-      on conflict (app_id, provider, subject) do update
-        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
-        where s.user_id = excluded.user_id or s.reserved_until < now()
-      returning 1
-    ), guest as (
-      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
-    ), guest_subject as (
-      delete from identity_subjects s using c
-      where s.user_id = c.user_id and s.provider = 'anonymous'
     )
-    update users u set anonymous = false, email = btrim($4),
+    update users u set email = btrim($4),
       email_verified = u.email_verified and email_key(u.email) is not distinct from $5,
       version = u.version + 1, updated_at = now()
-    from c
-    where u.user_id = c.user_id
-      and require((select count(*) from subject) = (select count(*) from c))
+    from c where u.user_id = c.user_id
     returning u.user_id
     """
   )
@@ -123,15 +108,25 @@ package enum IdentitiesQueries {
     ), subject as (
       insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
       select app_id, $4, $5, user_id, $3 from c
-    ), guest as (
-      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
-    ), guest_subject as (
-      delete from identity_subjects s using c
-      where s.user_id = c.user_id and s.provider = 'anonymous'
     )
-    update users u set anonymous = false, version = u.version + 1, updated_at = now()
+    update users u set version = u.version + 1, updated_at = now()
     from c where u.user_id = c.user_id
     returning u.user_id
+    """
+  )
+
+  /// Makes a guest who has another identity a permanent user.
+  ///
+  /// `ImportQueries.settle` does so for many users.
+  static let settle = Statement<NoRow, UserID, AppID>(
+    "identities.settle",
+    """
+    with identity as (
+      delete from identities where user_id = $1 and provider = 'anonymous'
+    ), subject as (
+      delete from identity_subjects where app_id = $2 and provider = 'anonymous' and subject = $1
+    )
+    update users set anonymous = false where user_id = $1
     """
   )
 
@@ -209,6 +204,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, wayBack, revokeGuest, others, unlink,
+    list, holder, linkPassword, linkSubject, settle, wayBack, revokeGuest, others, unlink,
   ]
 }

@@ -29,7 +29,7 @@ extension Identities {
     // The earlier mailed token belongs to the registered user, who is deleted here.
     let mail =
       account.isVerified
-      ? nil : try await Users.verification(of: user, account.email, address, context)
+      ? nil : try await AccountMail.verification(of: user, account.email, address, context)
     do throws(Failure) {
       try await context.transaction { transaction async throws(Failure) in
         // In the order of ids, so that two concurrent links do not deadlock.
@@ -46,13 +46,9 @@ extension Identities {
         let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
         guard let now, now.user == account.user else { throw .identityTaken }
         guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
-        let gone = try await transaction.run(
-          UserOriginQueries.takeOver,
-          account.user,
-          context.app.id
-        )
-        guard !gone.isEmpty else { throw .identityTaken }
-        _ = try await transaction.run(UserOriginQueries.forget, account.user)
+        let bare = try await transaction.run(UserOriginQueries.isBare, account.user)
+        guard !bare.isEmpty else { throw .identityTaken }
+        try await Users.remove(account.user, linkedTo: user, in: transaction, context)
         try await revokeGuestCredentials(of: user, in: transaction, context)
         try await link(
           address,
@@ -72,7 +68,7 @@ extension Identities {
           )
         }
         try await mail?.queue(in: transaction)
-        try await SecurityNotice.linked("password").record(of: user, in: transaction, context)
+        try await finish("password", of: user, in: transaction, context)
       }
     } catch .identityTaken {
       // A concurrent link may already have moved the identity to this user.

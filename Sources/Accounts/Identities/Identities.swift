@@ -74,10 +74,19 @@ import Postgres
     }
     try await revokeGuestCredentials(of: user, in: transaction, context)
     let (credential, isNew) = try await write(transaction)
-    if isNew {
-      try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
-    }
+    if isNew { try await finish(provider, of: user, in: transaction, context) }
     return credential
+  }
+
+  /// Makes a guest who has got an identity a permanent user, and records and mails the identity.
+  static func finish(
+    _ provider: String,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = transaction.send(IdentitiesQueries.settle, user, context.app.id)
+    try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
   }
 
   /// Returns until when a removed address of the user can be restored.

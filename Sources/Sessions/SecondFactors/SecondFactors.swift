@@ -65,16 +65,7 @@ import Postgres
       guard let found = factors.first(where: { $0.id == factor && !$0.isConfirmed }) else {
         throw .notFound
       }
-      try await confirm(found, by: code, of: user, in: transaction, context)
-      let codes = try await replaceRecoveryCodes(of: user, in: transaction, context)
-      try await Sessions.end(
-        .others(than: context.principal.session),
-        of: user,
-        "second_factor_add",
-        in: transaction,
-        context
-      )
-      try await SecurityNotice.factorAdded.record(of: user, in: transaction, context)
+      let codes = try await confirm(found, by: code, of: user, in: transaction, context)
       let live = try await Sessions.renew(
         user,
         by: nil,

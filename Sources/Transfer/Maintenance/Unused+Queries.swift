@@ -63,6 +63,8 @@ package enum UnusedQueries {
   )
 
   /// Deletes the users that are still unused, and returns their number.
+  ///
+  /// One statement deletes up to 500 users, where `Users.remove` takes two for each.
   static let removeUsers = Statement<Int, String>(
     "unused.remove_users",
     """
