@@ -232,8 +232,7 @@ let package = Package(
       dependencies: [
         "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "Postgres", "WireKit",
-        "Outbound",
+        "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit", "Outbound",
       ],
       swiftSettings: house
     ),
@@ -333,7 +332,7 @@ let package = Package(
       dependencies: [
         "Accounts", "Delivery", "Documents", "OpenID", "Runtime", "Sessions", "Tenancy",
         "Transfer",
-        "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres", "RESTWire",
+        "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres",
         "ReferenceData", "TestSupport", "WebTokens",
       ],
       swiftSettings: tests
@@ -426,6 +425,7 @@ let readers: [Target.Dependency] = [
   "CFastCGI", "Accounts", "Documents", "ManagementWire", "OpenID", "OpenIDWire", "Runtime",
   "Tenancy", "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns",
+  "Postgres",
   "ParraWire", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]

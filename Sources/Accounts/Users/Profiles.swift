@@ -25,27 +25,27 @@ import ReferenceData
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
-    try await read(by: ProfileQueries.read, of: user, context)
+    let found = try await context.first(ProfileQueries.read, user, context.principal)
+    guard let found else { throw context.gone }
+    return found
   }
 
-  /// Reads the user's profile by the statement of a wire, in the form of its protocol.
+  /// Reads the user's profile as JSON text, which the database makes: the most frequent read.
   ///
-  /// Profiles are the most frequent reads.
   /// - Parameters:
-  ///   - statement: a statement with a row if `caller($1, $2)` returns one.
   ///   - user: the user.
+  ///   - folder: the path of pictures, which ends with a slash.
   ///   - context: the context of the request.
-  /// - Returns: the decoded row.
+  /// - Returns: the text, with the members of `Profile.json`.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  package static func read<Form>(
-    by statement: Statement<Form, UserID, Principal>,
+  package static func text(
     of user: UserID,
+    picturesAt folder: String,
     _ context: RequestContext
-  ) async throws(Failure) -> Form {
-    guard let form = try await context.first(statement, user, context.principal) else {
-      throw context.gone
-    }
-    return form
+  ) async throws(Failure) -> ProfileText {
+    let found = try await context.first(ProfileQueries.text, user, context.principal, folder)
+    guard let found else { throw context.gone }
+    return found
   }
 
   /// Changes members of the user's profile; null removes one.
@@ -177,6 +177,23 @@ package enum ProfileQueries {
     """
   )
 
+  /// Returns one row if the session is live.
+  ///
+  /// A test compares the text with `Profile.json`.
+  /// - Parameter 3: the path of pictures.
+  static let text = Statement<ProfileText, UserID, Principal, String>(
+    "profile.text",
+    """
+    select json_build_object(
+      'id', p.id, 'created_at', p.created_at, 'updated_at', p.updated_at, 'version', p.version,
+      'anonymous', p.anonymous, 'blocked', p.blocked, 'email', p.email,
+      'email_verified', p.email_verified, 'name', p.name, 'given_name', p.given_name,
+      'family_name', p.family_name, 'nickname', p.nickname, 'phone', p.phone,
+      'locale', p.locale, 'zone', p.zone, 'picture', $3::text || p.picture)::text, p.version
+    from caller($1, $2) c cross join lateral profile_of(c) p
+    """
+  )
+
   /// Returns one row if the session is live; its columns are null if the version condition failed.
   static let change = Statement<
     Found<Profile>, UserID, Principal, TextBytes, VersionList?, DataChange?
@@ -207,5 +224,5 @@ package enum ProfileQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [read, change]
+  package static let all: [any PreparedStatement] = [read, text, change]
 }
