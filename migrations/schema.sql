@@ -919,7 +919,6 @@ CREATE TABLE public.identities (
     subject text NOT NULL COLLATE pg_catalog."C",
     profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone,
     proved_by_reader boolean DEFAULT false NOT NULL,
     CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
 );
@@ -1283,7 +1282,6 @@ CREATE TABLE public.authentication_flows (
     evidence text COLLATE pg_catalog."C",
     authenticated_at timestamp with time zone,
     tries integer NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'network_sign_in'::text, 'network_reset'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
@@ -1848,7 +1846,6 @@ CREATE TABLE public.imports (
     failed bigint DEFAULT 0 NOT NULL,
     results_before bigint DEFAULT 0 NOT NULL,
     results text DEFAULT ''::text NOT NULL,
-    started_at timestamp with time zone DEFAULT now() NOT NULL,
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
     finished_at timestamp with time zone,
     CONSTRAINT imports_import_id_check CHECK ((import_id ~ '^[0-9a-f]{24}$'::text))

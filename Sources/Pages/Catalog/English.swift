@@ -75,8 +75,6 @@ extension Catalog {
     codeSent = If {email} can be used here, a code is on its way.
     usePassword = Use a password instead
     sendAnotherMail = Send another mail
-    continueSignIn = Continue signing in
-    continueAs = Continue as {email}
     secondFactor = Confirm your sign-in
     secondFactorIntroduction = Enter the code that your authenticator app shows.
     useRecoveryCode = Use a recovery code

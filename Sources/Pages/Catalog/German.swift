@@ -75,8 +75,6 @@ extension Catalog {
     codeSent = Falls {email} hier gültig ist, ist ein Code unterwegs.
     usePassword = Stattdessen Passwort verwenden
     sendAnotherMail = Weitere E-Mail senden
-    continueSignIn = Anmeldung fortsetzen
-    continueAs = Weiter als {email}
     secondFactor = Anmeldung bestätigen
     secondFactorIntroduction = Den Code eingeben, den die Authenticator-App anzeigt.
     useRecoveryCode = Wiederherstellungs\u{ad}code verwenden

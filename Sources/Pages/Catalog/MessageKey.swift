@@ -18,7 +18,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Sign-in.
   case signIn, signInToApp, signInToClient, rememberAddress, enterPassword, forgotPassword,
     mailCodeInstead
-  case enterCode, codeSent, usePassword, sendAnotherMail, continueSignIn, continueAs
+  case enterCode, codeSent, usePassword, sendAnotherMail
   case secondFactor, secondFactorIntroduction, useRecoveryCode
   case recoveryCodeIntroduction, useAuthenticator
   // Sign-up.

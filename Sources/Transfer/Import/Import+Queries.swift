@@ -18,7 +18,7 @@ package enum ImportQueries {
     insert into imports (app_id, source, import_id) values ($1, $2, $3)
     on conflict (app_id, source) do update set import_id = excluded.import_id, lines = 0, bytes = 0,
       digest = '', created = 0, updated = 0, skipped = 0, failed = 0, results_before = 0,
-      results = '', started_at = now(), changed_at = now(), finished_at = null
+      results = '', changed_at = now(), finished_at = null
     returning import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
       results
     """
