@@ -11,7 +11,7 @@ package struct UserRevision: Sendable {
   /// New members of documents: null removes one, and an empty object removes all.
   package var documents: [(kind: DocumentKind, members: JSONObject)] = []
   package var isBlocked: Bool?
-  /// Whether the address is verified now; a verified one stays so. Nil leaves it.
+  /// Whether the address is verified now; false is refused for a verified one.
   package var isEmailVerified: Bool?
   package var password: String?
   /// A new address, in place of the present one.

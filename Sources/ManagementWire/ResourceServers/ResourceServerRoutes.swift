@@ -106,7 +106,8 @@ import WireKit
     _ record: ResourceServerRecord,
     _ call: Call
   ) -> Response {
-    Response(status, json: JSON.object(ResourceServerObject.json(record, at: call.issuer)).serialized())
+    let json = ResourceServerObject.json(record, at: call.issuer)
+    return Response(status, json: JSON.object(json).serialized())
   }
 }
 

@@ -66,8 +66,8 @@ struct UserChange {
       if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
     case "verify_email": asksToVerify = flag(value, place) ?? false
     case "connection":
-      hasConnection =
-        value == .null || value.string?.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) == true
+      let name = ClientSettings.Connection.password.auth0Name
+      hasConnection = value == .null || value.string?.hasSameBytes(as: name) == true
     case "client_id": break
     default:
       faults.append(.unknownProperty(name))

@@ -106,18 +106,18 @@ struct Auth0User {
     if !known.hasSameBytes(as: id) {
       var profile = JSONObject()
       if ForeignIDs.isForeign(known) { profile["foreign_id"] = .string(known) }
-      var others = 0
+      var isWhole = true
       for (name, value) in identity["profileData"]?.object ?? JSONObject() {
         switch (name, value) {
         case ("email", .string), ("email_verified", .bool): profile[name] = value
         case ("name", .string), ("given_name", .string), ("family_name", .string),
           ("nickname", .string):
-          if Profiles.fault(name, value) == nil { profile[name] = value } else { others += 1 }
-        default: others += 1
+          if Profiles.fault(name, value) == nil { profile[name] = value } else { isWhole = false }
+        default: isWhole = false
         }
       }
-      if others > 0 {
-        let rule = "Of a linked identity, the address and the names are kept: \(others) others are not."
+      if !isWhole {
+        let rule = "Only the address and the names of a linked identity are kept."
         leaveOut(place + "/profileData", "profile_data", rule)
       }
       taken["profile"] = .object(profile)
