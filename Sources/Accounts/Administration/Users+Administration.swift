@@ -1,7 +1,7 @@
 import Delivery
 package import Runtime
 import Sessions
-import EventLoop
+package import EventLoop
 import JSON
 import Postgres
 

@@ -205,5 +205,5 @@ package enum FreshProofQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [proof]
+  package static let all: [any PreparedStatement] = [isFresh]
 }

@@ -1,7 +1,7 @@
 package import Runtime
 package import Sessions
 package import Tenancy
-import EventLoop
+package import EventLoop
 import JSON
 import Postgres
 
