@@ -83,7 +83,8 @@ import WireKit
     )
     // A change of an app takes effect at the next request.
     let apps = Apps(database: database, .all, fallback: "default", age: .zero)
-    let mailer = MailQueue(isConfigured: true, design: AppPages()) { _ in }
+    let pages = AppPages()
+    let mailer = MailQueue(isConfigured: true, design: pages) { _ in }
     let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
     let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
     let program =
@@ -100,7 +101,7 @@ import WireKit
       database: database,
       keys: keys,
       calculator: calculator,
-      services: [tokens, apps, mailer, passwords, external, pictures]
+      services: [tokens, apps, mailer, passwords, external, pictures, pages]
     )
     self.dependencies = dependencies
     OutboxWorker(dependencies, relay, [Outbox.requestKind: AccountMail.resolve]).start()

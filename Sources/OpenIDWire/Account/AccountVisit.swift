@@ -89,6 +89,8 @@ import WireKit
     Route(.post, pattern, access: .open, body: .form, summary: summary) {
       (call) async throws(Failure) in
       let page = page ?? LocalPath(String(call.request.path)) ?? .account
+      // The form of a user who is signed out meanwhile has no token to check.
+      try call.requireOwnBrowser()
       guard let visit = try await AccountVisit(call) else { return call.redirect(to: page) }
       let form = try call.form(of: flow(of: visit.user))
       return try await visit.handle(from: page, isFresh: isFresh) { () async throws(Failure) in
@@ -115,13 +117,15 @@ import WireKit
       case .first:
         do throws(Failure) {
           let response = try await work()
-          await IdempotencyRecords.keep(response.kept, for: key, context)
+          let target = response[.location] ?? LocalPath.account.text
+          await IdempotencyRecords.keep(Array(target.utf8), for: key, context)
           return response
         } catch {
           await IdempotencyRecords.forget(key, context)
           throw error
         }
-      case .answered(let kept): return Response(kept: kept) ?? call.redirect(to: .account)
+      case .answered(let target):
+        return call.redirect(to: LocalPath(String(decoding: target, as: UTF8.self)) ?? .account)
       case .underWay: await EventLoop.sleep(for: .milliseconds(100))
       case .otherRequest: throw .formForged
       case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
@@ -165,6 +169,7 @@ import WireKit
       body: .of(.multipart(limits), limit: limit + 16_384),
       summary: summary
     ) { (call) async throws(Failure) in
+      try call.requireOwnBrowser()
       guard let visit = try await AccountVisit(call), case .multipart(let form) = call.body else {
         return call.redirect(to: LocalPath(checked: pattern))
       }
