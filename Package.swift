@@ -176,7 +176,6 @@ let package = Package(
       dependencies: [
         "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
         "Imaging", "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
-        "CSodium",
       ],
       swiftSettings: house + unchecked
     ),

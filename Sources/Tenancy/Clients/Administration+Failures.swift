@@ -40,9 +40,7 @@ extension ErrorType {
 extension Failure {
   package static let unknownClient = Failure(.unknownClient)
   package static let publicClient = Failure(.publicClient)
-  package static let grantExists = ErrorType("client_grant_exists", .conflict)
-    .titled("The client already has a grant for the API.")
-    .remedied("Change the scopes of the grant.")
+  package static let grantExists = Failure(.grantExists)
   package static let resourceServerExists = Failure(.resourceServerExists)
   package static let issuerExists = Failure(.issuerExists)
 

@@ -102,7 +102,7 @@ package enum ClientGrants {
         client.id,
         server.id
       ).isEmpty
-      guard isNew || !mustBeNew else { throw Failure(.grantExists) }
+      guard isNew || !mustBeNew else { throw .grantExists }
       _ = try await transaction.run(
         ClientGrantQueries.set,
         server.appID,

@@ -1,5 +1,4 @@
 internal import CSodium
-package import Runtime
 package import EventLoop
 package import PasswordHashes
 
