@@ -59,7 +59,7 @@ package struct BrowserUser: RowDecodable {
   }
 
   /// Returns also the users whose session lacks a second factor that the app requires by now.
-  static func all(_ context: RequestContext) async throws(Failure) -> [BrowserUser] {
+  package static func all(_ context: RequestContext) async throws(Failure) -> [BrowserUser] {
     guard let device = context.device else { return [] }
     return try await context.readLatest(
       BrowserUserQueries.list,
@@ -80,20 +80,29 @@ package struct BrowserUser: RowDecodable {
     }
   }
 
-  /// Returns the user of the browser whose session a client has got under an id.
+  /// Returns the user of the browser whose live session a client has got under an id.
   ///
+  /// - Parameters:
+  ///   - id: the id of the session.
+  ///   - client: the client that may have it; nil for any.
+  ///   - users: the users of the browser.
+  ///   - context: the context of the request.
+  /// - Returns: the user; nil if none of them has such a session.
   /// - Throws: `.databaseUnavailable`.
   package static func user(
     ofClientSession id: SessionID,
-    of users: [BrowserUser],
+    of client: ClientID?,
+    among users: [UserID],
     _ context: RequestContext
-  ) async throws(Failure) -> BrowserUser? {
+  ) async throws(Failure) -> UserID? {
+    guard let device = context.device else { return nil }
     for user in users {
       let found = try await context.readLatest(
         BrowserUserQueries.ofClient,
-        user.user,
+        user,
         id,
-        user.device
+        device.id,
+        client
       )
       if !found.isEmpty { return user }
     }
@@ -119,11 +128,15 @@ package enum BrowserUserQueries {
     """
   )
 
-  /// Returns one row if a client has got a session in a browser.
-  static let ofClient = Statement<String, UserID, SessionID, DeviceID>(
+  /// Returns one row if a client has a session that it got in a browser.
+  ///
+  /// - Parameter 4: the client; null for any.
+  static let ofClient = Statement<String, UserID, SessionID, DeviceID, ClientID?>(
     "browser_users.of_client",
     """
-    select session_id from sessions where user_id = $1 and session_id = $2 and browser_id = $3
+    select session_id from sessions
+    where user_id = $1 and session_id = $2 and browser_id = $3 and ended_at is null
+      and ($4::text is null or client_id = $4)
     """
   )
 

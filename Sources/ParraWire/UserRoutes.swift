@@ -1,6 +1,7 @@
 import Accounts
 import Documents
 import Runtime
+import Sessions
 import EventLoop
 import HTTP
 import JSON
@@ -36,8 +37,14 @@ import WireKit
         access: .parra(scope: Scopes.updateMetadata),
         summary: "Delete the user"
       ) { (call) async throws(Failure) in
-        // The SDK cannot authenticate the user again, so a live session is enough.
-        try await Users.delete(call.ownUser, call.context)
+        let user = try call.ownUser
+        // The SDK cannot authenticate the user again. Its sessions therefore need no recent sign-in.
+        if try await Sessions.has(.parra, call.context) {
+          try await Sessions.requireSecondFactor(of: user, call.context)
+        } else {
+          try await Sessions.requireFreshProof(of: user, call.context)
+        }
+        try await Users.delete(user, call.context)
         return Response(.noContent)
       },
       Route(

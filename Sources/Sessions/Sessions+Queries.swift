@@ -192,6 +192,15 @@ package enum SessionsQueries {
     """
   )
 
+  /// Returns the name of the style of the caller's session; no row if it is not live.
+  static let style = Statement<String, UserID, SessionID>(
+    "sessions.style",
+    """
+    select style from sessions
+    where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
+    """
+  )
+
   /// Rotates the refresh token of a session.
   ///
   /// Returns no row if the presented token is not the current one, or belongs to another wire or
@@ -275,6 +284,6 @@ package enum SessionsQueries {
 
   package static let all: [any PreparedStatement] = [
     lockUser,
-    enter, open, renew, provider, rotate, superseded, end, page,
+    enter, open, renew, provider, style, rotate, superseded, end, page,
   ]
 }

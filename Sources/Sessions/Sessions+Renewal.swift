@@ -16,6 +16,19 @@ extension Sessions {
     return provider
   }
 
+  /// Returns whether the caller's session has a style.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func has(
+    _ style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    guard let user = context.principal.user, let session = context.principal.session,
+      let name = try await context.first(SessionsQueries.style, user, session)
+    else { throw context.gone }
+    return name == style.name
+  }
+
   /// Replaces the caller's session by a new one.
   ///
   /// The transaction has locked the user.

@@ -94,6 +94,22 @@ class SigningOut(OpenIDCase):
         self.logout(id_token_hint=first["id_token"])
         self.assertFalse(self.is_live(first))
 
+    def test_a_sign_out_after_the_session_at_the_pages_ends_those_of_clients(self):
+        email, _ = self.user()
+        for path in ["/oidc/logout?id_token_hint={}", "/oidc/logout", "/v2/logout"]:
+            visitor = self.new_visitor()
+            tokens, _ = self.tokens(email, scope="openid", visitor=visitor)
+            self.site.sql("update sessions set expires_at = now() - interval '1 s' where style = 'pages'")
+            self.assertTrue(self.is_live(tokens))
+            visitor.open(path.format(tokens["id_token"]))
+            self.assertFalse(self.is_live(tokens), path)
+
+    def test_a_client_cannot_name_the_session_of_another(self):
+        tokens, _ = self.tokens(scope="openid")
+        session = claims(tokens["id_token"])["sid"]
+        self.shows(self.logout(logout_hint=session, client_id=self.web["id"]), "Sign out of default?")
+        self.assertTrue(self.is_live(tokens))
+
     def test_the_account_page_ends_those_of_one_browser(self):
         email, _ = self.user()
         theirs = self.new_visitor()

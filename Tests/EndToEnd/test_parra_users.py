@@ -188,6 +188,18 @@ class Users(Case):
         self.assertEqual(self.client.call("DELETE", self.client.user_path), {})
         self.assertFalse(self.client.challenges("old@example.com")["exists"])
 
+    def test_an_old_login_of_the_native_api_deletes_no_user(self):
+        grant = self.register("native@example.com").json
+        self.client.tokens = {"access_token": grant["access_token"]}
+        self.client.user = self.client.call("GET", "/auth/user-info")["user"]
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 day', "
+                      "created_at = now() - interval '1 day'")
+        answer = self.client.send("DELETE", f"{self.client.base}{self.client.user_path}",
+                                  token=grant["access_token"])
+        self.assertEqual(answer.status, 403, answer.body)
+        self.assertTrue(is_api_error(answer.json), answer.body)
+        self.assertTrue(self.client.challenges("native@example.com")["exists"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -52,6 +52,18 @@ extension Sessions {
     package let isRecent: Bool
   }
 
+  /// Throws `.reauthenticationRequired` if the user has a second factor that the session has not passed.
+  ///
+  /// - Throws: also `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func requireSecondFactor(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard try await proof(of: user, context).hasFactor else {
+      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+    }
+  }
+
   /// Returns what the caller has shown in this session.
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.

@@ -25,10 +25,13 @@ import WireKit
   private static func logout(_ call: Call) async throws(Failure) -> Response {
     let target = try await target(call.parameters(), call.context)
     call.findSignInDevice()
-    let users = try await BrowserUsers.list(call.context)
+    let users = try await BrowserUsers.all(call.context)
     // The other users of the browser stay, but none becomes active.
     if let user = users.first(where: \.isActive) {
       try await Devices.logout(user.user, next: .none, call.context)
+    } else if users.isEmpty {
+      // Sessions of clients may have outlived the user's session at the pages.
+      try await call.signOutAllOfBrowser()
     }
     guard let target else { return call.redirect(to: LocalPath(checked: LogoutRoutes.donePath)) }
     var response = Response(.found)

@@ -60,13 +60,14 @@ import WireKit
     if call.request.method == .post { return try call.redirectToQuery(path) }
     let request = try await LogoutRequest(call.parameters(), call)
     call.findSignInDevice()
-    let users = try await BrowserUsers.list(call.context)
-    guard !users.isEmpty else { return try ending(request, call, afterForm: false) }
-    if let user = try await request.user(of: users, call.context) {
-      try await Devices.logout(user.user, next: .none, call.context)
+    if let user = try await request.user(call) {
+      try await Devices.logout(user, next: .none, call.context)
       return try ending(request, call, afterForm: false)
     }
+    let users = try await BrowserUsers.all(call.context)
     guard let user = users.first(where: \.isActive) ?? users.first else {
+      // Sessions of clients may have outlived the user's session at the pages.
+      try await call.signOutAllOfBrowser()
       return try ending(request, call, afterForm: false)
     }
     let person = Person(name: user.name, email: user.email, picture: call.image(user.picture))
@@ -86,7 +87,7 @@ import WireKit
     if form[HiddenField.stay.name] != nil {
       if request.target == nil { return call.redirect(to: .account) }
     } else {
-      let users = try await BrowserUsers.list(call.context)
+      let users = try await BrowserUsers.all(call.context)
       if let user = users.first(where: \.isActive) ?? users.first {
         try await Devices.logout(user.user, next: .none, call.context)
       }
@@ -131,14 +132,19 @@ private struct LogoutRequest {
     "id_token_hint", "logout_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales",
   ]
 
-  /// Returns the user whom the request names, if the browser has the user.
-  @EventLoop func user(
-    of users: [BrowserUser],
-    _ context: RequestContext
-  ) async throws(Failure) -> BrowserUser? {
-    if let hint { return users.first { $0.user == hint.user } }
+  /// Returns the user whom the request names, if the browser knows the user.
+  @EventLoop func user(_ call: Call) async throws(Failure) -> UserID? {
+    guard hint != nil || session != nil else { return nil }
+    let users = try await call.usersOfBrowser().map(\.user)
+    if let hint { return users.first { $0 == hint.user } }
     guard let session else { return nil }
-    return try await BrowserUsers.user(ofClientSession: session, of: users, context)
+    let client = client.flatMap { ClientID($0) }
+    return try await BrowserUsers.user(
+      ofClientSession: session,
+      of: client,
+      among: users,
+      call.context
+    )
   }
 
   /// - Throws: `.unknownApplication` for another client than that of the ID token;
