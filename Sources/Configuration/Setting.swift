@@ -106,7 +106,7 @@ package enum Setting: String, CaseIterable {
     case .lockSeconds: "how long a write may wait for a lock in the database"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"
-    case .argon2Passes: "passes over that memory; other hashes are made anew at login"
+    case .argon2Passes: "passes over that memory; a login replaces hashes of another cost"
     case .connections: "connections of nginx to a worker at once"
     case .drainSeconds: "how long a worker may take to end"
     case .mail: "where mail goes: smtp://host:port, smtps://host:port, a folder's path, or nowhere"
@@ -117,7 +117,7 @@ package enum Setting: String, CaseIterable {
     case .pictureProgram: "path of dossier-pictures; empty is beside this program"
     case .pictureFolder: "folder that nginx shows pictures from; empty keeps them in the database"
     case .internalNetworks:
-      "CIDR networks, besides localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
+      "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
     case .log:
       "requests: a line for each; errors: only for what failed in the server; debug: a line for each request and each statement"
     }

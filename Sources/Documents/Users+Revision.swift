@@ -10,6 +10,8 @@ package struct UserRevision: Sendable {
   package var profile = JSONObject()
   /// New members of documents: null removes one, and an empty object removes all.
   package var documents: [(kind: DocumentKind, members: JSONObject)] = []
+  /// Whether these are merge patches (RFC 7396) instead, which also change inner objects.
+  package var mergesDocuments = false
   package var isBlocked: Bool?
   /// Whether the address is verified now; false is refused for a verified one.
   package var isEmailVerified: Bool?
@@ -26,10 +28,12 @@ extension Users {
   /// Changes a user in one transaction, and repeats that after a concurrent write of a document.
   ///
   /// - Throws: `.insufficientScope`, `.invalid`, `.emailTaken`, `.noEmail`, `.schemaMismatch`,
-  ///   `.documentTooLarge`, `.notFound`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  ///   `.documentTooLarge`, `.preconditionFailed` if `condition` does not allow the version of the
+  ///   user, `.notFound`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func revise(
     _ user: UserID,
     _ revision: UserRevision,
+    if condition: VersionCondition = VersionCondition(),
     _ context: RequestContext
   ) async throws(Failure) {
     var hash: String?
@@ -49,10 +53,18 @@ extension Users {
     try await context.revise("user", of: user) { [hash, address] () async throws(Failure) in
       var writes: [DocumentWrite] = []
       for (kind, members) in revision.documents {
-        writes.append(try await write(kind, members, of: user, context))
+        writes.append(
+          try await write(kind, members, isMerge: revision.mergesDocuments, of: user, context)
+        )
       }
+      var stale: Failure?
       do throws(Failure) {
         try await change(user, context) { [writes] (transaction, found) async throws(Failure) in
+          guard condition.allows(found.version) else {
+            let failure = Failure.preconditionFailed(current: found.version)
+            stale = failure
+            throw failure
+          }
           for write in writes { try await write.run(of: user, in: transaction, context) }
           if revision.profile.count > 0 {
             try await Profiles.change(revision.profile, of: user, in: transaction, context)
@@ -83,6 +95,8 @@ extension Users {
         }
         return .done(())
       } catch .preconditionFailed {
+        // Another request has changed a document since it was read, unless the user is stale.
+        if let stale { throw stale }
         return .overtaken
       }
     }
@@ -107,6 +121,7 @@ extension Users {
   @EventLoop private static func write(
     _ kind: DocumentKind,
     _ members: JSONObject,
+    isMerge: Bool,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> DocumentWrite {
@@ -115,9 +130,10 @@ extension Users {
     let stored = try await Documents.load(kind, of: user, context)
     let text = try await context.calculate(on: .max) { () throws(Failure) in
       var body = JSONObject()
-      if members.count > 0, let stored {
+      if members.count > 0 || isMerge, let stored {
         body = try Documents.parsed(stored.body).object ?? body
       }
+      if isMerge { return try rule.text(of: JSON.object(body).merging(.object(members))) }
       // A member replaces the stored one as a whole: this is no merge patch.
       for (name, value) in members { body[name] = value == .null ? nil : value }
       do throws(Failure) { return try rule.text(of: .object(body)) } catch {

@@ -13,10 +13,10 @@ struct Calibrate: ParsableCommand {
   )
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("The time that one hash may take, at least 10.", valueName: "milliseconds"))
+  @Option(help: ArgumentHelp("The time for one hash, at least 10.", valueName: "milliseconds"))
   var target = 100
 
-  @Option(help: ArgumentHelp("The memory that one hash may take.", valueName: "KiB"))
+  @Option(help: ArgumentHelp("The memory for one hash.", valueName: "KiB"))
   var maxMemory = 262_144
 
   func validate() throws {
@@ -31,7 +31,7 @@ struct Calibrate: ParsableCommand {
 
   func run() throws {
     let cost = HashingCost.calibrated(for: .milliseconds(target), memoryLimit: maxMemory)
-    guard let time = cost.measured() else { end(["this machine does not have that much memory"], .internalError) }
+    guard let time = cost.measured() else { end(["there is not enough memory"], .internalError) }
     let microseconds = max(1, Int(time / .microseconds(1)))
     if output.isJSON {
       let value: JSON = [

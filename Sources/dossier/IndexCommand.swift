@@ -21,7 +21,7 @@ struct IndexCommand: ParsableCommand {
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: "The type of the values: text, number or boolean. Values of other types are not found.")
+    @Option(help: "The type of the values: text, number or boolean. No other values are found.")
     var kind = "text"
 
     @Argument(help: "The path, as in a filter: metadata.theme, app_metadata.… or custom_data.…")

@@ -22,7 +22,7 @@ struct RateLimitCommand: ParsableCommand {
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: ArgumentHelp("Also reset the limits of this IP network.", valueName: "IP address"))
+    @Option(help: ArgumentHelp("Also reset the limits of this network.", valueName: "IP address"))
     var network: String?
 
     @Flag(help: "Reset all limits of the app.")

@@ -4,7 +4,7 @@ package import Postgres
 
 /// A user, locked for an administrative change.
 package struct AdministeredUser: RowDecodable {
-  let version: Int
+  package let version: Int
   let isBlocked: Bool
   package let address: Address?
 

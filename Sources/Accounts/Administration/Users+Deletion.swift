@@ -43,6 +43,7 @@ extension Users {
   ///   - transaction: the transaction.
   ///   - context: the context of the request.
   /// - Returns: the name of the picture, whose file is to be deleted after the commit.
+  /// - Throws: `.databaseUnavailable`.
   @discardableResult
   @EventLoop package static func remove(
     _ user: UserID,

@@ -64,6 +64,7 @@ import Postgres
   ///   - code: a code that the mail has in place of a token.
   ///   - transaction: the transaction.
   ///   - context: the context of the request.
+  /// - Throws: `.databaseUnavailable`.
   package static func request(
     _ purpose: EmailToken.Purpose?,
     _ email: String,
