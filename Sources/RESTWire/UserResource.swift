@@ -186,7 +186,7 @@ import WireKit
       }
       switch name {
       case "blocked": revision.isBlocked = required(value.bool, "true or false")
-      case "email_verified": revision.verifiesEmail = required(value.bool, "true or false") ?? false
+      case "email_verified": revision.isEmailVerified = required(value.bool, "true or false")
       case "email": revision.email = required(value.string, "a string").map { ($0, false) }
       case "metadata", "app_metadata":
         guard let kind = DocumentKind(rawValue: name) else { continue }
@@ -199,10 +199,8 @@ import WireKit
       }
     }
     if revision.email != nil {
-      revision.email?.isVerified = revision.verifiesEmail
-      revision.verifiesEmail = false
-    } else if members["email_verified"]?.bool == false {
-      faults.append(Fault("/email_verified", "value", "A verified address stays verified."))
+      revision.email?.isVerified = revision.isEmailVerified ?? false
+      revision.isEmailVerified = nil
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     return revision
