@@ -66,6 +66,25 @@ class Flow(OpenIDCase):
         self.mailed_code("new-" + email, 3)
         self.assertEqual(len(self.codes("new-" + email)), 3)
 
+    def test_a_corrected_form_is_another_form(self):
+        email = self.own_email()
+        self.sign_up(email)
+        self.visitor.open("/account/address")
+        form = self.visitor.form("/address")
+        for address in ["wrong-" + email, "right-" + email]:
+            # As after the button Back: the form with the same hidden fields.
+            page = self.visitor.send("POST", form.action, self.visitor.body(form, email=address),
+                                     Origin=self.visitor.origin, **FORM)
+            self.shows(page, "Confirm your email address")
+            self.mailed_code(address)
+        for once in [None, ""]:
+            fields = dict(urllib.parse.parse_qsl(self.visitor.body(form, email="no-" + email)))
+            fields["once"] = once
+            body = urllib.parse.urlencode({name: value for name, value in fields.items()
+                                           if value is not None})
+            page = self.visitor.send("POST", form.action, body, Origin=self.visitor.origin, **FORM)
+            self.assertEqual(page.status, 403)
+
     def test_two_authorizations_keep_their_state(self):
         email, _ = self.user()
         parties = [Party(self, self.spa), Party(self, self.web)]

@@ -105,11 +105,16 @@ import WireKit
   /// Does the work of a form, unless another request with the same form does it.
   ///
   /// - Returns: the response of the first request, which is a redirect.
+  /// - Throws: `.formForged`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`, and failures
+  ///   of the work.
   private func once(
     _ form: FormValues,
     _ work: @EventLoop () async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
-    let key = IdempotencyRecords.Key("page \(form[Self.onceField] ?? "")", of: user, in: app.id)
+    guard form[Self.onceField]?.isEmpty == false else { throw .formForged }
+    // A form with other values is another form, such as one that the user has corrected.
+    let values = form.names.map { "\($0)=\(form[$0] ?? "")" }.joined(separator: "&")
+    let key = IdempotencyRecords.Key("page \(values)", of: user, in: app.id)
     let request = Array("\(call.request.path)?\(call.request.query)".utf8)
     // The other request sends a mail, which takes less than a second.
     for _ in 0..<50 {
@@ -131,10 +136,10 @@ import WireKit
       case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
       }
     }
-    throw .databaseUnavailable(retryAfter: .seconds(1))
+    throw .overloaded(retryAfter: .seconds(1))
   }
 
-  /// The field whose value each form has anew.
+  /// The field with the unique value of a form.
   private static let onceField = "once"
 
   /// Handles a form whose origin was checked.
