@@ -25,8 +25,8 @@ import Postgres
   package typealias Handler =
     @EventLoop (DueRow, RequestContext) async throws(Failure) -> HandledRow
 
-  /// Queues rows about what other statements have written.
-  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Void
+  /// Queues rows about what other statements have written; returns whether there were any.
+  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Bool
 
   package enum HandledRow {
     /// The handler has deleted the row.
@@ -46,6 +46,9 @@ import Postgres
   /// The pauses before further attempts; the last one repeats.
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
 
+  /// The pause before the worker looks for rows again.
+  private static var nap: Duration { .milliseconds(Int.random(in: 3_000...6_000)) }
+
   /// - Parameters:
   ///   - dependencies: the dependencies of the worker.
   ///   - relay: the mail relay; nil without one.
@@ -56,7 +59,7 @@ import Postgres
     _ dependencies: Dependencies,
     _ relay: MailRelay?,
     _ handlers: [String: Handler],
-    _ source: @escaping Source = { _ in },
+    _ source: @escaping Source = { _ in false },
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
@@ -76,6 +79,12 @@ import Postgres
     }
     EventLoop.task { [self] in
       while true {
+        await collect()
+        await EventLoop.sleep(for: Self.nap)
+      }
+    }
+    EventLoop.task { [self] in
+      while true {
         await look()
         await EventLoop.sleep(for: .seconds(Int.random(in: 20...40)))
       }
@@ -89,7 +98,6 @@ import Postgres
     let room = Self.most - underWay
     guard room > 0, database.isReady else { return false }
     isAwake = false
-    try? await source(RequestContext(dependencies))
     guard let due = try? await database.write(OutboxQueries.claim, room) else { return false }
     for mail in due.sorted(by: { $0.id.text < $1.id.text }) {
       underWay += 1
@@ -109,7 +117,7 @@ import Postgres
       return
     }
     let sleeper = EventLoop.task {
-      await EventLoop.sleep(for: .milliseconds(Int.random(in: 3_000...6_000)))
+      await EventLoop.sleep(for: Self.nap)
     }
     self.sleeper = sleeper
     await sleeper.value
@@ -119,6 +127,16 @@ import Postgres
   private func wake() {
     isAwake = true
     sleeper?.cancel()
+  }
+
+  /// Queues the rows of the source.
+  private func collect() async {
+    guard database.isReady else { return }
+    do throws(Failure) {
+      if try await source(RequestContext(dependencies)) { wake() }
+    } catch {
+      mailer.report("the logout notices have to wait: \(error)")
+    }
   }
 
   /// Removes expired mails, and reports the state of the queue.

@@ -5,25 +5,30 @@ package import Postgres
 package import Runtime
 import Tenancy
 
-/// Messages that tell a client of OpenID Connect, from server to server, that its session has ended.
+/// Logout notices to OpenID Connect clients whose session has ended.
 ///
-/// Statements that end a session need not know of them: the row itself says that a message is due.
+/// Statements that end a session queue nothing: `sessions.notifies` marks the sessions whose client
+/// must get a notice.
 /// - Source: OpenID Connect Back-Channel Logout 1.0.
 @EventLoop package enum LogoutNotices {
   /// The kind of their rows in the outbox.
   package nonisolated static let kind = "logout"
   /// How long delivery is attempted.
-  private nonisolated static let patience = Duration.seconds(3_600)
+  private nonisolated static let deliveryTimeout = Duration.seconds(3_600)
 
   /// Queues the messages about sessions that have ended.
   ///
+  /// - Returns: whether there were any.
   /// - Throws: `.databaseUnavailable`.
-  package static func collect(_ context: RequestContext) async throws(Failure) {
-    for due in try await context.read(LogoutNoticeQueries.due) {
+  package static func collect(_ context: RequestContext) async throws(Failure) -> Bool {
+    let all = try await context.read(LogoutNoticeQueries.due)
+    var seen: Set<UserID> = []
+    for due in all where seen.insert(due.user).inserted {
       try await context.transaction { transaction async throws(Failure) in
         try await queue(of: due.user, in: due.app, transaction, context)
       }
     }
+    return !all.isEmpty
   }
 
   /// Queues the messages about the sessions of a user that have ended.
@@ -69,7 +74,7 @@ import Tenancy
         app,
         kind,
         BinaryBytes(sealed),
-        patience
+        deliveryTimeout
       )
     }
   }
@@ -115,7 +120,7 @@ package enum LogoutNoticeQueries {
 
   /// Takes the sessions of a user whose clients must get a message.
   ///
-  /// - Parameter 2: whether sessions count too that are live.
+  /// - Parameter 2: whether to take live sessions too.
   static let take = Statement<EndedClientSession, UserID, Bool>(
     "logout_notices.take",
     """
