@@ -67,12 +67,13 @@ extension Call {
 
   // MARK: Languages
 
-  /// Shows the page in the language of the active user of the browser, if the user has chosen none.
+  /// Shows the page in the language of the active user of the browser, if the browser has chosen none.
   ///
-  /// - Throws: `.databaseUnavailable`.
-  func findProfileLanguage() async throws(Failure) {
+  /// A page needs no language, so a failure counts as none.
+  func findProfileLanguage() async {
     findSignInDevice()
-    let active = try await BrowserUsers.list(context).first { $0.isActive }
+    guard languageOfBrowser == nil else { return }
+    let active = (try? await BrowserUsers.list(context))?.first { $0.isActive }
     if let locale = active?.locale { context.keep(ProfileLanguage(locale)) }
   }
 
@@ -85,12 +86,17 @@ extension Call {
   func catalog(_ locales: [String]) -> Catalog {
     pages.languages.best(
       for: LanguagePreference(
-        choice: chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie)),
+        choice: languageOfBrowser,
         uiLocales: locales.isEmpty ? nil : locales.joined(separator: " "),
         profile: context.part(ProfileLanguage.self)?.locale,
         acceptLanguage: request.field(.acceptLanguage)
       )
     )
+  }
+
+  /// The language that a link of this page or of an earlier one has selected; nil without one.
+  private var languageOfBrowser: String? {
+    chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie))
   }
 
   /// The language that a link of the page has selected; nil without one.

@@ -18,7 +18,7 @@ enum PageRoutes {
           summary: route.summary
         ) { (call) async throws(Failure) in
           call.context.keep(PicturePaths(picturePath))
-          try await call.findProfileLanguage()
+          await call.findProfileLanguage()
           call.mailInLanguageOfPage()
           return try await route.handler(call)
         }
