@@ -42,11 +42,14 @@ package struct FormError: Sendable, Equatable {
 
   package init(_ kind: Kind, _ number: Int? = nil) { (self.kind, self.number) = (kind, number) }
 
-  /// Reads the stored form; nil if another version has written it.
+  /// Reads the stored form; nil if another version has written it, or without a number that it needs.
   package init?(_ text: String) {
     let parts = text.split(separator: ":", maxSplits: 1)
     guard let kind = parts.first.flatMap({ Kind(rawValue: String($0)) }) else { return nil }
-    self.init(kind, parts.count > 1 ? Int(parts[1]) : nil)
+    let number = parts.count > 1 ? Int(parts[1]) : nil
+    let needsNumber = kind == .codeMalformed || kind == .passwordShort
+    guard number != nil || !needsNumber else { return nil }
+    self.init(kind, number)
   }
 
   /// The stored form.

@@ -454,10 +454,11 @@ class MailedLinks(HostedCase):
 
 
 class SecondFactors(HostedCase):
-    def enrolled(self, email):
+    def enrolled(self, email, signs_up=True):
         """Signs up, and turns a second factor on at the account page."""
         self.settings(mfa="optional")
-        self.sign_up(email)
+        if signs_up:
+            self.sign_up(email)
         self.shows(self.visitor.open("/account/authenticator"), "Set up an authenticator app")
         page = self.visitor.submit("/account/authenticator")
         self.shows(page, "Set up an authenticator app")
@@ -512,6 +513,19 @@ class SecondFactors(HostedCase):
                    "This code is wrong or used. Try another.")
         self.shows(visitor.submit("/recovery", recovery_code=codes[0]), "Your account")
         self.assertIn("9 codes left", visitor.page.text)
+
+    def test_a_recovery_code_confirms_an_earlier_sign_in(self):
+        email = self.own_email()
+        self.settings(mfa="optional")
+        self.sign_up(email)
+        earlier = self.new_visitor()
+        self.shows(self.sign_in(email, visitor=earlier), "Your account")
+        _, codes = self.enrolled(email, signs_up=False)
+        earlier.open("/account/address")
+        for code, error in [("", "The code has 6 digits."),
+                            ("abcd", "The code is wrong. Wait for the next one.")]:
+            self.shows(earlier.submit("/confirm", code=code), "Confirm that it is you", error)
+        self.shows(earlier.submit("/confirm", code=codes[0]), "Change your email address")
 
     def test_an_app_that_requires_a_second_factor(self):
         email = self.own_email()

@@ -121,8 +121,10 @@ import WireKit
     next: LocalPath
   ) async throws(Failure) -> Response {
     let values = [target: next.text]
-    let digits = 6
-    guard let code = form.code(digits: digits) else {
+    let digits = TimeBasedCode.length
+    // Other texts may be recovery codes.
+    let code = form.code(digits: digits) ?? form.trimmed(.code)
+    guard !code.isEmpty else {
       return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
     }
     var tokens: Sessions.TokenSet?

@@ -1,6 +1,5 @@
 import Accounts
 import EventLoop
-import Glibc
 import JSON
 import OpenID
 import Pages
@@ -100,7 +99,6 @@ extension Visit {
   private func beginSecondStep(_ failure: Failure) async throws(Failure) -> Next {
     guard let flow = failure["flow"]?.string else { throw failure }
     state.flow = flow
-    state.flowBeganAt = time(nil)
     let methods = failure["methods"]?.array?.compactMap(\.string) ?? []
     guard methods.contains("enroll") else {
       state.flowKind = .secondFactor
@@ -129,12 +127,6 @@ extension AuthorizationState {
   var flowKind: FlowKind? {
     get { flow == nil ? nil : values["flow"].flatMap(FlowKind.init) }
     set { values["flow"] = newValue?.rawValue }
-  }
-
-  /// When the flow began, in seconds since 1970.
-  var flowBeganAt: Int {
-    get { values["began"].flatMap { Int($0) } ?? 0 }
-    set { values["began"] = String(newValue) }
   }
 
   /// The secret of a factor that is enrolled, and its provisioning URI.
