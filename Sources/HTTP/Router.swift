@@ -53,7 +53,8 @@ package struct Captures: Sendable {
 
 /// A node in the tree of a router.
 ///
-/// Children are searched in order, by a number made of their segment. A node has a few dozen at most.
+/// Children are searched in order. A number made from each segment rejects almost all others at once.
+/// A node has a few dozen at most.
 private final class PathNode {
   private var keys: [UInt64] = []
   private var literals: [(segment: [UInt8], node: PathNode)] = []

@@ -29,7 +29,7 @@ package struct AccountSession: RowDecodable {
     refreshedAt = try row.time(7)
   }
 
-  /// When tokens of it, or of a client's session below it, were refreshed last.
+  /// The last refresh of the session, or of a client's session in its browser.
   package var usedAt: Timestamp {
     let times = [refreshedAt.microseconds] + ofClients.map(\.refreshedAt.microseconds)
     return Timestamp(microseconds: times.max() ?? 0)
@@ -60,10 +60,10 @@ package struct AccountSession: RowDecodable {
     }
   }
 
-  /// Ends a session of the caller with those that clients got from it, and tells the clients.
+  /// Ends a session of the caller, and those that clients got in its browser.
   ///
   /// - Parameters:
-  ///   - session: the session; nothing happens if the user has no such one.
+  ///   - session: the session; nothing happens if it is not the user's.
   ///   - user: the user.
   ///   - context: the context of the request.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.

@@ -10,7 +10,7 @@ package enum AuthorizationStep: Sendable {
   /// The user has to sign in again, with a second factor.
   case stepUp(BrowserUser)
   case chooseAccount
-  /// Another user has signed in than the client has named by an ID token.
+  /// The signed-in user is not the user of the ID token that the client sent.
   case otherUser(BrowserUser)
   /// The user has to allow the scopes of the list.
   case consent(BrowserUser, [String])
@@ -57,7 +57,7 @@ extension Authorizations {
       if request.prompts.contains(.selectAccount) {
         return try await BrowserUsers.areKnown(context) ? .chooseAccount : .signIn
       }
-      // Users stay when another signs out, but none of them comes back silently.
+      // If the active user signs out, no other user of the browser becomes active without a choice.
       return users.isEmpty || request.loginHint != nil ? .signIn : .chooseAccount
     }
     if let hinted = request.hintedUser, user.user != hinted { return .otherUser(user) }

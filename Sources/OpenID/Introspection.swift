@@ -4,11 +4,11 @@ package import Runtime
 import Sessions
 package import Tenancy
 
-/// What clients do with tokens beside using them: they ask whether one is valid, and end its session.
+/// Introspection and revocation of tokens by clients.
 ///
 /// - Source: RFC 7009; RFC 7662.
 @EventLoop package enum Introspection {
-  /// Returns what a valid token says; nil for any other token.
+  /// Returns the claims of a valid token; nil for any other token.
   ///
   /// - Parameters:
   ///   - token: an access token, or a refresh token of the client.
@@ -86,7 +86,7 @@ package import Tenancy
 
   /// Ends the session of a token, if it is the client's.
   ///
-  /// An unknown token is as good as revoked.
+  /// Does nothing for an unknown token.
   /// - Returns: false for an access token without a user, which has no session.
   /// - Throws: `.databaseUnavailable`.
   package static func revoke(

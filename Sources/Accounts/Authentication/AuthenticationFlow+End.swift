@@ -10,7 +10,7 @@ extension AuthenticationFlow {
     case tries
   }
 
-  /// Returns why a flow takes no code any more, to the client that has it; nil while it takes one.
+  /// Returns why a flow accepts no more codes; nil if it accepts one.
   ///
   /// A flow that was used up counts as expired.
   /// - Throws: `.databaseUnavailable`.

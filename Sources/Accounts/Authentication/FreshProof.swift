@@ -44,7 +44,7 @@ extension Sessions {
     }
   }
 
-  /// What a user has shown in a session.
+  /// How recently and how strongly a user has authenticated.
   package struct Proof {
     /// Whether the session has passed a second factor, or the user has none.
     package let hasFactor: Bool
@@ -64,7 +64,7 @@ extension Sessions {
     }
   }
 
-  /// Returns what the caller has shown in this session.
+  /// Returns how the caller has authenticated in this session.
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func proof(

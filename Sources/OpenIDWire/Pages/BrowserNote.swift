@@ -11,7 +11,7 @@ import WireKit
 ///
 /// It is bound to the browser and the app, and expires.
 enum BrowserNote: String {
-  /// The address whose right password the browser has sent last, without a session so far.
+  /// The address for which the browser last sent the right password, without getting a session.
   case password
   /// The address that the user wants to find in the form of the next sign-in.
   case address

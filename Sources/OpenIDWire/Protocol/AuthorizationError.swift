@@ -30,10 +30,10 @@ struct AuthorizationError: Error {
   )
   static let otherUser = AuthorizationError(
     "login_required",
-    "Another user has signed in than that of id_token_hint."
+    "The signed-in user is not the user of id_token_hint."
   )
 
-  /// Creates the error for a failure that the client may get over; nil for any other.
+  /// Creates the error for a temporary failure or a server error; nil for any other failure.
   init?(passing failure: Failure) {
     switch failure.type.kind {
     case .tooMany, .unavailable: self.init("temporarily_unavailable", failure.type.title)

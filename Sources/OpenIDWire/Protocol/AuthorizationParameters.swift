@@ -74,7 +74,8 @@ struct AuthorizationParameters {
     if let token = values["id_token_hint"], !token.isEmpty {
       let hint = try await context.tokens.identity(of: token, app: context.app.id, issuer: issuer)
       request.hintedUser = hint?.user
-      // A client without the address in the token must not learn it from the page.
+      // Only the address in the token: a client without the scope `email` must not learn it from
+      // the page.
       request.loginHint = request.loginHint ?? hint?.email
       if hint == nil {
         fault = AuthorizationError("invalid_request", "id_token_hint is not a token of this app.")
