@@ -204,8 +204,8 @@ package enum SessionsQueries {
   /// Rotates the refresh token of a session.
   ///
   /// Returns no row if the presented token is not the current one, or belongs to another wire or
-  /// client. Nor does it return one if the session has lasted for the longest time, or after a hundred
-  /// refreshes at once, of which one comes back every six seconds.
+  /// client. Returns no row after the longest duration of a session. Returns no row over the limit
+  /// of 100 refreshes, of which one returns every six seconds.
   /// - Parameter 7: how long that is; null for ever.
   /// - Parameter 10: whether the session must have had a second factor, or need none.
   static let rotate = Statement<
@@ -232,7 +232,9 @@ package enum SessionsQueries {
     """
   )
 
-  /// Finds the session of a token that is not its current one.
+  /// Finds the session of a token that `rotate` refused.
+  ///
+  /// It looks later than `rotate`: one second less than the limit still shows a refusal by the limit.
   static let superseded = Statement<
     SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, String, String?
   >(
@@ -240,7 +242,7 @@ package enum SessionsQueries {
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
       s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval,
-      greatest(0, ceil(extract(epoch from s.refreshes_clear_at - now()) - 594))::bigint
+      greatest(0, ceil(extract(epoch from s.refreshes_clear_at - now()) - 593))::bigint
     from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
     where s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
       and s.client_id is not distinct from $8
