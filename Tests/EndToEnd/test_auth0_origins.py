@@ -3,6 +3,7 @@
 import json
 
 from hosted import PASSWORD
+from machine import wait_until
 from openid import CALLBACK
 from test_auth0 import Auth0Case
 
@@ -157,6 +158,11 @@ class Lists(Auth0Case):
         token = self.back_end_token()
         self.user()
         newest = self.management("GET", "logs?per_page=100", token=token).json
+        last = newest[0]["log_id"]
+        before = newest[1]["log_id"]
+        # Events come into this list when no write with a smaller id can still be running.
+        wait_until(lambda: [log["log_id"] for log in self.management(
+            "GET", f"logs?take=1&from={before}", token=token).json] == [last], what="the last log")
         seen, cursor = [], ""
         while True:
             page = self.expect(self.management(
