@@ -13,7 +13,9 @@ package struct UserRevision: Sendable {
   /// Whether these are merge patches (RFC 7396) instead, which also change inner objects.
   package var mergesDocuments = false
   package var isBlocked: Bool?
-  /// Whether the address is verified now; false is refused for a verified one.
+  /// True verifies the address.
+  ///
+  /// False is refused for a verified address. Nil changes nothing.
   package var isEmailVerified: Bool?
   package var password: String?
   /// A new address, in place of the present one.
@@ -147,12 +149,16 @@ extension Users {
 
 package enum UserRevisionQueries {
   /// Sets the time of the change, and the URL of a picture if `$2` is true.
+  ///
+  /// A row that this transaction has written already has its time and a new version.
   static let finish = Statement<NoRow, UserID, Bool, String?>(
     "user_revisions.finish",
     """
     update users set picture_url = case when $2::boolean then $3 else picture_url end,
-      version = version + 1, updated_at = now()
-    where user_id = $1
+      version = version
+        + ($2::boolean and picture_url is distinct from $3 and updated_at <> now())::int,
+      updated_at = now()
+    where user_id = $1 and ($2::boolean or updated_at <> now())
     """
   )
 

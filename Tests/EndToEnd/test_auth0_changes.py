@@ -106,6 +106,21 @@ class Changes(Auth0Case):
         self.refused(self.management("GET", f"users/auth0|{user}", token=tokens["access_token"]),
                      401, None)
 
+    def test_one_change_makes_one_version_of_the_user(self):
+        _, user = self.user()
+        token = self.back_end_token()
+        picture = "https://pictures.example.com/c.png"
+        for body, count in [({"name": "Ada", "blocked": False}, 1), ({"picture": picture}, 1),
+                            ({"user_metadata": {"a": 1}}, 0), ({"picture": picture}, 0),
+                            ({"nickname": "a", "picture": None}, 1)]:
+            with self.subTest(body=body):
+                query = f"select version from users where user_id = '{user}'"
+                before = int(self.site.sql(query))
+                changed = self.patch(user, token, **body)
+                self.assertEqual(int(self.site.sql(query)), before + count)
+                for name in body.keys() & {"name", "nickname"}:
+                    self.assertEqual(changed[name], body[name])
+
     def test_an_address_stays_verified(self):
         mail, user = self.user()
         token = self.back_end_token()
