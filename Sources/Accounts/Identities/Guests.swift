@@ -4,11 +4,12 @@ import Sessions
 import EventLoop
 import Postgres
 
-/// Guests, who get their first address and keep id and data.
+/// Links the first address of an anonymous user, who keeps id and data.
 @EventLoop enum Guests {
   /// Runs a link as a guest: an anonymous user in a live session.
   ///
-  /// - Returns: the result; nil if the principal is no such guest, or may get no address now.
+  /// - Returns: the result; nil if the principal is not an anonymous user in a live session, or cannot
+  ///   get an address now.
   /// - Throws: errors of the body.
   static func link<Value>(
     _ guest: Principal?,
@@ -39,18 +40,18 @@ extension NewAccount {
   /// - Throws: `.emailTaken`, `.sessionEnded` if the user is no guest any more,
   ///   `.emailRestorePending`.
   func link(in transaction: Transaction, _ context: RequestContext) async throws(Failure) {
-    _ = try await transaction.run(SessionsQueries.lockUser, user)
-    let guest = try await transaction.run(ProfileQueries.read, user, context.principal).first
-    guard let guest, guest.isAnonymous else { throw .sessionEnded }
-    if let end = try await Identities.wayBack(to: user, in: transaction) {
-      throw .emailRestorePending(until: end)
-    }
-    try await Identities.revokeGuestCredentials(of: user, in: transaction, context)
-    try await Identities.link(address, email, hash, to: user, in: transaction, context)
-    if isVerified { try await Accounts.markVerified(address, of: user, in: transaction, context) }
-    try await mail?.queue(in: transaction)
-    try await Sessions.end(.all, of: user, "link", in: transaction, context)
     let provider = hash == nil ? "email" : "password"
-    try await Identities.finish(provider, of: user, in: transaction, context)
+    try await Identities.link(provider, to: user, in: transaction, context) {
+      transaction async throws(Failure) -> (Void, isNew: Bool) in
+      let guest = try await transaction.run(ProfileQueries.read, user, context.principal).first
+      guard let guest, guest.isAnonymous else { throw .sessionEnded }
+      try await Identities.link(address, email, hash, to: user, in: transaction, context)
+      if isVerified {
+        try await Accounts.markVerified(address, of: user, in: transaction, context)
+      }
+      try await mail?.queue(in: transaction)
+      try await Sessions.end(.all, of: user, "link", in: transaction, context)
+      return ((), isNew: true)
+    }
   }
 }

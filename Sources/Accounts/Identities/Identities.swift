@@ -36,8 +36,9 @@ import Postgres
     let live = try await context.transaction {
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, context, write)
-      if let need = SecondFactorFlow.send(after: credential, in: transaction, context),
+      if context.app.sessionSettings.mfa != .off,
         try await Sessions.provider(of: user, in: transaction, context) == "anonymous",
+        let need = SecondFactorFlow.send(after: credential, in: transaction, context),
         let secondStep = try await need()
       {
         try await Sessions.end(.all, of: user, "link", in: transaction, context)
@@ -60,22 +61,22 @@ import Postgres
   /// Links credentials to the user of the session: the part that all links share.
   ///
   /// The first link of a guest revokes the guest's credentials. `write` writes the credential, and
-  /// returns whether it is new.
-  private static func link(
+  /// returns a value and whether the credential is new.
+  static func link<Value>(
     _ provider: String,
     to user: UserID,
     in transaction: Transaction,
     _ context: RequestContext,
-    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
-  ) async throws(Failure) -> VerifiedCredential {
+    _ write: @EventLoop (Transaction) async throws(Failure) -> (Value, isNew: Bool)
+  ) async throws(Failure) -> Value {
     try await Sessions.lockUser(user, in: transaction, context)
     if let end = try await wayBack(to: user, in: transaction) {
       throw .emailRestorePending(until: end)
     }
     try await revokeGuestCredentials(of: user, in: transaction, context)
-    let (credential, isNew) = try await write(transaction)
+    let (value, isNew) = try await write(transaction)
     if isNew { try await finish(provider, of: user, in: transaction, context) }
-    return credential
+    return value
   }
 
   /// Makes a guest who has got an identity a permanent user, and records and mails the identity.
