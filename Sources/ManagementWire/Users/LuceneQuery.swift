@@ -202,6 +202,10 @@ private struct LuceneField {
     guard value.text.unicodeScalars.count <= FilterLimits.characters else {
       throw scanner.fault("a value has at most \(FilterLimits.characters) characters")
     }
+    let isID = subject == .profile(.id) && !isIdentity
+    guard !isID || !value.text.utf8.starts(with: Filter.anyProvider.utf8) else {
+      throw scanner.fault("a user_id begins with a provider")
+    }
     let made: FilterValue? =
       switch kind {
       case .text: .text(isIdentity ? Filter.anyProvider + value.text : value.text)
