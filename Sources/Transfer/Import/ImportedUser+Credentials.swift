@@ -19,7 +19,8 @@ extension ImportedUser {
     for (index, element) in elements.enumerated() {
       let pointer = "\(place)/\(index)"
       guard let object = element.object, let provider = object["provider"]?.string,
-        object.keys.allSatisfy(["provider", "subject", "profile"].contains)
+        object.keys.allSatisfy(["provider", "subject", "profile"].contains),
+        object["subject"]?.string != nil || object["subject"] == nil
       else {
         faults.append(Fault(pointer, "type", "An identity has a provider and a subject."))
         continue
@@ -103,7 +104,8 @@ extension ImportedUser.Identity {
   var isAddress: Bool { subject.isEmpty && (provider == "password" || provider == "email") }
 
   fileprivate static let profileRule =
-    "It has at most 4096 bytes, and foreign_id is the id that its user had."
+    "A profile is an object of at most 4096 bytes without id. Its foreign_id is an id such as "
+    + "auth0|123."
 
   fileprivate static func isProfile(_ json: JSON) -> Bool {
     guard json.object != nil, json.serialized().count <= 4_096, json["id"] == nil else {
@@ -119,8 +121,8 @@ extension ImportedUser.Identity {
       return Fault(
         pointer + "/provider",
         "provider",
-        "Identities are those of issuers, such as jwt:https://issuer.example.com; password and "
-          + "email, for that of the address, have no subject."
+        "The provider is an issuer, such as jwt:https://issuer.example.com, or password or email "
+          + "without a subject."
       )
     }
     for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
