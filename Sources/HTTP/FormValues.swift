@@ -21,7 +21,7 @@ package struct FormValues: Sendable {
       )
       guard let name = Self.decoded(pair[0]),
         let value = pair.count == 2 ? Self.decoded(pair[1]) : "",
-        names.insert(Array(name.utf8)).inserted || name == list
+        names.insert(Array(name.utf8)).inserted || list?.utf8.elementsEqual(name.utf8) == true
       else { return nil }
       values.append((name, value))
     }
