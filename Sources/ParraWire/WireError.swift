@@ -155,9 +155,6 @@ extension Fault {
 extension Failure {
   /// Returns the error with the name that the body has for a member of the domain.
   func renaming(_ member: String, to name: String) -> Failure {
-    guard type == .invalid else { return self }
-    return .invalid(
-      faults.map { $0.place == "/\(member)" ? Fault("/\(name)", $0.code, $0.detail) : $0 }
-    )
+    placed { $0 == "/\(member)" ? "/\(name)" : $0 }
   }
 }
