@@ -90,7 +90,7 @@ comment on column sessions.refresh_generation is
 comment on column sessions.refresh_salt is
   'The refresh token is derived from this, the generation and the master key.';
 comment on column sessions.refreshes_clear_at is
-  'When the limit of refreshes counts none any more. A later time slows the client down.';
+  'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
 comment on column sessions.end_reason is
   'Why the session ended, such as logout, blocked or refresh_reuse.';
 comment on column sessions.address is 'The IP address of the sign-in.';
@@ -215,7 +215,7 @@ begin atomic
 end;
 
 comment on function end_sessions(text, text, text, inet, text, text, text, text) is
-  'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. With a session at the hosted pages end those that clients got in its browser, but not those with offline_access. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
+  'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. Ending a session at the hosted pages also ends the sessions that clients got in its browser, except those with offline_access. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
 
 create function revoke_credentials(
   of_user text, of_app text, by_actor text, from_address inet, from_agent text,

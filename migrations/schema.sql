@@ -110,7 +110,7 @@ COMMENT ON COLUMN public.sessions.refresh_salt IS 'The refresh token is derived 
 -- Name: COLUMN sessions.refreshes_clear_at; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.sessions.refreshes_clear_at IS 'When the limit of refreshes counts none any more. A later time slows the client down.';
+COMMENT ON COLUMN public.sessions.refreshes_clear_at IS 'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
 
 
 --
@@ -544,7 +544,7 @@ END;
 -- Name: FUNCTION end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text); Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text) IS 'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. With a session at the hosted pages end those that clients got in its browser, but not those with offline_access. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
+COMMENT ON FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text) IS 'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. Ending a session at the hosted pages also ends the sessions that clients got in its browser, except those with offline_access. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
 
 
 --

@@ -115,8 +115,8 @@ package enum EmailCodes {
   ///
   /// - Parameters:
   ///   - code: the code.
-  ///   - guest: an anonymous user who gets an address without a user, and keeps id and data. If it
-  ///     cannot, a new user gets the address.
+  ///   - guest: an anonymous user who gets the address, and keeps id and data. If that is
+  ///     impossible, a new user gets it.
   ///   - style: the protocol of the session.
   ///   - context: the context of the request.
   /// - Returns: the tokens.

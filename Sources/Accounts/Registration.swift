@@ -42,8 +42,8 @@ extension Users {
   /// Until the first sign-in, a user who knows the password can link the address.
   /// - Parameters:
   ///   - credentials: the address and the password.
-  ///   - guest: an anonymous user who gets the credentials, and keeps id and data. If it cannot, a
-  ///     new user gets them.
+  ///   - guest: an anonymous user who gets the address, and keeps id and data. If that is
+  ///     impossible, a new user gets it.
   ///   - context: the context of the request.
   ///   - completing: writes of the same transaction about the new user.
   /// - Returns: the user.

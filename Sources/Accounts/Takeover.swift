@@ -4,8 +4,8 @@ import Sessions
 package import EventLoop
 package import Postgres
 
-/// The takeover of an unverified account by a person who reads the mail of its address, or for whom
-/// a back end verifies it.
+/// The takeover of an unverified account by the reader of the mail of its address, or by a back end
+/// that verifies the address.
 ///
 /// An attacker may have made the account, to wait there for the owner of the address (Sudhodanan and
 /// Paverd, "Pre-hijacked accounts", 2022). So all credentials are revoked. The data stays.

@@ -19,8 +19,8 @@ package import Postgres
   /// A right password begins any number of them, and each one ends the oldest.
   private nonisolated static let limit = 10
 
-  /// A function that waits, and returns the error that gives the client a flow; nil if the
-  /// credential is enough for a session.
+  /// Waits, and returns `.additionalFactorRequired` with a flow; nil if the credential is enough
+  /// for a session.
   typealias Need = @EventLoop () async throws(Failure) -> Failure?
 
   /// Asks whether a verified credential is enough for a session, without waiting.

@@ -42,7 +42,7 @@ package struct PropertyCondition: Sendable {
   }
 }
 
-/// When two keys are one.
+/// How keys of properties are compared.
 package enum KeyEquality: Sendable {
   case bytes
   /// As Swift compares strings: `é` as one scalar and as two is one key.
@@ -190,7 +190,7 @@ package struct PropertySet {
     case .number(let number):
       // Clients decode a number that is no integer as a double.
       number.double?.isFinite == true
-        ? nil : Fault(pointer, "range", "A number has at most the magnitude of a double.")
+        ? nil : Fault(pointer, "range", "This number is too large: it must fit into a double.")
     case .null where allowsNull: nil
     case .string(let text):
       isShort(text, stringLimit)

@@ -46,7 +46,7 @@ struct UserChange {
     case "email":
       revision.email = value.string.map { ($0, isVerified: false) }
       if value == .null {
-        faults.append(Fault(place, "null", "A user keeps an address until it gets another one."))
+        faults.append(Fault(place, "null", "email cannot be removed: send another address."))
       } else if revision.email == nil {
         faults.append(Fault(place, "type", "This member is a string."))
       }

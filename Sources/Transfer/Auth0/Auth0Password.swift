@@ -94,7 +94,8 @@ enum Auth0Password {
       place
     )
     guard isSalted ? bytes.count > digest.length : bytes.count == digest.length else {
-      throw refusal(place, "A hash of \(scheme) has \(digest.length) bytes, and then its salt.")
+      let rule = "A hash of \(scheme) has \(digest.length) bytes"
+      throw refusal(place, rule + (isSalted ? ", and then its salt." : "."))
     }
     return SaltedDigest(
       digest,

@@ -106,19 +106,23 @@ struct Auth0User {
     if !known.hasSameBytes(as: id) {
       var profile = JSONObject()
       if ForeignIDs.isForeign(known) { profile["foreign_id"] = .string(known) }
-      var isWhole = true
+      var others = 0
       for (name, value) in identity["profileData"]?.object ?? JSONObject() {
         switch (name, value) {
         case ("email", .string), ("email_verified", .bool): profile[name] = value
         case ("name", .string), ("given_name", .string), ("family_name", .string),
           ("nickname", .string):
-          if Profiles.fault(name, value) == nil { profile[name] = value } else { isWhole = false }
-        default: isWhole = false
+          if Profiles.fault(name, value) == nil { profile[name] = value } else { others += 1 }
+        default: others += 1
         }
       }
-      if !isWhole {
-        let rule = "Only the address and the names of a linked identity are kept."
-        leaveOut(place + "/profileData", "profile_data", rule)
+      if others > 0 {
+        leaveOut(
+          place + "/profileData",
+          "profile_data",
+          "Only the address and the names of a linked identity are imported: \(others) other "
+            + "members are not."
+        )
       }
       taken["profile"] = .object(profile)
     }
