@@ -41,8 +41,8 @@ enum AllQueries {
     SearchIndexQueries.all, SchemaQueries.statements,
     AuthorizationQueries.all, AuthorizationCodeQueries.all, BrowserUserQueries.all,
     ClientTokenQueries.all,
-    ClientSessionQueries.all, UserSessionQueries.all, AccountSessionQueries.all, UserLinkQueries.all,
-    StandardClaimQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
+    ClientSessionQueries.all, UserSessionQueries.all, AccountSessionQueries.all,
+    UserLinkQueries.all, StandardClaimQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
     MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)
 }

@@ -182,7 +182,8 @@ class Flow(OpenIDCase):
         self.shows(self.sign_in(email, visitor=other), "Your account")
         page = other.open("/account/sessions")
         form = next(form for form in page.forms if form.action.endswith("/end")
-                    and self.site.sql("select count(*) from sessions where parent_id = "
+                    and self.site.sql("select count(*) from sessions p join sessions c "
+                                      "on c.browser_id = p.device_id where p.session_id = "
                                       f"'{form.fields['session']}'") != "0")
         page.forms = [form]
         other.submit()

@@ -138,7 +138,7 @@ import WireKit
   }
 }
 
-/// What the token of a form belongs to.
+/// The flow or page to which the token of a form is bound.
 private enum Flow { case signIn, account, chooser, logout }
 
 extension Route {
