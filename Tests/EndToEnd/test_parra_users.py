@@ -196,7 +196,7 @@ class Users(Case):
                       "created_at = now() - interval '1 day'")
         answer = self.client.send("DELETE", f"{self.client.base}{self.client.user_path}",
                                   token=grant["access_token"])
-        self.assertEqual(answer.status, 403, answer.body)
+        self.assertEqual(answer.status, 401, answer.body)
         self.assertTrue(is_api_error(answer.json), answer.body)
         self.assertTrue(self.client.challenges("native@example.com")["exists"])
 
