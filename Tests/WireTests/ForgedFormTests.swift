@@ -15,8 +15,8 @@ import WireKit
     let world = try await TestService.shared.value.get()
     let wire = OpenIDWire { "/v1/pictures/\($0)" }
     let service = world.service(of: [wire])
-    let victim = try await PageBrowser(world, service).signedUp("victim@example.com")
-    let attacker = try await PageBrowser(world, service).signedUp("attacker@example.com")
+    let victim = try await PageBrowser(world, service).signedUp("victim@forms.example")
+    let attacker = try await PageBrowser(world, service).signedUp("attacker@forms.example")
     let routes = wire.routes.filter { route in
       route.method == .post
         && ["/u/", "/account", "/oidc/logout/"].contains {
@@ -90,7 +90,7 @@ import WireKit
     let values = [
       "csrf": token, "step": "0", "once": "x", "email": "new@example.com",
       "password": "correct horse battery", "new_password": "another horse battery",
-      "confirmation": "victim@example.com", "name": "Eve", "code": "12345678", "token": "x",
+      "confirmation": "victim@forms.example", "name": "Eve", "code": "12345678", "token": "x",
       "decision": "allow", "user": "x", "session": Self.id,
     ].compactMapValues(\.self)
     let path = route.pattern.replacing("{authorization}", with: authorization)
@@ -158,13 +158,13 @@ extension TestService {
       Statement<String>(
         "wire.pages",
         """
+        with own as (select user_id from users where email like '%@forms.example')
         select md5(string_agg(t, ' ' order by t)) from (
-          select u::text from users u where email like '%@example.com'
-          union all select s::text from sessions s join users u using (user_id)
-            where u.email like '%@example.com'
-          union all select a::text from authorizations a
-          union all select m::text from mail_tokens m
-          union all select f::text from second_factors f) as rows (t)
+          select u::text from users u join own using (user_id)
+          union all select s::text from sessions s join own using (user_id)
+          union all select m::text from mail_tokens m join own using (user_id)
+          union all select f::text from second_factors f join own using (user_id)
+          union all select a::text from authorizations a) as rows (t)
         """
       )
     ).first ?? ""
