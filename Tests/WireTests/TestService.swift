@@ -101,7 +101,10 @@ import WireKit
       database: database,
       keys: keys,
       calculator: calculator,
-      services: [tokens, apps, mailer, passwords, external, pictures, pages]
+      services: [
+        tokens, apps, mailer, passwords, external, pictures, pages,
+        ProviderAddress(fallback: "https://id.example"),
+      ]
     )
     self.dependencies = dependencies
     OutboxWorker(dependencies, relay, [Outbox.requestKind: AccountMail.resolve]).start()
