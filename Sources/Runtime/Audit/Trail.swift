@@ -93,14 +93,18 @@ package enum AuditLogQueries {
     """
   )
 
-  /// Served by `audit_by_app`.
+  /// Returns the events after another one, but those of the last ten seconds: an earlier one may
+  /// still be on its way.
+  ///
+  /// Served by `audit_by_app`. Ids begin with their second.
   static let after = Statement<AuditEntry, AppID, EventID?, Int>(
     "trail.after",
     """
     select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
       e.agent, e.detail, e.app
     from audit_entries e
-    where e.app_id = $1 and e.id > coalesce($2, '') and e.at < now() - interval '10 seconds'
+    where e.app_id = $1 and e.id > coalesce($2, '')
+      and e.id < to_hex(extract(epoch from now())::bigint - 10)
     order by e.id limit $3::bigint
     """
   )
