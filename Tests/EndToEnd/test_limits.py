@@ -233,6 +233,7 @@ class Limits(Case):
         bodies = {
             "/v1/login/anonymous": {}, "/v1/login/password": credentials,
             "/v1/login/code/request": address,
+            "/v1/token/refresh": {"refresh_token": "x"},
             "/v1/login/second-factor": {"flow": flow, "code": "000000"},
             "/v1/me/email": {"email": "another@example.com"},
             "/v1/register": {"email": "new@example.com", "password": "correct horse"},

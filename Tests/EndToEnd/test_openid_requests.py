@@ -126,8 +126,7 @@ class Pages(RequestCase):
                       f"where user_id = '{self.user_id}'")
 
     def sign(self, page, party):
-        self.shows(page, "Sign in")
-        self.visitor.submit(email=self.email)
+        self.shows(page, "Confirm that it is you")
         return self.code_of(self.visitor.submit("/password", password=PASSWORD), party)
 
     def test_a_sign_in_that_is_too_old_is_repeated(self):
@@ -140,7 +139,7 @@ class Pages(RequestCase):
         self.finished(max_age="1800", prompt="none")
         # With zero, each request asks.
         self.sign(*self.begin(max_age="0"))
-        self.shows(self.begin(max_age="0")[0], "Sign in")
+        self.shows(self.begin(max_age="0")[0], "Confirm that it is you")
 
     def test_consent_is_asked_for_again(self):
         self.tokens(self.email)
