@@ -60,7 +60,7 @@ class Users(RequestCase):
             answer = party.answer(self.visitor.submit("/password", password=PASSWORD))
             self.assertEqual(
                 (answer["error"], answer["error_description"]),
-                ("login_required", "Another user has signed in than that of id_token_hint."))
+                ("login_required", "The signed-in user is not the user of id_token_hint."))
         page, party = self.begin(id_token_hint=self.hint)
         self.visitor.submit(email=self.first)
         page = self.visitor.submit("/password", password=PASSWORD)
