@@ -39,7 +39,7 @@ forms = [
 REFUSED = """
 refused = ["blocked:true", "nickname:form OR blocked:true", "NOT nickname:form",
            "user_metadata.tags:a*", "user_metadata.size:[1 TO 2]", "user_id:auth0*",
-           'user_id:"|108"', "email:*a*", "_exists_:user_id", "last_ip:1"]
+           'nickname:form AND user_id:"|108"', "email:*a*", "_exists_:user_id", "last_ip:1"]
 """
 
 LISTS = """
