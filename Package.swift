@@ -9,7 +9,7 @@ var house: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-// What is generic in one module is made for the types of another: statements, rows, routes. The
+// Specializes generic code of one module for the types of another: statements, rows, routes. The
 // build of `deploy/test` does without it, since it takes a quarter of the time.
 if Context.environment["DOSSIER_TESTED"] == nil {
   house.append(.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)))
