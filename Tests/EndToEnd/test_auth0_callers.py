@@ -96,7 +96,7 @@ class Callers(Matrix):
                 answer = self.ask(method, pattern, token, user)
                 named = [scope for scope in OWN if scope in access]
                 if named and "{user}" in pattern:
-                    # An empty change is none; a link needs a body, and an identity must exist.
+                    # 400 for a link without a body, and 404 for an identity that does not exist.
                     self.assertIn(answer.status, [200, 400, 404], answer.body)
                     allowed.update({scope: allowed.get(scope, 0) + 1 for scope in named})
                 else:
