@@ -1,7 +1,6 @@
 """Every hosted page in every state, as the unit tests write them, in all views of Chromium."""
 
 import itertools
-import os
 import pathlib
 import re
 import subprocess

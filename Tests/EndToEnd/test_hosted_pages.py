@@ -6,7 +6,6 @@ import unittest
 from authenticator import Authenticator
 from cases import in_parallel
 from hosted import PASSWORD, HostedCase, Visitor
-from machine import wait_until
 
 
 class SignIn(HostedCase):

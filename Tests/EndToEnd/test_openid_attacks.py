@@ -1,6 +1,5 @@
 """Attacks on the OpenID Connect provider."""
 
-import base64
 import hashlib
 import hmac
 import json

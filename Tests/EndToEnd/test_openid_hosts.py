@@ -9,6 +9,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from hosted import PASSWORD
+from jwks import of_curve
 from openid import CALLBACK, FORM, LOGOUT, OpenIDCase, Party, claims
 from test_openid_assertions import TYPE
 from test_openid_backchannel import BackChannelCase
@@ -25,7 +26,7 @@ class HostCase(OpenIDCase):
         super().setUpClass()
         cls.clients, cls.backs, cls.apis = {}, {}, {}
         cls.key = ec.generate_private_key(ec.SECP256R1())
-        keys = [json.loads(jwt.algorithms.ECAlgorithm.to_jwk(cls.key.public_key()))]
+        keys = [of_curve(cls.key)]
         for app, hosts in cls.HOSTS.items():
             cls.site.dossier("app", "create", app)
             cls.site.dossier("app", "host", "set", "--app", app, *hosts)

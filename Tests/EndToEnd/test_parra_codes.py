@@ -6,7 +6,7 @@ import unittest
 from cases import Case, in_parallel
 from machine import wait_until
 from parra import PASSWORD, Client
-from parra_types import APIError, NetworkError, is_api_error, is_grant_error
+from parra_types import APIError, NetworkError
 
 HERE, THERE = "198.51.100.1", "203.0.113.1"
 

@@ -68,8 +68,7 @@ class Outage(Case):
         client = Client(self.site).launch()
         client.sign_up("outage@example.com")
         anonymous = Client(self.site).launch()
-        self.site.stop_postgres()
-        try:
+        with self.site.without_postgres():
             for one in [client, anonymous]:
                 # The client would raise SignedOut for a refused refresh.
                 with self.assertRaises((APIError, NetworkError)) as refused:
@@ -79,9 +78,6 @@ class Outage(Case):
                                  token=client.tokens["access_token"])
             self.assertEqual(answer.status, 503)
             self.assertTrue(is_api_error(answer.json), answer.body)
-        finally:
-            self.site.start_postgres()
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
         for one in [client, anonymous]:
             one.refresh()
             one.read_user()
