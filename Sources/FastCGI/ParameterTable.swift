@@ -8,6 +8,8 @@ import Glibc
 @safe final class ParameterTable {
   private let entries = UnsafeMutableBufferPointer<Entry>.allocate(capacity: mostParameters)
   private var count = 0
+  /// A bit for each length that a name has, modulo 64: most fields that are looked up are absent.
+  private var lengths: UInt64 = 0
   /// nginx sends 17 parameters.
   ///
   /// Those after the first 128 are ignored.
@@ -33,6 +35,7 @@ import Glibc
   /// Reads the parameters of a request that libfcgi has just parsed.
   func fill(from parameters: FCGX_ParamArray?) {
     var filled = 0
+    lengths = 0
     if var next = unsafe parameters {
       while filled < Self.mostParameters, let start = unsafe next.pointee {
         let count = unsafe strlen(start)
@@ -42,6 +45,7 @@ import Glibc
             at: filled,
             to: Entry(start: start, nameCount: nameCount, count: count)
           )
+          lengths |= Self.bit(of: nameCount)
           filled += 1
         }
         unsafe next += 1
@@ -71,7 +75,7 @@ import Glibc
   @unsafe func value(ofField name: StaticString) -> UnsafeBufferPointer<UInt8>? {
     let prefix = Self.fieldPrefix.utf8CodeUnitCount
     let wanted = prefix + name.utf8CodeUnitCount
-    for index in 0..<count {
+    for index in 0..<(lengths & Self.bit(of: wanted) == 0 ? 0 : count) {
       let entry = unsafe entries[index]
       guard entry.nameCount == wanted, unsafe Self.isField(entry.start + prefix, name),
         unsafe memcmp(entry.start, Self.fieldPrefix.utf8Start, prefix) == 0
@@ -82,6 +86,8 @@ import Glibc
   }
 
   private static let fieldPrefix: StaticString = "HTTP_"
+
+  private static func bit(of length: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: length) }
 
   /// Returns whether a parameter is a field's name in upper case, with `_` for `-`.
   private static func isField(_ parameter: UnsafePointer<CChar>, _ name: StaticString) -> Bool {

@@ -9,11 +9,7 @@ package struct Response: Sendable {
     self.status = status
     // Enough for most responses.
     head.reserveCapacity(192)
-    append("Status: ")
-    for unit in [100, 10, 1] { head.append(UInt8(ascii: "0") + UInt8(status.code / unit % 10)) }
-    append(" ")
-    append(status.words)
-    append("\r\n")
+    append(status.line)
   }
 
   /// Creates a response with a JSON body, which caches must not store, since it belongs to one

@@ -148,8 +148,10 @@ private final class PathNode {
 
   private func literal(_ segment: UnsafeBufferPointer<UInt8>) -> PathNode? {
     let key = Self.key(segment)
+    // The number of a short segment has all of its bytes.
+    let isShort = segment.count <= Self.bytesOfKey
     for index in keys.indices
-    where keys[index] == key && literals[index].segment.elementsEqual(segment) {
+    where keys[index] == key && (isShort || literals[index].segment.elementsEqual(segment)) {
       return literals[index].node
     }
     return nil
@@ -158,9 +160,11 @@ private final class PathNode {
   /// Returns a number that differs for most segments: the length and the last seven bytes.
   private static func key(_ segment: UnsafeBufferPointer<UInt8>) -> UInt64 {
     var key = UInt64(truncatingIfNeeded: segment.count)
-    for byte in segment.suffix(7) { key = key << 8 | UInt64(byte) }
+    for byte in segment.suffix(bytesOfKey) { key = key << 8 | UInt64(byte) }
     return key
   }
+
+  private static let bytesOfKey = 7
 
   private func route(_ method: Method, _ values: [String]) -> Router.Match {
     guard !routes.isEmpty else { return .nowhere }
