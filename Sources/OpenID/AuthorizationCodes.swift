@@ -14,8 +14,10 @@ package import Tenancy
 /// - Source: RFC 6749 section 4.1; RFC 7636; RFC 9700 section 2.1.1.
 @EventLoop package enum AuthorizationCodes {
   package nonisolated static let lifetime = Duration.seconds(60)
-  /// How long the same client may repeat an exchange whose response it has lost.
-  nonisolated static let grace = 10
+  /// The seconds for which the same client may repeat an exchange whose response it has lost.
+  ///
+  /// SDKs repeat one after a time limit of ten seconds.
+  nonisolated static let grace = 30
   /// How long a repeated exchange is recognized.
   private nonisolated static let memory = Duration.seconds(86_400)
 
@@ -74,7 +76,7 @@ package import Tenancy
   /// Exchanges a code for tokens.
   ///
   /// If a code is exchanged again, its session ends: the code was stolen. The same client may repeat the
-  /// exchange within ten seconds.
+  /// exchange within thirty seconds.
   /// - Parameters:
   ///   - text: the code.
   ///   - client: the client, which is authenticated.

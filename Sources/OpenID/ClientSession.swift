@@ -65,14 +65,15 @@ package struct ClientSession: RowDecodable {
       .text(context.keys.master)
   }
 
-  /// Returns the scopes that a client asks for; all of the session if it names none.
+  /// Returns the scopes of the session that a client asks for; all if it names none.
   ///
-  /// - Throws: `.scopeNotGranted`.
+  /// A client may repeat the scopes of its sign-in, which also left out those that do not exist.
+  /// - Throws: `.scopeNotGranted` if the session has none of them.
   func granting(_ wanted: [String]?) throws(Failure) -> [String] {
-    for scope in wanted ?? [] where !scopes.has(scope: scope) {
-      throw .scopeNotGranted(scope)
-    }
-    return wanted ?? scopes
+    guard let wanted, let first = wanted.first else { return scopes }
+    let granted = wanted.filter { scopes.has(scope: $0) }
+    guard !granted.isEmpty else { throw .scopeNotGranted(first) }
+    return granted
   }
 
   /// The principal of its tokens, with some or all of its scopes.

@@ -14,7 +14,20 @@ package struct Provider: Sendable {
   }
 
   /// The audience of tokens for the endpoint with the user's claims.
-  package var userInfo: String { issuer + "userinfo" }
+  package var userInfo: String { Self.userInfo(of: issuer) }
+
+  private static func userInfo(of issuer: String) -> String { issuer + "userinfo" }
+
+  /// Returns the identifier of the API that the parameter `audience` names.
+  ///
+  /// Older apps name the endpoint with the user's claims, which accepts each token.
+  /// - Returns: nil if it names no API.
+  package static func api(_ audience: String?, at issuer: String) -> String? {
+    guard let audience, !audience.isEmpty, !audience.hasSameBytes(as: userInfo(of: issuer)) else {
+      return nil
+    }
+    return audience
+  }
 }
 
 /// The scopes that OpenID Connect defines and this server gives.

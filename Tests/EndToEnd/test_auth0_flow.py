@@ -90,7 +90,12 @@ tokens = get.authorization_code_pkce(proof, code, site["callback"])
 assert check(tokens) == subject
 # The Management API gives no refresh token, as at Auth0.
 assert "refresh_token" not in tokens, tokens
-tokens = get.authorization_code_pkce(proof, authorize(**proven), site["callback"])
+# Older apps name this audience, and scopes that do not exist, also at a refresh.
+code = authorize(audience=issuer + "userinfo", scope="openid profile email offline_access picture",
+                 **proven)
+tokens = get.authorization_code_pkce(proof, code, site["callback"])
+tokens = get.refresh_token(tokens["refresh_token"], scope="openid profile email picture")
+assert tokens["scope"] == "openid profile email", tokens
 refresh_and_revoke(get, revoke, tokens)
 log_out()
 print("done")

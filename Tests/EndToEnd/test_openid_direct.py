@@ -152,6 +152,8 @@ class Passwords(DirectCase):
         self.error(Party(self, self.native).token(
             grant_type="refresh_token", refresh_token=again["refresh_token"]), 403, "invalid_grant")
         self.error(self.password(email, audience="https://unknown.example/"), 403, "access_denied")
+        # Older apps name the endpoint with the claims as an API.
+        self.expect(self.password(email, audience=self.issuer + "userinfo"), 200)
 
     def test_the_session_ends_by_revocation_and_sign_out_everywhere(self):
         email, user = self.user()

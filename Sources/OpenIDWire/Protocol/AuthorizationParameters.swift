@@ -54,8 +54,7 @@ struct AuthorizationParameters {
   ) async throws(Failure) -> (ResourceServer?, AuthorizationError?) {
     let (context, issuer) = (call.context, call.issuer)
     var (server, fault): (ResourceServer?, AuthorizationError?) = (nil, nil)
-    let audience = values["audience"] ?? values["resource"]
-    if let audience, !audience.isEmpty {
+    if let audience = Provider.api(values["audience"] ?? values["resource"], at: issuer) {
       server = try await ResourceServers.find(
         audience: audience,
         at: issuer,

@@ -113,7 +113,7 @@ extension DirectGrant {
   private func signIn() async throws(TokenError) -> DirectSignIn {
     let context = call.context
     var server: ResourceServer?
-    if let audience = parameters["audience"] {
+    if let audience = Provider.api(parameters["audience"], at: call.issuer) {
       server = try await call.attempt { () async throws(Failure) in
         try await ResourceServers.find(
           audience: audience,

@@ -76,7 +76,7 @@ enum Templates {
     const { origin, message } = document.getElementById("message").dataset;
     const client = opener ?? (parent === self ? null : parent);
     client?.postMessage(JSON.parse(message), origin);
-    if (opener) close();
+    if (opener) setTimeout(close, 5000);
     </script>{{/post}}
     </body>
     </html>
