@@ -22,7 +22,9 @@ extension ErrorType {
     .remedied("Create the user as an operator, or set sign_up to immediate or verify_first.")
   package static let emailUnverified = ErrorType("email_unverified", .forbidden)
     .titled("The email address must be verified first.")
-    .remedied("Ask the user to use the mail. POST /v1/email/verify/request sends another one.")
+    .remedied(
+      "Ask the user to open the link in the mail. POST /v1/email/verify/request sends another."
+    )
   package static let emailTaken = ErrorType("email_taken", .conflict)
     .titled("Another user already has this email address.")
     .remedied("Ask the user to sign in, or to choose another address.")

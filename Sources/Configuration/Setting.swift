@@ -90,7 +90,7 @@ package enum Setting: String, CaseIterable {
   package var meaning: String {
     switch self {
     case .database: "connection string of PostgreSQL, as libpq takes it"
-    case .migrateDatabase: "for dossier-migrate, as the owner of the schema"
+    case .migrateDatabase: "connection string of dossier-migrate, as the owner of the schema"
     case .masterKey:
       "secret of 32 bytes or more, in base64; separate several by commas or lines: the first key encrypts, all keys decrypt"
     case .issuer: "the deployment's URL, the iss of its tokens"
@@ -107,15 +107,17 @@ package enum Setting: String, CaseIterable {
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"
     case .argon2Passes: "passes over that memory; a login replaces hashes of another cost"
-    case .connections: "connections of nginx to a worker at once"
-    case .drainSeconds: "how long a worker may take to end"
-    case .mail: "where mail goes: smtp://host:port, smtps://host:port, a folder's path, or nowhere"
+    case .connections: "largest number of connections from nginx to a worker"
+    case .drainSeconds: "seconds after which a worker that is ending is killed"
+    case .mail:
+      "destination of mail: smtp://host:port, smtps://host:port or a folder; empty sends none"
     case .mailUser: "name to log in to the relay with; empty does not log in"
     case .mailPassword: "password of mail_user"
     case .mailTLS: "of smtp://: required, or optional for a relay on the same machine"
-    case .issuerNetwork: "where issuers' keys are fetched: public, or any (also plain http)"
+    case .issuerNetwork:
+      "where keys of issuers may be fetched: public networks, or any (also by plain http)"
     case .pictureProgram: "path of dossier-pictures; empty is beside this program"
-    case .pictureFolder: "folder that nginx shows pictures from; empty keeps them in the database"
+    case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
     case .internalNetworks:
       "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
     case .log:

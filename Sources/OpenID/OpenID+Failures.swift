@@ -3,19 +3,19 @@ package import Runtime
 
 extension ErrorType {
   package static let authorizationExpired = ErrorType("authorization_expired", .notFound)
-    .titled("This sign-in has expired, is finished, or was begun in another browser.")
+    .titled("This sign-in has expired, has ended, or was started in another browser.")
     .remedied("Start the sign-in again, in the app.")
   package static let invalidCodeOfClient = ErrorType("invalid_authorization_code", .invalid)
     .titled("The authorization code is not valid.")
-    .remedied("Begin again at /authorize. A code is valid once, for a minute.")
+    .remedied("Start again at /authorize. A code works once and expires after one minute.")
   package static let invalidVerifier = ErrorType("invalid_verifier", .invalid)
     .titled("The code verifier does not belong to the authorization code.")
-    .remedied("Send the code_verifier whose S256 challenge /authorize got.")
+    .remedied("Send the code_verifier of the code_challenge in the /authorize request.")
   package static let refreshOfBlockedUser = ErrorType("refresh_of_blocked_user", .forbidden)
     .titled("The user of the refresh token is blocked.")
     .remedied("Sign the user out. An operator can unblock the user.")
   package static let refreshOfDeletedUser = ErrorType("refresh_of_deleted_user", .forbidden)
-    .titled("The user of the refresh token does not exist any more.")
+    .titled("The user of the refresh token has been deleted.")
     .remedied("Sign the user out.")
   package static let scopeNotGranted = ErrorType("scope_not_granted", .invalid)
     .titled("The client has not been granted a scope.")
@@ -25,8 +25,10 @@ extension ErrorType {
     .remedied("Ask the operator for one: dossier client grant.")
 
   package static let clientUnreachable = ErrorType("client_unreachable", .unavailable)
-    .titled("A client did not accept a message.")
-    .remedied("Compare backchannel_logout_url of the client with its server.")
+    .titled("A client did not accept a back-channel logout request.")
+    .remedied(
+      "Check that backchannel_logout_url is an endpoint of the client, which responds with 200."
+    )
 
   /// The types of error of OpenID Connect.
   package static let openID: [ErrorType] = [

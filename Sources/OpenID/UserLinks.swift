@@ -146,7 +146,7 @@ import Sessions
     )
     guard !fresh.isEmpty else {
       throw .notLinkable(
-        "The user of link_with must have signed in in the last minutes, and be signed in."
+        "The user of link_with must have a live session with a recent sign-in."
       )
     }
   }
@@ -158,7 +158,7 @@ import Sessions
     }
     // The person could not sign in with the second address any more.
     guard secondary.address == nil || primary.address == nil else {
-      throw .notLinkable("Both users sign in with an address, and a user has one address.")
+      throw .notLinkable("Both users have an email address, and a user can have only one.")
     }
   }
 
@@ -244,7 +244,7 @@ import Sessions
 extension ErrorType {
   package static let notLinkable = ErrorType("identity_not_linkable", .invalid)
     .titled("These users cannot be linked.")
-    .remedied("Compare the request with the guide.")
+    .remedied("Correct the request by the rule in the detail.")
 }
 
 extension Failure {

@@ -22,7 +22,7 @@ extension ErrorType {
   .titled("The user must authenticate again first.")
   .remedied(
     "Sign in again, or ask the user for the password and send it to POST /v1/reauthenticate. "
-      + "Then repeat the request within the seconds in max_age."
+      + "Then repeat the request. It must arrive within max_age seconds of the sign-in."
   )
 
   package static let sessionErrors = [

@@ -16,7 +16,11 @@ package struct ListQuery {
   package init(_ query: Substring, known: [String] = []) throws(Failure) {
     guard let parameters = FormValues(query) else {
       throw .invalid([
-        Fault("", "query", "The query must be percent-encoded UTF-8 that names nothing twice.")
+        Fault(
+          "",
+          "query",
+          "The query must be percent-encoded UTF-8, and each parameter may occur once."
+        )
       ])
     }
     let all = known + ["cursor", "limit"]

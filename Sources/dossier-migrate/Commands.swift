@@ -4,7 +4,7 @@ import FoundationEssentials
 import Migrations
 
 struct Up: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Applies what is not applied.")
+  static let configuration = CommandConfiguration(abstract: "Applies all pending migrations.")
 
   @OptionGroup var options: RunOptions
 
@@ -31,8 +31,10 @@ struct Down: ParsableCommand {
 
 struct To: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Applies or undoes until a version is the newest.",
-    discussion: "What a newer program has applied is undone by what the database keeps of it."
+    abstract: "Applies or undoes migrations until a version is the newest.",
+    discussion: """
+      It undoes migrations of a newer program with the statements that the database has recorded.
+      """
   )
 
   @OptionGroup var options: RunOptions
@@ -46,7 +48,7 @@ struct To: ParsableCommand {
 struct ShowStatus: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Lists the migrations and what became of each."
+    abstract: "Lists the migrations and their states."
   )
 
   @OptionGroup var options: DatabaseOptions
@@ -101,7 +103,7 @@ struct ShowPlan: ParsableCommand {
 
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Compares the live schema with what the applied files make.",
+    abstract: "Compares the live schema with that of the applied migrations.",
     discussion: """
       It applies the files again, in a schema of its own and in a transaction that it rolls back, \
       and compares what the server says of both. For that its role needs the right to create a \

@@ -18,7 +18,7 @@ struct APICommand: ParsableCommand {
   )
   @OptionGroup var options: AppOptions
 
-  @Option(help: "The version that must be stored; another is left alone.")
+  @Option(help: "Changes nothing unless the stored version is this one.")
   var ifVersion: Int?
 
   @Argument(help: "GET, PUT, POST, PATCH or DELETE.")

@@ -60,7 +60,7 @@ struct AppCommand: ParsableCommand {
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: "The version that must be stored; another is left alone.")
+    @Option(help: "Changes nothing unless the stored version is this one.")
     var ifVersion: Int?
 
     @Argument(help: ArgumentHelp("Settings.", valueName: "setting=value"))
@@ -88,7 +88,7 @@ struct AppCommand: ParsableCommand {
       discussion: """
         It deletes a hundred users at a time, and the app last. If it is interrupted, run it again. \
         The audit log of the deployment keeps the deletion; the app's own log is deleted with it. \
-        Change by hand what nginx and the clients say of the app.
+        Remove the app from the configuration of nginx and of clients yourself.
         """
     )
     @OptionGroup var common: CommonOptions

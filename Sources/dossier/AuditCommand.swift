@@ -5,13 +5,13 @@ struct AuditCommand: ParsableCommand {
     commandName: "audit",
     abstract: "Lists who did what to whom, and from where, the newest first.",
     discussion: """
-      Without --app and --user, of all apps and of the deployment itself (clients of the operator).
+      Without --app and --user, lists the events of all apps and of the deployment itself (clients of the operator).
       """
   )
   @OptionGroup var options: AppOptions
   @OptionGroup var list: ListOptions
 
-  @Option(help: "Only of this user, by id or address of mail; also one that was deleted, by id.")
+  @Option(help: "Only events of this user, by id or email address; deleted users by id.")
   var user: String?
 
   func run() throws {

@@ -44,7 +44,10 @@ struct ClientCommand: ParsableCommand {
     @Option(name: .customLong("scope"), help: "A scope of the client; may be given several times.")
     var scopes: [String] = []
 
-    @Flag(name: .customLong("operator"), help: "Of no app: it may do everything in all of them.")
+    @Flag(
+      name: .customLong("operator"),
+      help: "Creates a client of the operator, which has full access to all apps."
+    )
     var isOperator = false
 
     @Argument(help: "What people call it.")
@@ -116,7 +119,7 @@ struct ClientCommand: ParsableCommand {
     )
     @OptionGroup var client: ClientArgument
 
-    @Option(help: "The version that must be stored; another is left alone.")
+    @Option(help: "Changes nothing unless the stored version is this one.")
     var ifVersion: Int?
 
     @Option(help: "The new name.")

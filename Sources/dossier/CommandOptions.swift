@@ -37,7 +37,7 @@ struct CommonOptions: ParsableArguments {
 struct AppOptions: ParsableArguments {
   @OptionGroup var common: CommonOptions
 
-  @Option(help: ArgumentHelp("The app; without it the one of the setting app.", valueName: "name"))
+  @Option(help: ArgumentHelp("The app; by default that of the setting app.", valueName: "name"))
   var app: String?
 
   /// Sends a request to the app, prints the response and ends the process.
@@ -61,7 +61,7 @@ struct ListOptions: ParsableArguments {
   @Flag(help: "Lists all, without a limit.")
   var all = false
 
-  @Option(help: "Where the list goes on, as the end of the list before names it.")
+  @Option(help: "The cursor that the previous page printed; continues the list there.")
   var cursor: String?
 
   func validate() throws {

@@ -13,7 +13,7 @@ import ReferenceData
 /// Checks everything that a deployment needs, and prints how to fix each problem.
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Looks at a deployment, and says what is wrong and what to do about it.",
+    abstract: "Checks a deployment, and reports each problem with its remedy.",
     discussion: """
       It examines the settings and whether all hosts share them, the database with its schema, \
       rights, master key and app, a write that it rolls back, the sockets of the workers, nginx's \
@@ -26,7 +26,7 @@ struct Doctor: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Where nginx's files are; of a package /etc/nginx, where there is one.",
+      "The folder of nginx's files; by default /etc/nginx, if it exists.",
       valueName: "folder"
     )
   )
@@ -168,7 +168,7 @@ extension CommandContext {
       Doctor.Finding(
         "mail queue",
         facts.lateMails == 0
-          ? nil : "\(facts.lateMails) mails wait for long or were given up: dossier mail list"
+          ? nil : "\(facts.lateMails) mails are delayed or abandoned: see dossier mail list"
       ),
     ] + (await hosts()) + (await apps(configuration.mail.destination))
   }

@@ -7,13 +7,13 @@ import Configuration
     commandName: "dossier",
     abstract: "Administers apps, clients, APIs, issuers, keys, indexes, schemas, users and mail.",
     discussion: """
-      Works on the database, by the settings of dossierd (DOSSIER_DATABASE, DOSSIER_MASTER_KEY or \
-      DOSSIER_MASTER_KEY_FILE, --config, --set), also while no server runs. Most \
+      The program works on the database, with the settings of dossierd (DOSSIER_DATABASE, \
+      DOSSIER_MASTER_KEY or DOSSIER_MASTER_KEY_FILE, --config, --set). No server needs to run. Most \
       commands are requests to the management API, which the program answers itself. The audit log \
-      names the operator for what they do. Results go to standard output, all else to standard error.
+      names the operator as their author. Results go to standard output, all else to standard error.
 
-      `dossier --generate-completion-script bash` (or zsh, fish) prints what lets Tab complete \
-      commands; the package for Debian brings it along.
+      `dossier --generate-completion-script bash` (or zsh, fish) prints a script for tab completion. \
+      The Debian package installs it.
 
       Exit codes:
       \(ExitStatus.table)

@@ -36,20 +36,20 @@ struct IssuerCommand: ParsableCommand {
 
     @Flag(
       name: .customLong("allow-missing-iss"),
-      help: "Takes its tokens without iss, too; of one issuer of an app."
+      help: "Accepts tokens without iss as tokens of this issuer; only one issuer of an app may."
     )
     var allowsMissingIssuer = false
 
     @Flag(
       name: .customLong("allow-missing-aud"),
-      help: "Takes its tokens without aud, too: also those that it made for other services."
+      help: "Accepts tokens without aud, including those for other services."
     )
     var allowsMissingAudience = false
 
     @Option(
       name: .customLong("claim"),
       help: ArgumentHelp(
-        "Which claim a member of the profile is taken from, if not the usual one.",
+        "The claim from which a member of the profile is taken, in place of the default.",
         valueName: "member=claim"
       )
     )

@@ -24,8 +24,8 @@ struct KeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Creates a new key for each purpose; all users stay logged in.",
       discussion: """
-        Workers sign with them within a minute. The keys before verify for another day, the longest \
-        lifetime of an access token.
+        Workers sign with the new keys within a minute. The previous keys verify tokens for another \
+        day, the longest lifetime of an access token.
         """
     )
     @OptionGroup var options: AppOptions
@@ -63,16 +63,16 @@ extension KeyCommand {
     static let configuration = CommandConfiguration(
       abstract: "Encrypts the secrets in the database with the first of the master keys.",
       discussion: """
-        To change the master key: add the new one behind the old one wherever dossierd runs, and \
-        reload; then put it in front, and reload; then run this. The old one stays in the list for \
-        as long as credentials count that were issued by it: sessions (60 days, usually), devices, \
-        API keys and secrets of clients, of which this prints how many are older. Without it these are \
-        refused.
+        To change the master key, add the new key behind the old one on every host, and reload \
+        dossierd. Then put it in front, and reload again. Then run this command. Keep the old key in \
+        the list as long as credentials that it signed are valid: sessions (60 days by default), \
+        devices, API keys and secrets of clients. The command prints how many are left. Without the \
+        old key, these credentials are refused.
 
-        When the master key is lost: stop dossierd, give it a new one, and run this with \
-        --discard-lost. It removes signing keys, secrets of issuers and mail in the queue that no \
-        key decrypts. All users log in again, with the passwords that they have; API keys, clients \
-        and issuers with a secret have to be created again.
+        If the master key is lost, stop dossierd, set a new key, and run this command with \
+        --discard-lost. It removes signing keys, secrets of issuers and queued mail that no key \
+        decrypts. All users must sign in again; their passwords stay valid. Create API keys, \
+        clients, and issuers with a secret again.
         """
     )
     @OptionGroup var options: CommonOptions

@@ -8,13 +8,15 @@ struct MailCommand: ParsableCommand {
     abstract: "Mail of all apps that waits in the database for the relay.",
     discussion: """
       The workers try each mail again with growing pauses, for a day or until the code in it expires. \
-      What the relay refuses for good stays listed until then, without a next attempt.
+      A mail that the relay rejects permanently stays in the list until then, and is not tried again.
       """,
     subcommands: [List.self, Retry.self, Drop.self]
   )
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists what waits, the oldest first.")
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the mails in the queue, the oldest first."
+    )
     @OptionGroup var options: CommonOptions
     @OptionGroup var list: ListOptions
 
@@ -31,7 +33,7 @@ struct MailCommand: ParsableCommand {
 
   struct Retry: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tries mail again at once, also what was given up."
+      abstract: "Tries mails again now, including abandoned ones."
     )
     @OptionGroup var mail: MailArgument
 
@@ -49,7 +51,7 @@ struct MailCommand: ParsableCommand {
 
     func run() throws {
       mail.options.run { context async throws(CommandFailure) in
-        try consent.ask("Drop \(mail.mail ?? "all mail that waits")?")
+        try consent.ask("Drop \(mail.mail ?? "all queued mail")?")
         if let mail = mail.mail { return CommandOutput(try await context.drop(mail)) }
         var count = 0
         for id in try await context.waitingMails() {

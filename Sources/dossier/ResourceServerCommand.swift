@@ -77,7 +77,7 @@ struct ResourceServerCommand: ParsableCommand {
     )
     var removed: [String] = []
 
-    @Option(help: "The version that must be stored; another is left alone.")
+    @Option(help: "Changes nothing unless the stored version is this one.")
     var ifVersion: Int?
 
     func run() throws {

@@ -14,12 +14,13 @@ struct SchemaCommand: ParsableCommand {
 
   struct Set: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Sets the schema of a class of documents.",
+      abstract: "Sets the schema of a kind of document.",
       discussion: """
-        Workers go by it within some 10 seconds. What is stored stays as it is until it is next \
-        written, and then what results must fit; "schema check" finds what does not, before with \
-        --schema. Refused are keywords that are not known, and unevaluatedProperties, \
-        unevaluatedItems, $dynamicRef and references to other schemas. format is without effect.
+        Workers apply the schema within 10 seconds. Stored documents stay valid until their next \
+        write; then the result must match. "schema check" lists documents that do not match; run it \
+        with --schema before you set a schema. Not supported are unknown keywords, \
+        unevaluatedProperties, unevaluatedItems, $dynamicRef and references to other schemas. format \
+        is ignored.
         """
     )
     @OptionGroup var options: AppOptions
@@ -72,14 +73,13 @@ struct SchemaCommand: ParsableCommand {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Looks at all stored documents of a class, and tells which do not fit.",
+      abstract: "Checks all stored documents of a kind, and lists those that do not match.",
       discussion: """
-        Prints a line for each user whose document does not fit, with --json as \
-        {"id", "errors": [{"pointer", "code", "detail"}]}. Users who have no such document are \
-        passed over.
+        Prints a line for each user whose document does not match, with --json as \
+        {"id", "errors": [{"pointer", "code", "detail"}]}. Users without such a document are skipped.
 
-        Exit codes: 0 all fit, 17 some do not, 10 the app has no schema for the class; others as \
-        dossier --help has them.
+        Exit codes: 0 if all match, 17 if some do not, 10 if the app has no schema of this kind; \
+        others as in dossier --help.
         """
     )
     @OptionGroup var options: AppOptions

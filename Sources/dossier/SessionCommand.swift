@@ -16,8 +16,8 @@ struct SessionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Ends all sessions of an app, or of the users of one issuer.",
       discussion: """
-        Their tokens are refused at once, and everybody logs in again. Whoever logs in meanwhile may \
-        be logged out too. When it was interrupted, run it again.
+        Their tokens are refused at once, and the users must sign in again. Users who sign in during \
+        the run may be signed out too. If the command is interrupted, run it again.
         """
     )
     @OptionGroup var common: CommonOptions

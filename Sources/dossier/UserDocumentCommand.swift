@@ -24,7 +24,7 @@ extension UserCommand {
     )
     var from: String?
 
-    @Option(help: "The version that must be stored; another is left alone.")
+    @Option(help: "Changes nothing unless the stored version is this one.")
     var ifVersion: Int?
 
     @Argument(help: ArgumentHelp("Members to change.", valueName: "member=value"))

@@ -10,13 +10,13 @@ struct UserExportCommand: ParsableCommand {
     commandName: "export",
     abstract: "Writes all that is stored about a user, or all users of an app.",
     discussion: """
-      Of one user, it writes one JSON document, which `GET /v1/me/export` answers too. Give it to a \
-      user who asks for their data. The audit log keeps that it was read.
+      For one user, it writes one JSON document, the same as `GET /v1/me/export`. Give it to a user \
+      who asks for their data. The audit log records the export.
 
-      With --all it writes a line of JSON for each user, as import reads them. Not in it: sessions, \
-      devices, API keys, pictures, the audit log, versions and times of changes. It has hashes of \
-      passwords only with --with-password-hashes; without them users choose a password by mail where \
-      they are imported.
+      With --all, it writes a line of JSON for each user, which import reads. It leaves out sessions, \
+      devices, API keys, pictures, the audit log, versions and times of changes. It writes hashes of \
+      passwords only with --with-password-hashes. Without them, imported users choose a password by \
+      mail.
       """
   )
   @OptionGroup var options: AppOptions
@@ -24,7 +24,7 @@ struct UserExportCommand: ParsableCommand {
   @Flag(help: "All users of the app.")
   var all = false
 
-  @Option(help: ArgumentHelp("Where to; without it to standard output.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file to write; by default standard output.", valueName: "file"))
   var output: String?
 
   @Flag(help: "With --all: also the hashes of passwords, which allow guessing at the passwords.")

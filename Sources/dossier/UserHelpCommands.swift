@@ -124,8 +124,8 @@ extension UserCommand {
       static let configuration = CommandConfiguration(
         abstract: "Removes the second factors of a user who has lost them.",
         discussion: """
-          The recovery codes go with them. A mail reports it. Make sure who asks: a password \
-          alone then opens the account.
+          It also removes the recovery codes, and notifies the user by mail. Verify who asks: after \
+          that, the password alone is enough to sign in.
           """
       )
       @OptionGroup var user: UserArgument

@@ -71,7 +71,7 @@ import Glibc
     var user = uid_t()
     guard descriptor >= 0, with(&name, { connect(descriptor, $0, $1) }) == 0,
       CLinux_peer(descriptor, &process, &user) == 0, process == supervisor
-    else { return "process \(supervisor) is no dossierd of this user that runs" }
+    else { return "process \(supervisor) is not a running dossierd of this user" }
     var words: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 4_096)
     while case let count = read(descriptor, &part, part.count), count > 0 {

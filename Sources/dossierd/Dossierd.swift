@@ -164,8 +164,8 @@ struct ReloadCommand: ParsableCommand {
     commandName: "reload",
     abstract: "Replace the workers of a running dossierd, and wait for the result.",
     discussion: """
-      Where the new workers do not get ready, the old ones go on, and this ends with 1 and the
-      reason.
+      If the new workers do not become ready, the old workers keep running, and the command prints
+      the reason and exits with 1.
       """
   )
 

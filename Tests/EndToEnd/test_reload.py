@@ -190,7 +190,7 @@ class Reload(unittest.TestCase):
                 [BUILD / "dossierd", "reload", str(other.pid)], capture_output=True, text=True)
             other.kill()
         self.assertEqual(reload.returncode, 1)
-        self.assertIn("is no dossierd", reload.stderr)
+        self.assertIn("is not a running dossierd", reload.stderr)
         if IS_ROOT:
             before = self.site.workers()
             reload = subprocess.run(

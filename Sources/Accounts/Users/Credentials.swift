@@ -76,7 +76,7 @@ package struct Credentials: Sendable {
     let names = [email, local, app.name, app.mailSettings.senderName].compactMap(\.self)
     guard names.contains(where: { $0.utf8.count >= shortestName && password.containsFolded($0) })
     else { return nil }
-    let rule = "A password has neither the email address nor the name of the app in it."
+    let rule = "A password must not contain the email address or the name of the app."
     return Fault(pointer, "personal", rule)
   }
 }

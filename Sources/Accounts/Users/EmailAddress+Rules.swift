@@ -24,7 +24,7 @@ extension EmailAddress {
     else { return Fault(pointer, "email", "This is not an email address.") }
     guard text.unicodeScalars.allSatisfy(isShown) else {
       let rule =
-        "An email address has no characters that are invisible or turn the direction of text."
+        "An email address must not contain invisible characters or characters that change the direction of text."
       return Fault(pointer, "email", rule)
     }
     let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)

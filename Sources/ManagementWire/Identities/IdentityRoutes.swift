@@ -59,7 +59,7 @@ import WireKit
       try await UserLinks.link(shown.user, shownBy: shown.session, to: user, context)
     case .pair(let provider, let id):
       guard context.principal.user == nil else {
-        throw Failure(.fieldsNotYours, "A token of a user links by link_with only.")
+        throw Failure(.fieldsNotYours, "A user's token can link a user only with link_with.")
       }
       guard let secondary = try await UserLinks.user(at: provider, id, context) else {
         throw Failure(.notLinkable, "The secondary user does not exist.")

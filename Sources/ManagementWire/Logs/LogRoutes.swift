@@ -58,7 +58,7 @@ import WireKit
   ) async throws(Failure) -> Response {
     let part = try CheckpointParameters<Kinds.Event>(query)
     guard ["q", "search"].allSatisfy({ (query[$0] ?? "").isEmpty }) else {
-      throw .queryMalformed("A search of logs has pages, and no from and take.")
+      throw .queryMalformed("Use page and per_page with a search of logs, not from and take.")
     }
     let entries = try await Audit.page(
       of: context.app.id,

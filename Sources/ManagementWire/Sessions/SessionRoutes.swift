@@ -142,8 +142,10 @@ import WireKit
         session = named?.user == user ? named?.session : nil
         if session == nil { faults.append(Fault(place, "value", "The user has no such session.")) }
       case ("preserve_refresh_tokens", .bool(let flag)): preserves = flag
-      case ("session_id", _), ("preserve_refresh_tokens", _):
-        faults.append(Fault(place, "type", "This member has another type."))
+      case ("session_id", _):
+        faults.append(Fault(place, "type", "This member must be a string."))
+      case ("preserve_refresh_tokens", _):
+        faults.append(Fault(place, "type", "This member must be true or false."))
       default: faults.append(.unknownProperty(name))
       }
     }

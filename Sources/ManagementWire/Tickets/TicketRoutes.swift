@@ -65,7 +65,7 @@ import WireKit
     guard !url.utf8.contains(UInt8(ascii: "#")),
       try await LogoutURLs.allow(url, of: client, context)
     else {
-      let detail = "This is no allowed logout URL of the application."
+      let detail = "The application does not list this URL as a logout URL."
       throw .invalid([Fault("/result_url", "value", detail)])
     }
   }

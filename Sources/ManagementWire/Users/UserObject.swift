@@ -131,7 +131,9 @@ extension Call {
   /// - Throws: `.queryMalformed`.
   func query(repeating list: String?) throws(Failure) -> FormValues {
     guard let query = FormValues(request.query, repeating: list) else {
-      throw .queryMalformed("The query must be percent-encoded UTF-8 that names nothing twice.")
+      throw .queryMalformed(
+        "The query must be percent-encoded UTF-8, and each parameter may occur once."
+      )
     }
     return query
   }

@@ -65,7 +65,7 @@ import WireKit
         .delete,
         "\(path)/{user}",
         access: .bearer(.management([Scopes.deleteUsers]), proof: .session),
-        summary: "Delete a user; there need be none"
+        summary: "Delete a user, if it exists"
       ) { call async throws(Failure) in
         do throws(Failure) {
           try await Users.delete(call.managedUser(), call.context)

@@ -125,7 +125,11 @@ private struct ReferenceQuery {
   @EventLoop init(_ call: Call, knows names: [String]) throws(Failure) {
     guard let values = FormValues(call.request.query) else {
       throw .invalid([
-        Fault("", "query", "The query must be percent-encoded UTF-8 that names nothing twice.")
+        Fault(
+          "",
+          "query",
+          "The query must be percent-encoded UTF-8, and each parameter may occur once."
+        )
       ])
     }
     var faults = values.names.filter { !names.contains($0) }.map { _ in

@@ -130,7 +130,7 @@ extension AppChange {
         : Fault(
           "/hosts/\(index)",
           "host",
-          "A host is a name or address in lower case, without a port, as nginx's $host has it."
+          "A host must be a name or IP address in lower case, without a port, like nginx's $host."
         )
     }
   }

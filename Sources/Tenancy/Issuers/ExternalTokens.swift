@@ -104,7 +104,7 @@ import WebTokens
     }
     let provider = "jwt:\(issuer.issuer)"
     guard isAccepted(provider) else {
-      throw .invalidExternalToken("it is of an issuer that is asked for elsewhere")
+      throw .invalidExternalToken("it is from an issuer that this request does not accept")
     }
     return Identity(
       provider: provider,

@@ -112,13 +112,13 @@ enum ImportAction {
 
   /// Fails a second row for a user that this import has already written.
   static func duplicate(_ user: UserID?) -> ImportAction {
-    .fail(user, [Fault("/id", "duplicate", "An earlier line of this user has been written.")])
+    .fail(user, [Fault("/id", "duplicate", "An earlier line has already written this user.")])
   }
 
   /// Decides by the row and by the existing data.
   init(_ row: ImportedUser, _ found: ImportMatch, of app: AppID, _ existing: ExistingUser) {
     if let id = row.id, let other = found.app, other != app.text {
-      self = .fail(id, [Fault("/id", "id_taken", "A user of another app, or an app, has this id.")])
+      self = .fail(id, [Fault("/id", "id_taken", "An app, or a user of another app, has this id.")])
       return
     }
     let address = found.user(of: row, existing)

@@ -15,7 +15,12 @@ extension Failure {
 
   var importFault: Fault {
     switch self {
-    case .identityTaken: Fault("", "identity_taken", "Another user has just come by this identity.")
+    case .identityTaken:
+      Fault(
+        "",
+        "identity_taken",
+        "Another user has just been given this identity. Import the line again."
+      )
     case .documentTooLarge:
       Fault("", "document_size", "A document is too large as the database writes it.")
     default:
