@@ -12,7 +12,7 @@ package struct CollectionSettings: SettingsSection {
       .text(
         0...362,
         "collection",
-        "This setting is service/database/collection, or empty.",
+        "This setting must be service/database/collection, or empty.",
         Self.isCollection
       ),
       "",
@@ -23,7 +23,7 @@ package struct CollectionSettings: SettingsSection {
       .text(
         1...100,
         "field",
-        "This setting is a name of 1 to 100 characters without dots and dollar signs.",
+        "This setting must be a name of 1 to 100 characters without dots and dollar signs.",
         Self.isField
       ),
       "userId",

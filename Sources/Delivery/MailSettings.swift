@@ -21,7 +21,7 @@ package struct MailSettings: SettingsSection {
   package init(_ read: inout SettingsReader) {
     sender = read.text(
       "mail_from",
-      .text(1...320, "email", "This setting is an email address.") {
+      .text(1...320, "email", "This setting must be an email address.") {
         MailAddress.fault(in: $0) == nil
       },
       "no-reply@localhost",
@@ -29,7 +29,7 @@ package struct MailSettings: SettingsSection {
     )
     senderName = read.text(
       "mail_from_name",
-      .text(0...100, "control", "This setting is one line without control characters.") {
+      .text(0...100, "control", "This setting must be one line without control characters.") {
         MailAddress.fault(inName: $0) == nil
       },
       "",
@@ -40,7 +40,7 @@ package struct MailSettings: SettingsSection {
       .text(
         0...1_000,
         "page",
-        "This setting is the URL of a page without a fragment (#), such as "
+        "This setting must be the URL of a page without a fragment (#), such as "
           + "https://app.example.com/account, or empty. Only this machine may use http.",
         Self.isPage
       ),

@@ -30,7 +30,7 @@ struct MailTranslations: Sendable {
   /// Returns the fault of a value; nil if it is valid.
   static func fault(in value: JSON) -> String? {
     guard let languages = value.object, languages.count <= most else {
-      return "This setting is an object of up to \(most) languages, such as "
+      return "This setting must be an object of up to \(most) languages, such as "
         + "{\"de\": {\"reset_subject\": \"…\"}}."
     }
     for (language, words) in languages {

@@ -8,7 +8,7 @@ package enum PictureReference {
   /// Returns the fault of a value; nil for a URL of http or https.
   package static func fault(in value: JSON, at place: String) -> Fault? {
     isURL(value.string ?? "")
-      ? nil : Fault(place, "url", "This member is a URL of http or https.")
+      ? nil : Fault(place, "url", "This member must be a URL of http or https.")
   }
 
   private static func isURL(_ text: String) -> Bool {

@@ -127,7 +127,7 @@ struct Member {
     for name in names {
       guard let kind = Kinds.names.first(where: { $0.name == name })?.kind else {
         let all = Kinds.names.map(\.name).joined(separator: ", ")
-        throw error("type", "A type is one of \(all).")
+        throw error("type", "A type must be one of \(all).")
       }
       kinds.insert(kind)
     }

@@ -56,7 +56,7 @@ struct QueryParser {
     var parts: [Predicate] = []
     for (index, element) in elements.enumerated() {
       path.append(String(index))
-      guard let document = element.document else { throw error("A query is an object.") }
+      guard let document = element.document else { throw error("A query must be an object.") }
       parts.append(try query(document))
       path.removeLast()
     }

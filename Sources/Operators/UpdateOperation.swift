@@ -85,7 +85,7 @@ struct OperandParser {
     switch document["$type"]?.string {
     case "date": return .currentDate
     case "timestamp": return .currentTimestamp
-    default: throw error("The $type of $currentDate is date or timestamp.")
+    default: throw error("The $type of $currentDate must be date or timestamp.")
     }
   }
 

@@ -192,6 +192,6 @@ extension ResourceServerChange {
     tokenDialect = TokenDialect(rawValue: dialect)
     guard tokenDialect == nil else { return }
     let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-    throw .invalid([Fault("/token_dialect", "choice", "A dialect is \(names).")])
+    throw .invalid([Fault("/token_dialect", "choice", "A dialect must be \(names).")])
   }
 }

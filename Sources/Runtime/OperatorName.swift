@@ -16,7 +16,8 @@ package enum OperatorName {
         }
       }
     guard !isFit else { return nil }
-    return Fault(pointer, "name", "A name is 1 to 63 of a-z, 0-9 and -, and does not begin with -.")
+    let rule = "A name must have 1 to 63 of a-z, 0-9 and -, and not begin with -."
+    return Fault(pointer, "name", rule)
   }
 
   /// Returns the rule that a display label breaks; nil if it is valid.
@@ -24,10 +25,11 @@ package enum OperatorName {
     let isFit =
       (1...100).contains(label.unicodeScalars.count)
       && label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-    return isFit ? nil : Fault(pointer, "length", "A name has 1 to 100 characters in one line.")
+    let rule = "A name must have 1 to 100 characters in one line."
+    return isFit ? nil : Fault(pointer, "length", rule)
   }
   package static let descriptionRule =
-    "A description is a text of up to 500 characters in one line."
+    "A description must be a text of up to 500 characters in one line."
 
   /// Returns whether a text can be the description of a role or a scope.
   package static func isDescription(_ text: String) -> Bool {

@@ -65,7 +65,7 @@ package struct ObjectDecoder {
     let text = value(name, "a string", \.string)
     if let text, let id = ID<Of>(text) { return id }
     if text != nil {
-      faults.append(Fault("/\(name)", "id", "An id has 24 hexadecimal characters."))
+      faults.append(Fault("/\(name)", "id", "An id must have 24 hexadecimal characters."))
     }
     return ID(trusted: "")
   }

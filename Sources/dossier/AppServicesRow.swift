@@ -48,10 +48,10 @@ enum AppServicesRow: ForeignReader {
     _ areEmailsConfirmed: Bool
   ) throws(Failure) -> JSONObject {
     guard let id = id(json["_id"]) else {
-      throw .invalid([Fault("/_id", "id", "An id has 24 hexadecimal digits.")])
+      throw .invalid([Fault("/_id", "id", "An id must have 24 hexadecimal digits.")])
     }
     guard let listed = json["identities"]?.array else {
-      throw .invalid([Fault("/identities", "required", "A user has identities.")])
+      throw .invalid([Fault("/identities", "required", "A user must have identities.")])
     }
     var row = JSONObject()
     row["id"] = .string(id)

@@ -110,7 +110,9 @@ struct ImportRequest: Sendable {
         content = parsed(text)
       case .tooLong:
         content = .failure(
-          .invalid([Fault("", "line_length", "A line has at most \(LineReader.longest) bytes.")])
+          .invalid([
+            Fault("", "line_length", "A line may have at most \(LineReader.longest) bytes.")
+          ])
         )
       }
       let end = reader.position

@@ -49,7 +49,7 @@ class Commands(Administration):
             "switching=sometimes", "sign_up=sometimes", "mfa=on", "allowed_origins=https://a.example/", "mail_from=nobody",
             "password_min_length=7", "verify_subject=", "jwt=false", check=False)
         self.assertEqual(run.returncode, 12)
-        for words in ["/settings/session_days: This setting is a whole number in 1...3650. (range)",
+        for words in ["/settings/session_days: This setting must be a whole number in 1...3650. (range)",
                       "/settings/session_days2: There is no such setting. (unknown_member)",
                       "/settings/anonymous: ", "/settings/switching: ", "/settings/mail_from: ",
                       "/settings/sign_up: ", "/settings/mfa: ",

@@ -168,7 +168,7 @@ package struct PropertySet {
 
   static func keyFault(_ key: String, _ pointer: String) -> Fault? {
     guard !(1...keyLimit).contains(key.unicodeScalars.count) else { return nil }
-    return Fault(pointer, "key_length", "A key has 1 to \(keyLimit) characters.")
+    return Fault(pointer, "key_length", "A key must have 1 to \(keyLimit) characters.")
   }
 
   /// Returns whether a text has at most so many characters, as its reader counts them.
@@ -194,8 +194,8 @@ package struct PropertySet {
     case .null where allowsNull: nil
     case .string(let text):
       isShort(text, stringLimit)
-        ? nil : Fault(pointer, "length", "A string has at most \(stringLimit) characters.")
-    default: Fault(pointer, "type", "A value is a string, a boolean or a number.")
+        ? nil : Fault(pointer, "length", "A string may have at most \(stringLimit) characters.")
+    default: Fault(pointer, "type", "A value must be a string, a boolean or a number.")
     }
   }
 }

@@ -53,7 +53,7 @@ import Postgres
   /// - Throws: `.invalid` with the place in it.
   package nonisolated static func compiled(_ text: [UInt8]) throws(Failure) -> JSONSchema {
     guard text.count <= sizeLimit else {
-      throw .invalid([Fault("", "schema_size", "A schema has at most \(sizeLimit) bytes.")])
+      throw .invalid([Fault("", "schema_size", "A schema may have at most \(sizeLimit) bytes.")])
     }
     let json: JSON
     do throws(JSONError) {

@@ -61,7 +61,7 @@ package enum SearchIndexes {
   ) throws(Failure) -> (DocumentKind, [String]) {
     var faults: [Fault] = []
     if !["text", "number", "boolean"].contains(kind) {
-      faults.append(Fault("/kind", "choice", "A kind is text, number or boolean."))
+      faults.append(Fault("/kind", "choice", "A kind must be text, number or boolean."))
     }
     do throws(FilterError) {
       let read = try Filter.path(path)

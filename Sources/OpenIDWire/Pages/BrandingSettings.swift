@@ -18,7 +18,8 @@ package struct BrandingSettings: SettingsSection {
   package init(_ read: inout SettingsReader) {
     displayName = read.text(
       "display_name",
-      .text(0...100, "control", "This setting is one line without control characters.") { text in
+      .text(0...100, "control", "This setting must be one line without control characters.") {
+        text in
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
       },
       "",
@@ -28,7 +29,7 @@ package struct BrandingSettings: SettingsSection {
     darkLogo = read.url("dark_logo_url", "the logo in the dark color scheme")
     color = read.text(
       "brand_color",
-      .text(0...7, "color", "This setting is a color such as #1f57c3, or empty.") {
+      .text(0...7, "color", "This setting must be a color such as #1f57c3, or empty.") {
         $0.isEmpty || Color($0) != nil
       },
       "",
@@ -47,7 +48,7 @@ package struct BrandingSettings: SettingsSection {
         .text(
           0...1_000,
           "url",
-          "This setting is an https URL, an email address, or empty."
+          "This setting must be an https URL, an email address, or empty."
         ) { $0.isEmpty || Self.destination($0) != nil },
         "",
         "the page or the email address that helps users, linked below the pages"
@@ -93,7 +94,7 @@ extension SettingsReader {
       .text(
         0...1_000,
         "url",
-        "This setting is an https URL, or empty. Only this machine may use http."
+        "This setting must be an https URL, or empty. Only this machine may use http."
       ) { $0.isEmpty || Destination(url: $0) != nil },
       "",
       meaning

@@ -140,7 +140,7 @@ private struct ReferenceQuery {
     case "users": audience = .users
     default:
       audience = .all
-      faults.append(Fault("", "for", "The only value of for is users."))
+      faults.append(Fault("", "for", "The parameter for must be users."))
     }
     let search = values["q"] ?? ""
     if search.unicodeScalars.count > ReferenceResource.queryLimit {

@@ -49,27 +49,29 @@ package struct SettingRule: Sendable {
   /// Returns the fault of a value; nil if it is valid.
   package func fault(_ value: JSON) -> Fault? {
     switch kind {
-    case .flag: value.bool == nil ? ("type", "This setting is true or false.") : check(value)
+    case .flag: value.bool == nil ? ("type", "This setting must be true or false.") : check(value)
     case .number(let range):
       value.number?.int.map(range.contains) == true
-        ? check(value) : ("range", "This setting is a whole number in \(range).")
+        ? check(value) : ("range", "This setting must be a whole number in \(range).")
     case .choice(let choices):
       value.string.map(choices.contains) == true
-        ? check(value) : ("choice", "This setting is one of \(choices.joined(separator: ", ")).")
+        ? check(value) : ("choice", "This setting must be one of \(Self.list(choices)).")
     case .choices(let choices):
       value.array?.allSatisfy { $0.string.map(choices.contains) == true } == true
         ? check(value)
-        : ("choice", "This setting is a list of words among \(choices.joined(separator: ", ")).")
+        : ("choice", "This setting must be a list of words among \(Self.list(choices)).")
     case .text(let length):
       value.string.map { length.contains($0.unicodeScalars.count) } == true
         ? check(value)
         : (
           "length",
-          "This setting is a text of \(length.lowerBound) to \(length.upperBound) characters."
+          "This setting must be a text of \(length.lowerBound) to \(length.upperBound) characters."
         )
     case .texts, .object: check(value)
     }
   }
+
+  private static func list(_ choices: [String]) -> String { choices.joined(separator: ", ") }
 
   /// Reads a value as an operator types it.
   ///

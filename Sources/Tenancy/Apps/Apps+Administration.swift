@@ -122,7 +122,7 @@ extension AppChange {
   fileprivate var hostFaults: [Fault] {
     let named = hosts ?? []
     guard named.count <= Self.limit else {
-      return [Fault("/hosts", "length", "An app has at most \(Self.limit) hosts.")]
+      return [Fault("/hosts", "length", "An app may have at most \(Self.limit) hosts.")]
     }
     return named.enumerated().compactMap { index, host in
       Self.isHost(host)

@@ -11,7 +11,7 @@ package enum AllowedOrigin {
   /// Returns the fault of a list of origins; nil if it is valid.
   package static func fault(in value: JSON) -> String? {
     guard let list = value.array, list.count <= most else {
-      return "This setting is a list of up to \(most) origins, \(form)."
+      return "This setting must be a list of up to \(most) origins, \(form)."
     }
     for (index, entry) in list.enumerated() {
       guard let text = entry.string else { return "Origin \(index + 1) is no text; \(form)." }

@@ -119,7 +119,7 @@ extension ClaimMap {
   /// Returns the faults of a map; the pointers begin after the map's own place.
   package static func faults(in object: JSONObject, at pointer: String = "") -> [Fault] {
     guard object.count <= limit else {
-      return [Fault(pointer, "length", "A map has at most \(limit) claims.")]
+      return [Fault(pointer, "length", "A map may have at most \(limit) claims.")]
     }
     return object.compactMap { claim, source in
       reason(against: claim, source).map { code, detail in
@@ -140,12 +140,14 @@ extension ClaimMap {
 
   private static func reason(against claim: String, _ source: JSON) -> SettingRule.Fault? {
     guard lengths.contains(claim.utf8.count), claim.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
-    else { return ("claim", "A claim's name has 1 to 200 bytes, without control characters.") }
+    else {
+      return ("claim", "A claim's name must have 1 to 200 bytes, without control characters.")
+    }
     if isOfAuth0(claim) || reserved.contains(where: { $0.hasSameBytes(as: claim) }) {
       return ("claim", "Tokens or standards use this claim. Choose another name.")
     }
     if source.serialized().count > longestSource {
-      return ("length", "A source has at most \(longestSource) bytes.")
+      return ("length", "A source may have at most \(longestSource) bytes.")
     }
     guard Source(source) == nil else { return nil }
     let members = ProfileMember.allCases.map(\.rawValue).joined(separator: ", ")

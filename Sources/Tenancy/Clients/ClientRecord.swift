@@ -92,7 +92,7 @@ enum ClientRules {
     return scopes.enumerated().compactMap { index, scope in
       guard !Scopes.management.contains(where: scope.hasSameBytes) else { return nil }
       let all = Scopes.management.joined(separator: ", ")
-      return Fault("/scopes/\(index)", "choice", "A scope is one of \(all).")
+      return Fault("/scopes/\(index)", "choice", "A scope must be one of \(all).")
     }
   }
 

@@ -132,7 +132,9 @@ package struct ClientSettings: SettingsSection {
       read.object(
         "claims",
         SettingRule(.object) { value in
-          guard let object = value.object else { return ("type", "This setting is an object.") }
+          guard let object = value.object else {
+            return ("type", "This setting must be an object.")
+          }
           return ClaimMap.fault(in: object)
         },
         "claims of its ID tokens, each with its source: {\"plan\": \"app_metadata./plan\"}"
@@ -147,7 +149,7 @@ package struct ClientSettings: SettingsSection {
       "assertion_keys",
       SettingRule(.object) { value in
         value.object?.count == 0 || IssuerKeys(set: value).isUsable
-          ? nil : ("keys", "This setting is a JWK Set with a public key, or an empty object.")
+          ? nil : ("keys", "This setting must be a JWK Set with a public key, or an empty object.")
       },
       "JWK Set with the public keys of the client, with which it may sign assertions in place of "
         + "sending its secret (private_key_jwt)"
@@ -203,7 +205,7 @@ extension SettingsReader {
     let rule = SettingRule.text(
       0...ClientURL.longest,
       "url",
-      "This setting is empty, or a URL: \(meaning)."
+      "This setting must be empty, or a URL: \(meaning)."
     ) { $0.isEmpty || isValid($0) }
     let url = text(name, rule, "", meaning)
     return url.isEmpty ? nil : url

@@ -202,7 +202,7 @@ extension IssuerDescription {
     if let fault = OperatorName.fault(in: name, at: "/name") { faults.append(fault) }
     for (pointer, text) in [("/issuer", issuer), ("/audience", audience)]
     where !(1...1_024).contains(text.utf8.count) {
-      faults.append(Fault(pointer, "length", "This member has 1 to 1024 bytes."))
+      faults.append(Fault(pointer, "length", "This member must have 1 to 1024 bytes."))
     }
     for (member, claim) in claims {
       let pointer = "/claims/\(JSONPointer.escaped(member))"
@@ -210,7 +210,7 @@ extension IssuerDescription {
         let all = Issuer.usualMapping.keys.sorted().joined(separator: ", ")
         faults.append(Fault(pointer, "unknown_member", "Claims can be taken for \(all)."))
       } else if !(1...200).contains(claim.unicodeScalars.count) {
-        faults.append(Fault(pointer, "length", "A claim's name has 1 to 200 characters."))
+        faults.append(Fault(pointer, "length", "A claim's name must have 1 to 200 characters."))
       }
     }
     if let fault = keys.fault() { faults.append(fault) }
@@ -234,7 +234,7 @@ extension IssuerDescription.Keys {
         ? nil : Fault("/jwks_url", "url", "The keys are at a URL in ASCII, https://… .")
     case .set(let json):
       guard json.serialized().count <= Self.longestSet else {
-        return Fault("/jwks", "length", "A key set has at most \(Self.longestSet) bytes.")
+        return Fault("/jwks", "length", "A key set may have at most \(Self.longestSet) bytes.")
       }
       let keys = json["keys"]?.array ?? []
       // Private members: `d` for RSA and elliptic curves, `k` for symmetric keys.
@@ -245,7 +245,7 @@ extension IssuerDescription.Keys {
         ? nil : Fault("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
     case .secret(let secret):
       return Self.secretLengths.contains(secret.count)
-        ? nil : Fault("/secret", "length", "A shared secret has 32 to 1024 bytes.")
+        ? nil : Fault("/secret", "length", "A shared secret must have 32 to 1024 bytes.")
     }
   }
 }

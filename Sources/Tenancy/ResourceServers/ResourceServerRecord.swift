@@ -96,7 +96,7 @@ package enum ResourceServerRules {
     }
     if let seconds = change.tokenSeconds, !tokenSeconds.contains(seconds) {
       faults.append(
-        Fault("/token_seconds", "range", "This member is a whole number in \(tokenSeconds).")
+        Fault("/token_seconds", "range", "This member must be a whole number in \(tokenSeconds).")
       )
     }
     return faults

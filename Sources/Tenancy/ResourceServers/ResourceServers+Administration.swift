@@ -52,7 +52,7 @@ extension ResourceServers {
         Fault(
           "/identifier",
           "identifier",
-          "An identifier has 1 to 600 printable ASCII characters, without spaces."
+          "An identifier must have 1 to 600 printable ASCII characters, without spaces."
         )
       )
     }

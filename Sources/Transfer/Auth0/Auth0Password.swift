@@ -24,7 +24,7 @@ enum Auth0Password {
 
   private static func custom(_ json: JSON, _ place: String) throws(Failure) -> String {
     guard let algorithm = json["algorithm"]?.string else {
-      throw refusal(place, "A hash has an algorithm.")
+      throw refusal(place, "A hash must have an algorithm.")
     }
     let encoding = json["password"]?["encoding"]?.string ?? "utf8"
     if algorithm == "md4" { return try md4(json, encoding, place) }
@@ -67,7 +67,7 @@ enum Auth0Password {
     switch salt["position"]?.string ?? "prefix" {
     case "prefix": return SaltedDigest(digest, key: key, prefix: bytes, value: value).text
     case "suffix": return SaltedDigest(digest, key: key, suffix: bytes, value: value).text
-    default: throw refusal(place, "The position of a salt is prefix or suffix.")
+    default: throw refusal(place, "The position of a salt must be prefix or suffix.")
     }
   }
 

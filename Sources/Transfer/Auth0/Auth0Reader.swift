@@ -22,7 +22,9 @@ package struct Auth0Reader: ForeignReader {
 
   package func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
     let json = try Self.parse(text)
-    guard json.object != nil else { throw .invalid([Fault("", "type", "A user is an object.")]) }
+    guard json.object != nil else {
+      throw .invalid([Fault("", "type", "A user must be an object.")])
+    }
     var user = Auth0User(json, self)
     try user.takeID()
     user.takeAddress()
@@ -56,7 +58,7 @@ package struct Auth0Hashes: Sendable {
     guard let id = json["alt_id"]?.string ?? json["_id"]?["$oid"]?.string ?? json["_id"]?.string
     else { throw .invalid([Fault("/_id", "required", "A hash has the id of its user.")]) }
     guard let hash = Self.hash(in: json) else {
-      let rule = "A line has a hash in passwordHash or custom_password_hash."
+      let rule = "A line must have a hash in passwordHash or custom_password_hash."
       throw .invalid([Fault("/passwordHash", "required", rule)])
     }
     let name = Self.name(id)

@@ -22,7 +22,7 @@ extension Failure {
         "Another user has just been given this identity. Import the line again."
       )
     case .documentTooLarge:
-      Fault("", "document_size", "A document is too large as the database writes it.")
+      Fault("", "document_size", "The document is too large in the form that the database stores.")
     default:
       Fault("", "refused", "The database refuses the row\(report.map { ": \($0)" } ?? ".")")
     }

@@ -22,7 +22,7 @@ extension ImportedUser {
         object.keys.allSatisfy(["provider", "subject", "profile"].contains),
         object["subject"]?.string != nil || object["subject"] == nil
       else {
-        faults.append(Fault(pointer, "type", "An identity has a provider and a subject."))
+        faults.append(Fault(pointer, "type", "An identity must have a provider and a subject."))
         continue
       }
       let identity = Identity(
@@ -87,7 +87,7 @@ extension ImportedUser {
     Fault(
       place,
       "foreign_id",
-      "A foreign id is a provider, | and an id: at most \(ForeignIDs.longest) bytes of ASCII."
+      "A foreign id must be a provider, | and an id: at most \(ForeignIDs.longest) bytes of ASCII."
     )
   }
 }

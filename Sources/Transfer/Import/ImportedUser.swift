@@ -129,7 +129,7 @@ package struct ImportedUser: Sendable {
   ) throws(Failure) {
     self.mixesScripts = mixesScripts
     guard let object = json.object else {
-      throw .invalid([Fault("", "type", "A user is an object.")])
+      throw .invalid([Fault("", "type", "A user must be an object.")])
     }
     var faults: [Fault] = []
     for (name, value) in object {
@@ -163,7 +163,7 @@ package struct ImportedUser: Sendable {
     switch name {
     case "id":
       id = value.string.flatMap { UserID($0) }
-      return id == nil ? [Fault(place, "id", "An id has 24 hexadecimal digits.")] : []
+      return id == nil ? [Fault(place, "id", "An id must have 24 hexadecimal digits.")] : []
     case "email":
       email = value.string
       return EmailAddress.fault(in: email ?? "", at: place, mixed: mixesScripts).map { [$0] } ?? []
@@ -182,7 +182,8 @@ package struct ImportedUser: Sendable {
     case "login_count":
       loginCount = value.number?.int
       let isCount = loginCount.map(Self.loginCounts.contains) ?? false
-      return isCount ? [] : [Fault(place, "type", "This member is an integer from 0 to 2^53 - 1.")]
+      let rule = "This member must be an integer from 0 to 2^53 - 1."
+      return isCount ? [] : [Fault(place, "type", rule)]
     case "picture_url":
       pictureURL = value.string
       return PictureReference.fault(in: value, at: place).map { [$0] } ?? []
@@ -221,13 +222,13 @@ package struct ImportedUser: Sendable {
 
   private static func fault(inTime text: String?, at place: String) -> [Fault] {
     guard let text, isTime(text) else {
-      return [Fault(place, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")]
+      return [Fault(place, "time", "A time must have the form 2025-04-30T12:00:00Z (RFC 3339).")]
     }
     return []
   }
 
   private static func flag(_ place: String) -> Fault {
-    Fault(place, "type", "This member is true or false.")
+    Fault(place, "type", "This member must be true or false.")
   }
 
   private mutating func takePassword(_ value: JSON, _ place: String) -> [Fault] {
@@ -262,7 +263,9 @@ package struct ImportedUser: Sendable {
   }
 
   private mutating func take(_ document: DocumentKind, _ value: JSON, _ place: String) -> [Fault] {
-    guard value.object != nil else { return [Fault(place, "type", "A document is an object.")] }
+    guard value.object != nil else {
+      return [Fault(place, "type", "A document must be an object.")]
+    }
     documents.append((document, value))
     let depth = JSONLimits.standard.depth
     guard value.extent.depth <= depth else {
@@ -286,7 +289,7 @@ package struct ImportedUser: Sendable {
     var faults = PropertySet.faults(in: object, stringLimit: stringLimit)
     if object.count > PropertySet.limit {
       faults.append(
-        Fault("", "too_many_properties", "A user has at most \(PropertySet.limit) properties.")
+        Fault("", "too_many_properties", "A user may have at most \(PropertySet.limit) properties.")
       )
     }
     return faults.map { Fault(place + $0.place, $0.code, $0.detail) }
