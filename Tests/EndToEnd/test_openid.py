@@ -9,7 +9,7 @@ from openid import CALLBACK, FORM, Party, OpenIDCase, claims, verified
 
 
 class Discovery(OpenIDCase):
-    def test_the_description_names_what_the_server_has(self):
+    def test_the_discovery_document_describes_the_server(self):
         answer = self.expect(self.site.get("/.well-known/openid-configuration"), 200)
         found = answer.json
         origin = found["issuer"].rstrip("/")
@@ -101,7 +101,7 @@ class CodeFlow(OpenIDCase):
                                 headers={"Authorization": f"Basic {basic}"})
         self.expect(answer, 200)
 
-    def test_the_token_endpoint_takes_json(self):
+    def test_the_token_endpoint_accepts_json(self):
         email, _ = self.user()
         party = Party(self, self.spa)
         code = party.code(self.signed_in(party, email))
@@ -163,7 +163,7 @@ class RefreshTokens(OpenIDCase):
         self.error(last, 403, "invalid_grant")
         self.assertEqual(self.userinfo(third["access_token"]).status, 401)
 
-    def test_scopes_may_shrink_and_not_grow(self):
+    def test_a_refresh_can_reduce_but_not_extend_scopes(self):
         tokens, party = self.tokens(scope=self.SCOPE)
         ask = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
         self.error(party.token(**ask, scope="email phone"), 400, "invalid_scope")
@@ -184,7 +184,7 @@ class RefreshTokens(OpenIDCase):
         native = self.post("/v1/token/refresh", {"refresh_token": tokens["refresh_token"]})
         self.assertEqual(native.status, 401)
 
-    def test_a_refusal_tells_about_the_user_and_the_audience(self):
+    def test_refresh_errors_describe_the_user_and_the_audience(self):
         """In the words that SDKs compare."""
         tokens, party = self.tokens(scope=self.SCOPE, audience=self.API)
         user = claims(tokens["access_token"])["sub"]
@@ -215,7 +215,7 @@ class RefreshTokens(OpenIDCase):
         self.error(party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"]),
                    403, "invalid_grant")
 
-    def test_introspection_tells_a_back_end_what_is_valid(self):
+    def test_introspection_reports_which_tokens_are_valid(self):
         tokens, _ = self.tokens(scope=self.SCOPE)
 
         def introspect(token, client=None):
@@ -251,7 +251,7 @@ class RefreshTokens(OpenIDCase):
         self.site.sql("update sessions set ended_at = now() where style = 'openid'")
         self.assertEqual(introspect(tokens["access_token"]).json, {"active": False})
 
-    def test_a_family_of_tokens_is_slowed_down(self):
+    def test_refreshes_of_a_token_family_are_limited(self):
         tokens, party = self.tokens(scope=self.SCOPE)
         other, _ = self.tokens(f"x-{self.own_email()}", visitor=self.stranger(), scope=self.SCOPE)
 
@@ -314,7 +314,7 @@ class Machines(OpenIDCase):
             self.site.dossier(*end)
             self.assertEqual(ask("/oauth/introspect", token).json, {"active": False})
 
-    def test_kinds_of_clients_have_their_grants(self):
+    def test_each_kind_of_client_has_its_grants(self):
         self.error(Party(self, self.spa).token(grant_type="client_credentials", audience=self.API),
                    403, "unauthorized_client")
         self.error(Party(self, self.machine).token(grant_type="authorization_code", code="x"),

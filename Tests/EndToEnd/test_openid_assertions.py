@@ -60,7 +60,7 @@ class AssertionCase(OpenIDCase):
 
 
 class Assertions(AssertionCase):
-    def test_an_assertion_stands_in_for_the_secret(self):
+    def test_an_assertion_replaces_the_secret(self):
         for key, algorithm in [(self.rsa, "RS256"), (self.rsa, "PS256"), (self.ec, "ES256")]:
             for fields in [{}, {"client_id": self.back_end["id"]}]:
                 tokens = self.expect(self.send(self.assertion(key, algorithm), **fields), 200).json
@@ -72,7 +72,7 @@ class Assertions(AssertionCase):
         described = self.site.get("/.well-known/openid-configuration").json
         self.assertIn("private_key_jwt", described["token_endpoint_auth_methods_supported"])
 
-    def test_what_proves_nothing_is_refused(self):
+    def test_invalid_assertions_are_refused(self):
         now = int(time.time())
         public = self.ec.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
@@ -105,7 +105,7 @@ class Assertions(AssertionCase):
             self.assertEqual((answer.status, answer.json["error"]), (400, "invalid_request"))
         self.assertEqual(self.send("nothing").json["error"], "invalid_request")
 
-    def test_keys_are_public_keys(self):
+    def test_assertion_keys_must_be_public_keys(self):
         for keys in [{"keys": []}, {"keys": [{"kty": "oct", "k": "AAAA"}]}, {"key": [of_curve(self.ec)]}]:
             with self.subTest(keys):
                 run = self.site.dossier("client", "set", self.machine["id"],

@@ -126,7 +126,7 @@ class Redirects(OpenIDCase):
         for near in ["com.example.my-app://cb", "com.Example.my-app://cb/", "com.Example.my-app:cb"]:
             self.assertEqual(self.visitor.open(Party(self, custom, redirect=near).path).status, 400)
 
-    def test_a_sign_in_that_begins_again_is_checked_again(self):
+    def test_a_restarted_sign_in_is_checked_again(self):
         client = self.new_client("single_page", "--callback", CALLBACK)
         email, _ = self.user()
         party = Party(self, client)
@@ -157,7 +157,7 @@ class Redirects(OpenIDCase):
             self.assertEqual((page.status, page.location), (404, None), client)
         self.assertTrue(other)
 
-    def test_refused_parameters_are_told_to_the_client(self):
+    def test_invalid_parameters_are_reported_to_the_client(self):
         for parameters, error in [
                 ({"response_type": "token"}, "unsupported_response_type"),
                 ({"response_type": "code id_token"}, "unsupported_response_type"),
@@ -256,7 +256,7 @@ class Browsers(OpenIDCase):
             tokens = party.exchange(answer["code"]).json
             self.assertNotEqual(claims(tokens["id_token"])["email"], other)
 
-    def test_an_old_form_gives_no_session_away(self):
+    def test_an_old_form_returns_no_session(self):
         """An attacker copies a form and the cookies of a shared computer before the victim signs in."""
         self.visitor.open(Party(self, self.spa).path)
         form, thief = self.visitor.form(), self.new_visitor()
@@ -269,13 +269,13 @@ class Browsers(OpenIDCase):
         self.assertNotIn(b"code=", page.body)
         self.assertFalse([name for name in thief.cookies if "signin" in name])
 
-    def test_the_number_of_a_form_may_be_any(self):
+    def test_any_step_number_of_a_form_is_accepted(self):
         for step in ["9223372036854775807", "-9223372036854775808", "9" * 40, "x", ""]:
             self.visitor.open(Party(self, self.spa).path)
             page = self.visitor.submit(email=self.email, step=step)
             self.assertEqual(page.status, 200, step)
 
-    def test_parameters_in_a_body_lead_to_the_query(self):
+    def test_parameters_in_a_body_are_moved_to_the_query(self):
         for path in ["/authorize", "/oidc/logout"]:
             page = self.visitor.send("POST", path, "client_id=a%20b&state=%26x", follow=False, **{
                 "Content-Type": "application/x-www-form-urlencoded"})
@@ -313,7 +313,7 @@ class Browsers(OpenIDCase):
             guest.headers[ADDRESS] = "192.0.2.77"
             self.assertTrue(silent.code(guest.open(silent.path)))
 
-    def test_a_client_chooses_the_ways_to_sign_in(self):
+    def test_a_client_chooses_its_login_methods(self):
         """A session of another way does not count, with and without pages."""
         self.settings(email_code=True)
         strict = self.new_client("single_page", "--callback", CALLBACK)
@@ -399,7 +399,7 @@ class Consent(OpenIDCase):
             answer = silent.answer(self.visitor.open(silent.path))
             self.assertEqual(answer["error"], "consent_required", scope)
 
-    def test_a_code_dies_with_the_consent(self):
+    def test_a_code_is_revoked_with_the_consent(self):
         party = Party(self, self.third, scope="openid offline_access")
         self.signed_in(party, self.email)
         code = party.code(self.visitor.submit("/consent", button="allow"))
@@ -427,7 +427,7 @@ class Consent(OpenIDCase):
         self.assertEqual((answer["error"], answer["error_description"], answer["state"]),
                          ("access_denied", "user is blocked", party.parameters["state"]))
 
-    def test_a_client_may_do_without_the_confirmation(self):
+    def test_a_client_can_skip_the_confirmation(self):
         self.site.dossier("client", "set", self.native["id"], "confirm_sign_in=false")
         self.addCleanup(self.site.dossier, "client", "set", self.native["id"], "confirm_sign_in=null")
         self.signed_in(Party(self, self.spa), self.email)
@@ -475,7 +475,7 @@ class Tokens(OpenIDCase):
         grant = self.site.login()
         self.assertEqual(self.userinfo(grant["access_token"]).status, 401)
 
-    def test_a_blocked_user_and_an_ended_session_are_noticed_at_once(self):
+    def test_a_blocked_user_and_an_ended_session_are_refused_at_once(self):
         email, user = self.user()
         tokens, party = self.tokens(email, scope="openid offline_access")
         self.site.dossier("user", "block", "--app", "default", user)

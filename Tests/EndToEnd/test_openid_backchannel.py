@@ -68,7 +68,7 @@ class BackChannel(BackChannelCase):
         for client in [cls.spa, cls.third]:
             cls.told(client)
 
-    def test_a_client_is_told_of_the_end_of_its_session(self):
+    def test_a_client_is_notified_of_the_end_of_its_session(self):
         tokens, _ = self.tokens(scope="openid")
         identity = claims(tokens["id_token"])
         type(self).status = 500
@@ -156,7 +156,7 @@ class BackChannel(BackChannelCase):
         self.error(self.party.token(grant_type="refresh_token", refresh_token=first), 403,
                    "invalid_grant")
 
-    def test_every_end_of_a_session_is_told(self):
+    def test_every_end_of_a_session_is_notified(self):
         for occasion in [
                 self.sign_out_at_the_account_page, self.sign_out_without_a_question,
                 self.remove_from_the_browser, self.sign_all_out, self.end_all_others, self.change_the_password,
@@ -174,13 +174,13 @@ class BackChannel(BackChannelCase):
         self.wait_for_an_empty_queue()
         self.assertTrue(self.received.empty())
 
-    def test_a_stolen_refresh_token_is_told(self):
+    def test_a_reused_refresh_token_notifies_the_client(self):
         self.offline, self.party = self.tokens(scope="openid offline_access")
         session = claims(self.offline["id_token"])["sid"]
         self.use_an_old_refresh_token()
         self.assertEqual(self.message()["sid"], session)
 
-    def test_the_end_of_consent_is_told(self):
+    def test_revoked_consent_notifies_the_client(self):
         email, _ = self.user()
         party = Party(self, self.third, scope="openid")
         self.signed_in(party, email)
@@ -192,7 +192,7 @@ class BackChannel(BackChannelCase):
         self.assertEqual((found["sid"], found["aud"]),
                          (claims(tokens["id_token"])["sid"], self.third["id"]))
 
-    def test_an_earlier_sign_in_of_the_browser_is_told(self):
+    def test_an_earlier_sign_in_of_the_browser_is_notified(self):
         email, _ = self.user()
         sessions = set()
         for _ in range(2):
@@ -202,7 +202,7 @@ class BackChannel(BackChannelCase):
         self.visitor.open("/v2/logout")
         self.assertEqual({self.message()["sid"] for _ in sessions}, sessions)
 
-    def test_a_client_that_ends_a_session_itself_is_not_told(self):
+    def test_a_client_that_ends_its_own_session_is_not_notified(self):
         own, party = self.tokens(scope="openid offline_access")
         other = Party(self, self.spa, scope="openid")
         tokens = other.exchange(other.code(self.visitor.open(other.path))).json

@@ -137,7 +137,7 @@ class Passwords(DirectCase):
         tokens = self.expect(answer, 200).json
         self.assertEqual((tokens["scope"], "id_token" in tokens), ("", False))
 
-    def test_scopes_and_audience_are_those_of_the_code_flow(self):
+    def test_scopes_and_audience_match_the_code_flow(self):
         email, _ = self.user()
         answer = self.password(
             email, audience=self.API, scope="openid read:posts delete:posts offline_access")
@@ -167,7 +167,7 @@ class Passwords(DirectCase):
                 self.site.dossier("user", "logout", user)
             self.assertEqual(self.userinfo(tokens["access_token"]).status, 401, end)
 
-    def test_the_token_is_of_no_use_for_other_wires(self):
+    def test_other_apis_refuse_the_token(self):
         email, _ = self.user()
         tokens = self.expect(self.password(email, scope="openid offline_access"), 200).json
         self.assertEqual(self.site.get("/v1/me", token=tokens["access_token"]).status, 401)
@@ -183,7 +183,7 @@ class Passwords(DirectCase):
             self.error(answer, 403, "invalid_grant", "Wrong email or password.")
             self.assertEqual(answer.body, answers[0].body)
 
-    def test_a_blocked_user_learns_of_it_by_the_right_password_only(self):
+    def test_only_the_correct_password_reveals_a_block(self):
         email, user = self.user()
         self.site.dossier("user", "block", "--app", "default", user)
         self.error(self.password(email, "wrong"), 403, "invalid_grant", "Wrong email or password.")
@@ -194,7 +194,7 @@ class Passwords(DirectCase):
         self.settings(sign_up="verify_first")
         self.error(self.password(email), 403, "unauthorized")
 
-    def test_guesses_are_limited_with_those_of_other_wires(self):
+    def test_guesses_count_together_with_those_of_other_apis(self):
         email, _ = self.user()
         self.settings(failures_per_identifier=3)
         place = {ADDRESS: "203.0.113.77"}
@@ -234,7 +234,7 @@ class Clients(DirectCase):
         self.expect(self.password(email, **ask), 200)
         self.error(self.start(email, **ask), 403, "unauthorized_client")
 
-    def test_a_third_party_and_a_machine_may_not(self):
+    def test_third_parties_and_machines_are_refused(self):
         email, _ = self.user()
         self.set(self.spa, "first_party=false")
         self.error(self.password(email), 403, "unauthorized_client")
@@ -242,7 +242,7 @@ class Clients(DirectCase):
         self.site.dossier("client", "set", self.machine["id"], "password_grant=true")
         self.error(self.password(email, client=self.machine), 403, "unauthorized_client")
 
-    def test_the_ways_to_sign_in_of_the_client_and_the_app_count(self):
+    def test_the_login_methods_of_client_and_app_apply(self):
         email, _ = self.user()
         self.set(self.spa, 'connections=["email_code"]')
         self.error(self.password(email), 403, "unauthorized_client")
@@ -338,7 +338,7 @@ class Factors(FactorCase, DirectCase):
         tokens = self.expect(self.prove_by(token, otp=authenticator.code()), 200).json
         self.assertEqual(claims(tokens["id_token"])["sub"], user)
 
-    def test_tokens_of_others_and_damaged_ones(self):
+    def test_foreign_and_damaged_tokens(self):
         email, _, authenticator, _ = self.protected_user()
         token = self.required(self.password(email))
         code = authenticator.code()
@@ -414,7 +414,7 @@ class EmailCodes(DirectCase):
             self.error(self.code(email, "x"), 403, "invalid_grant")
         self.error(self.code(email, right), 403, "invalid_grant")
 
-    def test_a_code_of_another_wire_needs_its_flow(self):
+    def test_a_code_of_another_api_requires_its_flow(self):
         email = self.own_email()
         flow = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json["flow"]
         code = self.mailed_code(email)
@@ -423,7 +423,7 @@ class EmailCodes(DirectCase):
             self.error(self.code(email, code), 403, "invalid_grant")
         self.expect(self.enter(flow, code), 200)
 
-    def test_a_code_that_many_send_at_once_signs_in_once(self):
+    def test_concurrent_uses_of_one_code_sign_in_once(self):
         email = self.own_email()
         self.start(email)
         code = self.mailed_code(email)

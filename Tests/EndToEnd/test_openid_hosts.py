@@ -198,7 +198,7 @@ class Apps(HostCase):
         self.assertEqual(self.site.get("/api/v2/users", token=token,
                                        headers=self.at("one.example")).status, 200)
 
-    def test_a_foreign_host_names_no_issuer(self):
+    def test_an_unknown_host_does_not_change_the_issuer(self):
         headers = {"Host": "evil.example"}
         found = self.site.get("/.well-known/openid-configuration", headers=headers).json
         self.assertNotIn("evil", json.dumps(found))
@@ -230,7 +230,7 @@ class Issuers(HostCase):
         page = other.submit("/password", password=PASSWORD)
         self.assertEqual(party.answer(page)["iss"], self.issuer_at("one.example"))
 
-    def test_tokens_are_of_use_at_their_issuer(self):
+    def test_tokens_are_valid_only_at_their_issuer(self):
         here, there = "one.example", "eins.example"
         back, token = self.backs["one"], self.tokens_of_one["refresh_token"]
 

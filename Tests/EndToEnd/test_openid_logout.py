@@ -33,7 +33,7 @@ class DirectLogout(OpenIDCase):
         party = Party(self, self.spa, prompt="none")
         return "code" in party.answer(self.visitor.open(party.path))
 
-    def test_the_next_sign_in_does_not_come_back_by_itself(self):
+    def test_a_logout_ends_the_session_and_returns_to_the_client(self):
         tokens, _ = self.tokens(scope="openid")
         self.assertTrue(self.is_signed_in())
         page = self.logout(client_id=self.spa["id"], returnTo=LOGOUT)

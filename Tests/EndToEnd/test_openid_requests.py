@@ -47,7 +47,7 @@ class Users(RequestCase):
             identity = self.finished(prompt=prompt, id_token_hint=self.hint)
             self.assertEqual(identity["email"], self.first)
 
-    def test_no_other_user_than_that_of_the_id_token(self):
+    def test_another_user_than_that_of_the_id_token_is_refused(self):
         self.visitor = self.new_visitor()
         self.tokens(self.second)
         self.assertEqual(self.answered(prompt="none", id_token_hint=self.hint)["error"],
@@ -87,7 +87,7 @@ class Users(RequestCase):
             self.assertNotIn("signed out", self.visitor.page.text)
         self.assertEqual(self.finished(prompt="none")["email"], self.second)
 
-    def test_after_a_sign_out_the_others_are_offered(self):
+    def test_other_users_are_offered_after_a_sign_out(self):
         self.visitor.open("/v2/logout")
         self.assertEqual(self.answered(prompt="none")["error"], "login_required")
         page, party = self.begin()
@@ -102,7 +102,7 @@ class Users(RequestCase):
         self.visitor.open("/v2/logout")
         self.shows(self.begin(login_hint="other@example.com")[0], "Sign in")
 
-    def test_an_account_is_chosen_from_those_that_are_signed_out_too(self):
+    def test_signed_out_accounts_can_be_chosen_too(self):
         self.visitor.open("/account/switch")
         self.visitor.submit("/account/switch/sign-out")
         self.shows(self.begin()[0], "Sign in")
@@ -150,7 +150,7 @@ class Pages(RequestCase):
             self.code_of(page, party)
         self.finished(prompt="none")
 
-    def test_a_new_account_beside_the_one_that_is_signed_in(self):
+    def test_a_second_account_beside_a_signed_in_one(self):
         self.tokens(self.email)
         self.assertEqual(self.answered(prompt="none create")["error"], "invalid_request")
         page, party = self.begin(prompt="create")
@@ -207,7 +207,7 @@ class Pages(RequestCase):
         self.code_of(self.visitor.submit("/consent", button="allow"), party)
         self.finished(client, redirect=local, prompt="none")
 
-    def test_a_native_app_listens_at_any_port(self):
+    def test_a_native_app_may_listen_on_any_port(self):
         registered = ["http://127.0.0.1/cb", "http://[::1]:4000/cb?x=1", "http://localhost/cb"]
         client = self.new_client("native", *[part for url in registered
                                              for part in ["--callback", url]])
@@ -271,7 +271,7 @@ class SecondFactors(FactorCase, RequestCase):
         self.assertEqual(identity["acr"], MFA)
         self.assertEqual(self.finished(acr_values=f"x {MFA}", prompt="none")["acr"], MFA)
 
-    def test_a_session_without_one_is_not_enough(self):
+    def test_a_session_without_a_second_factor_must_step_up(self):
         factor, _ = self.protected(self.grant)
         self.later(self.grant["user_id"])
         # The session of the browser is older than the factor.
@@ -298,7 +298,7 @@ class SecondFactors(FactorCase, RequestCase):
         identity = self.code_of(self.visitor.submit("/password", password=PASSWORD), party)
         self.assertNotIn("acr", identity)
 
-    def test_an_app_that_requires_one_says_so_to_a_hidden_frame(self):
+    def test_a_hidden_frame_gets_an_error_if_a_factor_is_required(self):
         self.set_mfa("required")
         answer = self.answered(prompt="none")
         self.assertEqual((answer["error"], answer["error_description"]),

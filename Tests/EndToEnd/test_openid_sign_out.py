@@ -74,7 +74,7 @@ class SigningOut(OpenIDCase):
 
     # Sessions of clients last longer than the session at the pages from which they came.
 
-    def test_a_sign_out_ends_what_an_earlier_sign_in_has_given(self):
+    def test_a_sign_out_ends_sessions_of_earlier_sign_ins(self):
         email, _ = self.user()
         first, _ = self.tokens(email, scope="openid")
         kept, _ = self.offline()
@@ -94,7 +94,7 @@ class SigningOut(OpenIDCase):
         self.logout(id_token_hint=first["id_token"])
         self.assertFalse(self.is_live(first))
 
-    def test_a_sign_out_after_the_session_at_the_pages_ends_those_of_clients(self):
+    def test_a_sign_out_after_the_pages_session_ends_client_sessions(self):
         email, _ = self.user()
         for path in ["/oidc/logout?id_token_hint={}", "/oidc/logout", "/v2/logout"]:
             visitor = self.new_visitor()
@@ -110,7 +110,7 @@ class SigningOut(OpenIDCase):
         self.shows(self.logout(logout_hint=session, client_id=self.web["id"]), "Sign out of default?")
         self.assertTrue(self.is_live(tokens))
 
-    def test_the_account_page_ends_those_of_one_browser(self):
+    def test_the_account_page_ends_client_sessions_of_one_browser(self):
         email, _ = self.user()
         theirs = self.new_visitor()
         first, _ = self.tokens(email, scope="openid", visitor=theirs)
