@@ -214,7 +214,7 @@ class WithScripts(LookingCase):
 
 
 class Looks(LookingCase):
-    def test_a_sign_in_that_cannot_go_on(self):
+    def test_a_sign_in_that_cannot_continue(self):
         email = self.own_email()
         user = self.expect(self.register(email, PASSWORD), 201).json["user_id"]
         self.settings(email_code=True, failures_per_identifier=3)

@@ -204,7 +204,7 @@ class Flow(OpenIDCase):
 class Browsers(BrowserCase):
     RECORDS = True
 
-    def test_requests_stay_here_links_focus_fields_and_secrets_are_pasted(self):
+    def test_pages_load_no_other_hosts_and_accept_pasted_secrets(self):
         email = self.own_email()
         self.open("/account")
         self.press("Create account")

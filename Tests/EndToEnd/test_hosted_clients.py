@@ -115,7 +115,7 @@ class WithoutScripts(ClientCase):
         super().setUp()
         self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
 
-    def test_the_way_back_needs_no_script(self):
+    def test_the_return_to_the_client_needs_no_script(self):
         email, _ = self.user()
         self.open(self.party().path)
         self.sign_in_here(email)

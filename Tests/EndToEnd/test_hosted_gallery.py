@@ -71,7 +71,7 @@ class Views(GalleryCase):
 
 
 class Others(GalleryCase):
-    def test_each_page_has_room_for_longer_words_from_right_to_left(self):
+    def test_each_page_fits_longer_words_and_right_to_left_text(self):
         def check():
             self.assertEqual(self.browser.script(CLIPPED), [])
             self.fits(320)

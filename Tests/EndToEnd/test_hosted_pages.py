@@ -92,7 +92,7 @@ class SignIn(HostedCase):
         self.assertGreater(int(page.headers["Retry-After"]), 0)
         self.assertIn("Forgot your password?", page.links)
 
-    def test_a_blocked_user_learns_it_with_the_right_password(self):
+    def test_the_correct_password_reveals_that_a_user_is_blocked(self):
         email = self.own_email()
         user = self.expect(self.register(email, PASSWORD), 201).json["user_id"]
         self.site.sql(f"update users set blocked_at = now() where user_id = '{user}'")
@@ -177,7 +177,7 @@ class Flow(HostedCase):
     def path(self, name):
         return re.sub(r"[a-z-]+$", name, self.visitor.page.path)
 
-    def test_a_page_that_comes_too_early_leads_to_the_present_one(self):
+    def test_a_page_requested_too_early_redirects_to_the_current_one(self):
         self.visitor.open("/account")
         for name in ["password", "code", "factor", "recovery", "enroll", "recovery-codes",
                      "mail-sent", "choose", "consent", "confirm"]:
@@ -289,7 +289,7 @@ class Flow(HostedCase):
             self.assertEqual(asset.status, 200)
             self.assertIn("immutable", asset.headers["Cache-Control"])
 
-    def test_long_input_never_looks_like_a_dead_worker(self):
+    def test_long_input_does_not_look_like_a_crashed_worker(self):
         """Pages repeat input in the header of a response, whose length nginx bounds."""
         self.visitor.open("/u/reset")
         for length in [300, 3_000, 12_000]:
@@ -327,7 +327,7 @@ class Flow(HostedCase):
 
 
 class Languages(HostedCase):
-    def test_the_language_of_the_browser_and_the_one_that_was_chosen(self):
+    def test_the_language_of_the_browser_and_the_chosen_language(self):
         visitor = self.new_visitor(Accept_Language="fr, de-AT;q=0.9, en;q=0.8")
         page = visitor.open("/account")
         self.assertEqual((page.language, page.heading), ("de", "Anmelden"))
@@ -347,7 +347,7 @@ class Languages(HostedCase):
         path = re.search(r'href="(/u/assets/[^"]+)"', page.body.decode())[1]
         self.assertIn(b"--accent: #ffdd00", self.visitor.open(path).body)
 
-    def test_settings_that_pages_could_not_show_are_refused(self):
+    def test_invalid_branding_settings_are_refused(self):
         for setting in ["brand_color=red", "brand_color=#12345", "corner_radius=23",
                         "logo_url=http://example.com/logo.png", "logo_url=javascript:alert(1)",
                         "support_url=nobody", "terms_url=/terms", "default_language=fr"]:
@@ -397,7 +397,7 @@ class MailedLinks(HostedCase):
                    "Confirm your email address", "The password is wrong.")
         self.shows(self.visitor.submit("/verify", password=PASSWORD), "Address confirmed")
 
-    def test_a_reader_who_did_not_sign_up_chooses_a_password(self):
+    def test_a_recipient_who_did_not_sign_up_chooses_a_password(self):
         email = self.own_email()
         grant = self.expect(self.register(email, "password of another"), 201).json
         self.visitor.open(self.link(email, "ds_verify"))
@@ -445,7 +445,7 @@ class MailedLinks(HostedCase):
         self.assertIn(email, self.visitor.open("/account").text)
         self.expect(self.me(grant), 401)
 
-    def test_links_that_nobody_was_sent(self):
+    def test_forged_links(self):
         for path in ["/u/verify", "/u/restore"]:
             for query in ["", "?token=", "?token=ds_verify_x", "?token=%00", "?token=a&token=b"]:
                 with self.subTest(path + query):

@@ -47,7 +47,7 @@ class MailedLinks(StateCase):
         self.look("Address restored")
         self.quiet()
 
-    def test_an_address_is_verified_by_the_session_or_disowned(self):
+    def test_an_address_is_verified_by_the_session_or_rejected(self):
         email = self.signed_up()
         self.open(self.link(email, "ds_verify"))
         self.look("Confirm your email address")
@@ -203,7 +203,7 @@ class Failures(StateCase):
         self.look("Too many attempts")
         self.quiet()
 
-    def test_the_service_is_away(self):
+    def test_the_service_is_unavailable(self):
         self.open("/account")
         self.browser.find("#email").send_keys("ada@example.com")
         self.site.sql("alter table authorizations rename to gone")
