@@ -270,7 +270,7 @@ class Tokens(Auth0Case):
         self.expect(self.management("GET", "users", token=token), 200)
         self.refused(self.management("GET", "users/nobody", token=token), 400, "invalid_uri")
 
-    def test_scopes_of_users_and_of_back_ends_are_apart(self):
+    def test_users_and_back_ends_have_separate_scopes(self):
         machine = self.new_client("machine")
         servers = self.site.dossier("resource-server", "list")
         own = next(server for server in servers if server["identifier"] == "api/v2/")
@@ -328,7 +328,7 @@ class Addresses(Auth0Case):
         changed = self.changed(user, email="third" + mail, email_verified=False)
         self.assertIs(changed["email_verified"], False)
 
-    def test_addresses_that_cannot_be(self):
+    def test_invalid_addresses(self):
         mail, user = self.user()
         self.user("other" + mail)
         token = self.back_end_token()

@@ -190,7 +190,7 @@ class Changes(Auth0Case):
         self.refused(self.management("PATCH", path, {"app_metadata": {}}, deleted),
                      403, "insufficient_scope")
 
-    def test_a_scope_to_update_reads_what_it_writes(self):
+    def test_an_update_scope_returns_what_it_writes(self):
         _, user = self.user()
         self.patch(user, self.back_end_token(), user_metadata={"a": 1}, app_metadata={"b": 2})
         update = self.back_end_token(scope="update:users")

@@ -177,7 +177,7 @@ class Links(Auth0Case):
             self.expect(self.shown(id), 200)
         self.refused(self.linked(f"auth0|{guest}", "auth0", primary), 400, "identity_not_linkable")
 
-    def test_of_several_links_at_once_one_succeeds(self):
+    def test_one_of_concurrent_links_succeeds(self):
         token = self.back_end_token()
         for round in range(3):
             users = [self.wire_user(f"{round}-{number}-")[1] for number in range(4)]
@@ -244,7 +244,7 @@ class Links(Auth0Case):
         unlink = f"{path}/auth0/{secondary[6:]}"
         self.expect(self.management("DELETE", unlink, token=own), 200)
 
-    def test_a_link_needs_a_fresh_proof(self):
+    def test_a_link_requires_a_recent_authentication(self):
         tokens = self.user_without_address()
         primary = claims(tokens["id_token"])["sub"]
         self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' where "

@@ -65,7 +65,7 @@ class Lists(Auth0Case):
             self.refused(answer, 404, "inexistent_user")
         self.refused(self.management("GET", "user-blocks", token=token), 400, "invalid_query_string")
 
-    def test_no_user_gets_the_id_by_which_another_is_known(self):
+    def test_a_foreign_id_belongs_to_one_user(self):
         id = "a" * 24
         body = {"connection": "Username-Password-Authentication", "email": self.own_email(),
                 "password": PASSWORD, "user_id": id}

@@ -49,7 +49,7 @@ class Logs(Auth0Case):
         self.assertEqual(logs[0]["type"], "sdu")
         self.assertEqual(logs[0]["client_id"], self.back_end["id"])
 
-    def test_the_scope_for_users_reads_no_others(self):
+    def test_the_scope_for_logs_of_users_reads_no_other_logs(self):
         _, user = self.user()
         token = self.back_end_token(scope="read:logs_users")
         self.expect(self.management("GET", f"users/auth0|{user}/logs", token=token), 200)

@@ -317,7 +317,7 @@ class Requests(RoleCase):
 class ManyUsers(RoleCase):
     """More users of a role, and of a scope, than one statement takes them from."""
 
-    def test_a_role_and_a_scope_are_taken_from_all(self):
+    def test_a_role_and_a_scope_are_removed_from_all_users(self):
         role, server = self.role()[4:], self.api_id()
         self.site.sql(
             "insert into users (user_id, app_id, anonymous) select lpad(to_hex(g), 24, '0'), app_id, "
@@ -358,7 +358,7 @@ class Policies(RoleCase):
         return self.expect(party.token(
             grant_type="refresh_token", refresh_token=tokens["refresh_token"], **fields), 200).json
 
-    def test_a_user_gets_what_its_roles_and_permissions_allow(self):
+    def test_a_user_gets_the_scopes_of_its_roles_and_permissions(self):
         email, user = self.user()
         path = f"users/auth0%7C{user}"
         tokens, party = self.tokens(email, scope=self.SCOPE, audience=self.API)
@@ -388,7 +388,7 @@ class Policies(RoleCase):
             tokens = self.refreshed(party, tokens)
             self.assertEqual(self.allowed(tokens)[1], expected)
 
-    def test_the_switches_are_apart(self):
+    def test_the_two_switches_are_independent(self):
         email, user = self.user()
         self.call("POST", f"users/auth0%7C{user}/permissions", self.names("read:posts"))
         tokens, party = self.tokens(email, scope=self.SCOPE, audience=self.API)
@@ -400,7 +400,7 @@ class Policies(RoleCase):
             tokens = self.refreshed(party, tokens)
             self.assertEqual(self.allowed(tokens), expected)
 
-    def test_a_direct_grant_gets_no_more(self):
+    def test_a_direct_grant_gets_no_further_scopes(self):
         email, user = self.user()
         self.site.dossier("client", "set", self.web["id"], "password_grant=true")
         self.call("POST", f"users/auth0%7C{user}/permissions", self.names("read:posts"))

@@ -262,7 +262,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         width, height = struct.unpack(">II", answer.body[16:24])
         self.assertEqual((width, height), (480, 480))
 
-    def test_a_login_within_the_session_asks_for_the_app_alone(self):
+    def test_a_login_within_the_session_asks_only_for_confirmation(self):
         self.new_user()
         self.app.log_in(self.enter)
         # Another app could claim the scheme, so the user confirms the app.
