@@ -122,7 +122,7 @@ class Link(AnonymousCase):
 
 
 class Merge(AnonymousCase):
-    def test_a_failed_merge_refuses_no_log_in_and_is_made_up_for(self):
+    def test_a_failed_merge_does_not_refuse_a_log_in_and_is_retried(self):
         known = Client(self.site).launch()
         known.sign_up("merge@example.com")
         client = Client(self.site).launch()

@@ -192,7 +192,7 @@ class SignIn(CodeCase):
         known = client.challenges("coded@example.com")
         self.assertEqual(known["available_challenges"], [{"id": "passwordless_email"}])
 
-    def test_a_closed_sign_up_mails_no_stranger_and_tells_nothing(self):
+    def test_a_closed_sign_up_mails_no_strangers_and_reveals_nothing(self):
         client = self.client()
         client.sign_up("member@example.com")
         self.site.set_app(sign_up="closed")

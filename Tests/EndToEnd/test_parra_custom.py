@@ -60,7 +60,7 @@ class Custom(Case):
         self.assertEqual(self.client("ada").read_user()["properties"], {"level": 3})
         self.assertNotEqual(self.client("eve").read_user()["id"], user["id"])
 
-    def test_each_request_brings_a_new_token_and_no_new_session(self):
+    def test_a_new_token_of_each_request_keeps_one_session(self):
         for _ in range(5):
             self.client("many").read_user()
         answers = in_parallel(5, lambda _: self.client("parallel").read_user()["id"])
@@ -168,7 +168,7 @@ class Custom(Case):
             client.tokens["access_token"] = token
             self.assertEqual(self.logged_out(client), "anonymous_token")
 
-    def test_a_logout_ends_the_session_and_the_next_token_opens_another(self):
+    def test_a_logout_ends_the_session_and_the_next_token_starts_another(self):
         client = self.client("out")
         user = client.finish_login()
         answer = client.call("POST", "/auth/logout", {})

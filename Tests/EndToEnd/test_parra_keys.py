@@ -43,7 +43,7 @@ class Keys(Case):
                 self.assertEqual(user["properties"], {first: 6})
                 self.assertEqual(self.one("DELETE", second), {})
 
-    def test_of_two_spellings_in_one_map_the_first_names_the_key_and_the_last_the_value(self):
+    def test_two_spellings_in_one_map_keep_the_first_key_and_the_last_value(self):
         for method in ["PUT", "PATCH"]:
             body = f'{{"{DECOMPOSED}":1,"{COMPOSED}":2}}'.encode()
             answer = self.client.call(method, self.path, body)
@@ -76,7 +76,7 @@ class Keys(Case):
         user = self.client.log_in("spelled@example.com")
         self.assertEqual(user["properties"], {COMPOSED: 1, "x": 3})
 
-    def test_the_deletion_of_a_key_that_cannot_exist_answers_the_map(self):
+    def test_the_deletion_of_an_impossible_key_returns_the_map(self):
         self.one("PUT", "a", {"value": 1})
         for key in ["k" * 129, "k" * 2000, "\u0301" * 129, "missing"]:
             with self.subTest(key=key[:9]):

@@ -37,7 +37,7 @@ class Merge(Case):
         self.assertEqual(user["properties"], {"color": "red", "own": 1, "level": 3, "exact": 1.5})
         self.assertEqual(self.properties(account), user["properties"])
 
-    def test_either_token_is_merged_at_either_place(self):
+    def test_both_tokens_can_be_merged_at_both_places(self):
         for place, kind in [("grant", "access_token"), ("grant", "refresh_token"),
                             ("login", "access_token"), ("login", "refresh_token")]:
             with self.subTest(place=place, kind=kind):
@@ -77,7 +77,7 @@ class Merge(Case):
         found = in_parallel(4, enter)
         self.assertEqual(sorted(map(str, found)), ["{'level': 3}", "{}", "{}", "{}"])
 
-    def test_only_as_many_as_a_user_may_have(self):
+    def test_a_merge_respects_the_limit_of_properties(self):
         self.account("full@example.com", {f"k{n:03}": n for n in range(98)})
         client = self.launch({"z1": 1, "z2": 2, "z3": 3})
         user = client.log_in("full@example.com")

@@ -39,7 +39,7 @@ class Limits(Case):
         client.log_out()
         self.assertFalse(client.is_anonymous)
 
-    def test_questions_have_a_limit_of_their_own(self):
+    def test_challenges_have_their_own_limit(self):
         self.site.set_app(failures_per_ip=10)
         self.addCleanup(self.site.set_app, failures_per_ip=100)
         client = Client(self.site).launch()
