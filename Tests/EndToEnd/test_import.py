@@ -92,13 +92,13 @@ class Import(Case):
 
     # Passwords
 
-    def test_first_sign_ins_at_once_succeed_while_the_hash_is_made_anew(self):
+    def test_concurrent_first_sign_ins_succeed_while_the_hash_is_replaced(self):
         self.load([{"email": "six@example.com", "email_verified": True,
                     "password_hash": HASHES["2b"]}])
         answers = in_parallel(6, lambda _: self.sign_in("six@example.com"))
         self.assertEqual([answer.status for answer in answers], [200] * 6)
 
-    def test_hashes_of_other_programs_open_a_sign_in_and_are_replaced_by_ours(self):
+    def test_imported_hashes_sign_in_and_are_replaced(self):
         rows = [{"email": f"{name}@example.com", "email_verified": True, "password_hash": text}
                 for name, text in HASHES.items()]
         self.assertEqual({r["status"] for r in self.load(rows)}, {"created"})
@@ -116,14 +116,14 @@ class Import(Case):
                 self.assertEqual(self.sql(stored), renewed)
                 self.expect(self.sign_in(email, "wrong password"), 401)
 
-    def test_without_a_hash_nobody_signs_in_until_a_password_is_chosen_by_mail(self):
+    def test_a_user_without_a_hash_chooses_a_password_by_mail(self):
         self.load([{"email": "new@example.com", "email_verified": True}])
         for password in ["", "*", PASSWORD]:
             self.assertIn(self.sign_in("new@example.com", password).status, (400, 401, 422))
         self.reset_by_mail("new@example.com", "a new password", headers=self.headers)
         self.expect(self.sign_in("new@example.com", "a new password"), 200)
 
-    def test_a_hash_for_who_signs_in_by_mailed_codes(self):
+    def test_an_imported_hash_for_a_user_of_mailed_codes(self):
         self.load([{"email": "coded@example.com", "email_verified": True}])
         self.sql("""delete from passwords p using users u where u.user_id = p.user_id
                     and u.app_id = {app}""")
@@ -139,7 +139,7 @@ class Import(Case):
 
     # Rows
 
-    def test_each_bad_row_fails_alone_with_its_line_and_pointer(self):
+    def test_each_invalid_row_fails_alone_with_its_line_and_pointer(self):
         good = {"email": "good@example.com", "email_verified": True}
         bad = [
             ("{", "", "json.syntax"), ('{"name":"a","name":"b"}', "/name", "json.duplicate_key"),
@@ -179,7 +179,7 @@ class Import(Case):
                     self.assertEqual(result["errors"][0]["pointer"], pointer)
         self.assertEqual(self.sql("select count(*) from users where app_id = {app}"), "2")
 
-    def test_who_is_there_is_refused_skipped_or_changed(self):
+    def test_existing_users_are_refused_skipped_or_changed(self):
         row = {"id": "a" * 24, "email": "ada@example.com", "email_verified": True, "name": "Ada",
                "password_hash": HASHES["2b"], "metadata": {"a": 1}, "properties": {"x": 1, "y": "z"},
                "identities": [{"provider": "jwt:web", "subject": "ada"}]}
@@ -253,7 +253,7 @@ class Import(Case):
         self.assertEqual(self.sql("select count(*) from users where app_id = {app}"), "1")
         self.assertEqual(self.sql("select count(*) from identity_subjects where app_id = {app}"), "2")
 
-    def test_each_address_is_of_the_identity_that_it_came_with(self):
+    def test_each_address_belongs_to_the_identity_of_its_row(self):
         self.load([
             {"email": "both@example.com", "password_hash": HASHES["2b"],
              "identities": [{"provider": "jwt:web", "subject": "b"}]},
@@ -265,7 +265,7 @@ class Import(Case):
             "where s.app_id = {app} and s.provider = 'email'"),
             "both@example.com password, mail@example.com password, told@example.com jwt:web")
 
-    def test_a_row_is_not_written_to_who_has_registered_its_address(self):
+    def test_a_row_does_not_change_a_user_who_only_registered_its_address(self):
         email = "early@example.com"
         thief = self.sign_up_here(email, "what the thief chose")
         row = {"email": email, "password_hash": HASHES["2b"], "metadata": {"secret": 1}}
@@ -300,7 +300,7 @@ class Import(Case):
         self.load([{"email": email, "email_verified": True, "name": "Ada"}], "--update-existing")
         self.assertEqual(self.mine(owner).json["name"], "Ada")
 
-    def test_a_password_that_a_row_brings_outlives_its_takeover(self):
+    def test_the_password_of_a_row_survives_its_takeover(self):
         grant = self.sign_up_here("moves@example.com", "what somebody chose")
         self.load([{"email": "moves@example.com", "email_verified": True,
                     "password_hash": HASHES["2b"]}], "--update-existing")
@@ -308,7 +308,7 @@ class Import(Case):
         self.expect(self.sign_in("moves@example.com", "what somebody chose"), 401)
         self.expect(self.sign_in("moves@example.com"), 200)
 
-    def test_another_address_ends_what_was_mailed_to_the_one_before(self):
+    def test_a_changed_address_revokes_tokens_mailed_to_the_old_one(self):
         grant = self.sign_up_here("before@example.com", PASSWORD)
         token = self.site.mailed("before@example.com", "ds_verify")
         row = {"id": grant["user_id"], "email": "before@example.com"}
@@ -347,7 +347,7 @@ class Import(Case):
         self.assertEqual((made["status"], made["id"] != user), ("created", True))
         self.assertEqual(self.sql(subjects), "expired@example.com former@example.com")
 
-    def test_rows_of_one_input_meet_each_other_in_order(self):
+    def test_rows_of_one_user_are_applied_in_order(self):
         rows = [{"email": "same@example.com", "email_verified": True, "name": str(n)}
                 for n in range(20)]
         results = self.load(rows, "--update-existing")
@@ -356,7 +356,7 @@ class Import(Case):
 
     # Killed and resumed
 
-    def test_killed_at_any_moment_and_resumed_each_row_is_there_once(self):
+    def test_an_import_that_is_killed_and_resumed_writes_each_row_once(self):
         count = 6_000
         rows = [{"email": f"u{n}@example.com", "name": f"User {n}", "metadata": {"n": n}}
                 if n % 50 else {"email": "no"} for n in range(count)]
@@ -399,7 +399,7 @@ class Import(Case):
                          "and action like 'users_import%' order by event_id").split()
         self.assertEqual(facts, ["users_import_begin", "users_import"])
 
-    def test_of_two_runs_of_one_import_one_stops_and_no_row_is_there_twice(self):
+    def test_the_second_of_two_concurrent_runs_stops(self):
         count = 3_000
         self.path.write_text(lines({"name": f"User {n}"} for n in range(count)))
         command = [BUILD / "dossier", "user", "import", self.path, "--app", self.app, "--batch",
@@ -412,7 +412,7 @@ class Import(Case):
         self.assertEqual(self.sql("select count(*) || ' ' || count(distinct name) from users "
                                   "where app_id = {app}"), f"{count} {count}")
 
-    def test_another_input_is_not_taken_for_the_one_that_was_begun(self):
+    def test_a_different_input_is_not_resumed(self):
         self.load([{"name": "one"}, {"name": "two"}])
         self.path.write_text(lines([{"name": "other"}, {"name": "two"}, {"name": "three"}]))
         command = ["user", "import", str(self.path), "--app", self.app, "--resume"]
@@ -427,7 +427,7 @@ class Import(Case):
         self.assertEqual(sorted(u["name"] for u in self.exported()),
                          ["five", "four", "one", "three", "two"])
 
-    def test_a_file_that_is_not_there_and_one_that_cannot_be_written(self):
+    def test_missing_and_unwritable_files_are_reported(self):
         self.dossier("user", "import", "/nowhere/at/all", "--app", self.app, status=21)
         self.path.write_text("{}")
         self.dossier("user", "import", str(self.path), "--app", self.app, "--results", "/dev/full",
@@ -447,7 +447,7 @@ class Import(Case):
         self.assertEqual({user["email"] for user in json.loads(found.stdout)},
                          {"l3@example.com", "l4@example.com"})
 
-    def test_users_that_were_exported_are_the_same_where_they_are_imported(self):
+    def test_an_export_can_be_imported_without_loss(self):
         rows = [
             {"email": "full@example.com", "email_verified": True, "password_hash": HASHES["6"],
              "name": "Ada \"L\" \\ Ω", "given_name": "Ada", "family_name": "L", "nickname": "a",
@@ -495,7 +495,7 @@ class Import(Case):
                                   "where app_id = {app} and action like 'users_export%'"),
                          "users_export users_export")
 
-    def test_odd_documents_and_those_that_break_the_limits_of_today_are_the_same_where_imported(self):
+    def test_unusual_and_oversized_documents_survive_export_and_import(self):
         odd = {
             # Written as they are, and stored by PostgreSQL as it writes numbers.
             "spelling": '{"a":2.50,"b":1e2,"c":-0,"d":0e5,"e":1e-300,"f":12345678901234567890.1}',
@@ -540,7 +540,7 @@ class Import(Case):
         return self.sql(f"""select body::text from documents
                             where user_id = '{user}' and class = 'custom_data'""")
 
-    def test_twenty_thousand_rows_there_and_back(self):
+    def test_twenty_thousand_rows_are_exported_and_imported(self):
         count = 20_000
         rows = ({"id": f"6{self.apps:07x}{n:016x}", "email": f"many{n}@example.com",
                  "email_verified": n % 2 == 0, "password_hash": HASHES["2b"], "name": f"User {n}",

@@ -60,7 +60,7 @@ class ImportAtOnce(Waiting):
             self.assertEqual(row["status"], "created")
         self.assertEqual(self.users(email), [user or row["id"]])
 
-    def test_a_user_that_a_program_makes(self):
+    def test_a_user_created_by_a_client(self):
         email = self.own_email()
         found = self.both(self.writing(), lambda: self.load([{"email": email}]),
                           lambda: self.make(email))
@@ -81,7 +81,7 @@ class ImportAtOnce(Waiting):
         for row in rows:
             self.assertEqual(len(self.users(row["email"])), 1, row)
 
-    def test_two_imports_that_have_a_part_of_their_rows_in_common(self):
+    def test_two_imports_with_common_rows(self):
         email = self.own_email()
         own = [{"identities": [{"provider": "jwt:web", "subject": f"{index}-{email}"}],
                 "email": f"{index}-{email}"} for index in range(30)]
@@ -107,7 +107,7 @@ class ImportAtOnce(Waiting):
             self.expect(self.login(email, MINE if mine else PASSWORD), 200)
             self.expect(self.login(email, PASSWORD if mine else MINE), 401)
 
-    def test_who_signs_up_by_a_code(self):
+    def test_a_sign_up_by_code(self):
         email = self.own_email()
         asked = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json
         code = self.mailed_code(email)

@@ -18,7 +18,7 @@ SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 
 
 class Auth0Import(MovedCase):
-    def test_hashes_of_each_family_open_a_sign_in_and_are_replaced(self):
+    def test_hashes_of_each_family_sign_in_and_are_replaced(self):
         users, hashes, emails = [], [], []
         # The file of hashes has bcrypt only; its ids are those of Auth0 or the tenant's own.
         for name, own in [("2a", None), ("2b", "own-b")]:
@@ -48,7 +48,7 @@ class Auth0Import(MovedCase):
                 self.assertTrue(self.sql(stored).startswith("$argon2id$v=19$m=19456,t=2,p=1$"))
                 self.expect(self.sign_in(email), 200)
 
-    def test_what_a_user_keeps_and_what_is_left_out(self):
+    def test_supported_parts_are_imported_and_others_reported(self):
         self.dossier("issuer", "add", "google-oauth2", "--app", self.app, "--issuer", GOOGLE,
                      "--audience", "app", "--jwks-url", "https://www.googleapis.com/oauth2/v3/certs")
         ada = {
@@ -109,7 +109,7 @@ class Auth0Import(MovedCase):
                      self.report, self.users, status=17)
         self.assertEqual(self.results()[0]["errors"][0]["code"], "foreign_id_taken")
 
-    def test_an_authenticator_app_goes_on(self):
+    def test_an_authenticator_app_still_works(self):
         user = {"user_id": "auth0|totp", "email": "totp@example.com", "email_verified": True,
                 "password_hash": HASHES["2b"],
                 "mfa_factors": [{"totp": {"secret": SECRET}}, {"phone": {"value": "+1"}}]}
@@ -148,7 +148,7 @@ class Auth0Import(MovedCase):
         self.load([{**user, "roles": ["chief"]}], [], "--update-existing")
         self.assertEqual(self.sql(stored), "chief editor")
 
-    def test_killed_and_resumed_each_user_is_there_once(self):
+    def test_an_import_that_is_killed_and_resumed_writes_each_user_once(self):
         # Each family has the same number of users; all others have bcrypt, as in an export.
         families = [HASHES["2a"], HASHES["2b"], *CUSTOM.values()]
         numbers = range(len(families) * FAMILY)

@@ -29,7 +29,7 @@ class Identities(MovedCase, Auth0Case):
         return self.expect(
             self.management("GET", f"users/{user}", token=self.back_end_token()), 200).json
 
-    def test_the_order_of_identities_stays(self):
+    def test_the_order_of_identities_is_kept(self):
         email = self.own_email()
         picture = "https://pictures.example.com/ada.png"
         [result] = self.load([{

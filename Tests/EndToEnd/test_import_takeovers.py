@@ -106,7 +106,7 @@ class ImportTakeovers(IssuerCase):
             self.expect(self.me(grant), 200)
         self.expect(self.key_login(key), 200)
 
-    def test_a_row_takes_no_restore_link_from_the_owner(self):
+    def test_a_row_keeps_the_restore_link_of_the_owner(self):
         thief = self.verified("robbed@example.com", MINE)
         self.change_email(thief, "robber@example.com")
         token = self.site.mailed("robbed@example.com", "ds_restore")
