@@ -19,7 +19,7 @@ class CopiedSessions(FactorCase):
         opened = self.post("/v1/login/api-key", {"key": made["key"]})
         return made["id"], self.expect(opened, 200).json
 
-    def test_a_copy_of_a_guest_reaches_nothing_after_the_link(self):
+    def test_a_copied_guest_session_is_useless_after_a_link(self):
         grant = self.site.login()
         copy = dict(grant)
         self.expect(self.link(grant, provider="password", email="linked@example.com",
@@ -29,7 +29,7 @@ class CopiedSessions(FactorCase):
         self.expect(self.activated(copy), 401, "device_unknown")
         self.expect(self.activated(grant), 200)
 
-    def test_a_copy_of_the_device_reaches_nothing_after_a_change_of_password(self):
+    def test_a_copied_device_secret_is_useless_after_a_password_change(self):
         grant = self.verified("changed@example.com")
         copy = dict(grant)
         self.renewed(self.post("/v1/password/change", {
@@ -57,7 +57,7 @@ class CopiedSessions(FactorCase):
         # A code of a new factor is no fresh sign-in.
         self.assertEqual(self.site.sql(authenticated), before)
 
-    def test_a_copied_cookie_reaches_nothing_after_a_factor_is_confirmed(self):
+    def test_a_copied_cookie_is_useless_after_a_factor_is_confirmed(self):
         self.site.set_app(allowed_origins=["https://app.example.com"])
         page = {"Origin": "https://app.example.com", "Dossier-Device": "cookie"}
         answer = self.expect(self.register("cookie@example.com", headers=page), 201)
@@ -74,7 +74,7 @@ class CopiedSessions(FactorCase):
         self.expect(self.post("/v1/token/refresh", {}, headers=page), 401)
         self.expect(self.post("/v1/token/refresh", {}, headers={**page, "Cookie": new}), 200)
 
-    def test_a_copied_cookie_reaches_nothing_after_a_link(self):
+    def test_a_copied_cookie_is_useless_after_a_link(self):
         self.site.set_app(allowed_origins=["https://app.example.com"])
         page = {"Origin": "https://app.example.com", "Dossier-Device": "cookie"}
         answer = self.expect(self.post("/v1/login/anonymous", {}, headers=page), 200)
@@ -89,7 +89,7 @@ class CopiedSessions(FactorCase):
         self.expect(self.post("/v1/token/refresh", {}, headers={**page, "Cookie": cookie}), 401)
         self.expect(self.post("/v1/token/refresh", {}, headers={**page, "Cookie": new}), 200)
 
-    def test_a_session_of_an_api_key_stays_one(self):
+    def test_a_session_of_an_api_key_stays_limited(self):
         grant = self.verified("script@example.com")
         key, script = self.key_session(grant)
         self.renewed(self.post("/v1/reauthenticate", {

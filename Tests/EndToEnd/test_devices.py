@@ -113,7 +113,7 @@ class Devices(Case):
         new = self.login_on(secret)["user_id"]
         self.assertEqual(self.states(secret), {a: "logged_out", new: "active"})
 
-    def test_logged_out_becomes_active_by_logging_in(self):
+    def test_a_signed_out_user_becomes_active_by_signing_in(self):
         self.verified("back@example.com")
         grant = self.expect(self.login("back@example.com"), 200).json
         secret, user = grant["device_secret"], grant["user_id"]
@@ -129,7 +129,7 @@ class Devices(Case):
         self.expect(self.me(first), 401, "session_ended")
         self.expect(self.me(second), 200)
 
-    def test_every_transition_that_is_refused(self):
+    def test_every_refused_transition(self):
         secret, (one, _, three) = self.three()
         stranger = self.site.login()
         for answer in [self.switch(secret, stranger["user_id"]),
@@ -144,7 +144,7 @@ class Devices(Case):
         self.expect(self.switch(other, three["user_id"]), 404, "not_found")
         self.assertEqual(list(self.states(other)), [stranger["user_id"]])
 
-    def test_whatever_ends_a_session_the_next_user_is_active(self):
+    def test_the_next_user_becomes_active_when_a_session_ends(self):
         secret, (one, two, three) = self.three()
         a, b, c = (grant["user_id"] for grant in (one, two, three))
         self.expect(self.post("/v1/logout", token=three["access_token"]), 204)
@@ -158,7 +158,7 @@ class Devices(Case):
                                       ["access_token"]), 204)
         self.assertEqual(len(self.states(secret)), 3)
 
-    def test_an_app_may_forbid_switching(self):
+    def test_an_app_can_forbid_switching(self):
         self.site.sql("insert into apps (app_id, name, settings) values "
                       "(new_object_id(), 'strict', '{\"switching\": \"reauthenticate\"}')")
         app = {"Dossier-App": "strict"}
@@ -182,7 +182,7 @@ class Devices(Case):
         self.expect(self.refresh(one), 401, "refresh_token_invalid")
         self.expect(self.site.get("/v1/me", headers={"Dossier-App": "none"}), 404, "app_not_found")
 
-    def test_a_device_knows_at_most_twenty_users(self):
+    def test_a_device_holds_at_most_twenty_users(self):
         secret = self.site.login()["device_secret"]
         for _ in range(19):
             self.login_on(secret)
@@ -192,7 +192,7 @@ class Devices(Case):
         self.expect(self.remove(secret, next(iter(self.states(secret)))), 200)
         self.login_on(secret)
 
-    def test_at_most_twenty_users_come_at_once(self):
+    def test_concurrent_sign_ins_add_at_most_twenty_users(self):
         name = f"crowd-{time.monotonic_ns()}"
         self.site.add_app(name)
         # Devices of App Services have no secret and allow parallel logins.
@@ -211,7 +211,7 @@ class Devices(Case):
             f"select count(*) from users join apps using (app_id) where apps.name = '{name}'")
         self.assertEqual(int(users), 1 + sum(answer.status == 200 for answer in answers))
 
-    def test_many_switch_at_once_and_one_is_active(self):
+    def test_concurrent_switches_leave_one_active_user(self):
         secret, grants = self.three()
         answers = in_parallel(
             32, lambda index: self.switch(secret, grants[index % 3]["user_id"]))
@@ -268,7 +268,7 @@ class Devices(Case):
                 self.expect(refused, 403, "origin_forbidden")
                 self.assertNotIn("Access-Control-Allow-Origin", refused.headers)
 
-    def test_apps_on_one_host_leave_each_other_their_cookies(self):
+    def test_apps_on_one_host_have_separate_cookies(self):
         origin = {"Origin": "https://app.example.com"}
         other = self.site.add_app("beside", allowed_origins=["https://app.example.com"])
         kept, devices = {}, []
@@ -298,7 +298,7 @@ class Devices(Case):
         self.assertEqual(ask("/v1/login/anonymous", {}, former)["device_id"], device)
         self.assertEqual(ask("/v1/token/refresh", {}, {**former, **kept})["device_id"], device)
 
-    def test_two_pages_of_a_browser_stay_two_users(self):
+    def test_two_pages_of_a_browser_keep_two_users(self):
         origin = {"Origin": "https://app.example.com"}
         wish = {"Dossier-Device": "cookie", **origin}
         first = self.expect(self.post("/v1/login/anonymous", {}, headers=wish), 200)
@@ -328,7 +328,7 @@ class Devices(Case):
         # A request without a credential gets the same error as one with an invalid token.
         self.expect(self.post("/v1/token/refresh", {}), 401, "refresh_token_invalid")
 
-    def test_an_app_chooses_with_whose_pages_the_cookie_is_sent(self):
+    def test_an_app_sets_same_site_of_the_device_cookie(self):
         wish = {"Dossier-Device": "cookie", "Origin": "https://app.example.com"}
         self.addCleanup(self.site.set_app, device_cookie_same_site="strict")
         for choice, attributes in [("strict", "SameSite=Strict"), ("lax", "SameSite=Lax"),
@@ -340,7 +340,7 @@ class Devices(Case):
             evil = {**self.cookie(answer), "Origin": "https://evil.example.com"}
             self.expect(self.post("/v1/token/refresh", {}, headers=evil), 403, "origin_forbidden")
 
-    def test_a_sent_device_comes_before_the_cookie_of_the_browser(self):
+    def test_a_device_header_overrides_the_cookie(self):
         origin = {"Origin": "https://app.example.com"}
         cookie = self.cookie(self.expect(self.post(
             "/v1/login/anonymous", {}, headers={"Dossier-Device": "cookie", **origin}), 200))
@@ -355,7 +355,7 @@ class Devices(Case):
     def cookie(answer):
         return {"Cookie": "x=1; " + answer.headers["Set-Cookie"].split(";")[0]}
 
-    def test_a_browser_whose_cookie_is_of_no_more_use_logs_in_as_a_new_device(self):
+    def test_a_browser_with_an_invalid_cookie_becomes_a_new_device(self):
         origin = {"Origin": "https://app.example.com"}
         wish = {"Dossier-Device": "cookie", **origin}
         first = self.post("/v1/login/anonymous", {}, headers=wish)
@@ -381,7 +381,7 @@ class Devices(Case):
                       f"where device_id = '{device}'")
 
     @in_a_moment
-    def test_who_copied_the_secret_before_a_login_gets_nothing_of_who_came_by_it(self):
+    def test_a_secret_copied_before_a_login_does_not_reach_the_new_user(self):
         before = self.site.login()
         copied, device = before["device_secret"], before["device_id"]
         victim = self.login_on(copied)
@@ -419,14 +419,14 @@ class Devices(Case):
         self.expect(self.shown(newest, "PUT", "/active", theirs), 200)
 
     @in_a_moment
-    def test_the_secret_before_goes_on_for_no_longer_than_until_the_next_login(self):
+    def test_the_previous_secret_is_valid_until_the_next_login(self):
         first = self.site.login()
         self.login_on(first["device_secret"])
         self.expect(self.shown(first["device_secret"]), 200)
         self.login_on(first["device_secret"])
         self.expect(self.shown(first["device_secret"]), 401, "device_unknown")
 
-    def test_every_way_to_log_in_renews_the_secret(self):
+    def test_every_login_method_rotates_the_secret(self):
         grant = self.verified("renews@example.com")
         key = self.expect(self.post("/v1/me/api-keys", {"name": "cron"},
                                     token=grant["access_token"]), 201).json["key"]
@@ -449,7 +449,7 @@ class Devices(Case):
         self.assertNotIn("device_secret", self.expect(self.refresh(switch.json), 200).json)
 
     @in_a_moment
-    def test_who_copied_the_secret_and_logs_in_first_does_not_get_the_next_user(self):
+    def test_a_login_with_a_copied_secret_does_not_reach_the_next_user(self):
         grant = self.verified("shared-browser@example.com")
         copied = grant["device_secret"]
         thief = self.expect(
@@ -466,7 +466,7 @@ class Devices(Case):
         own = self.login("shared-browser@example.com")
         self.expect(self.shown(own.json["device_secret"]), 200)
 
-    def test_many_log_in_at_once_and_one_is_on_the_device(self):
+    def test_one_of_concurrent_logins_keeps_the_device(self):
         first = self.site.login()
         device = {"Dossier-Device": first["device_secret"]}
         answers = in_parallel(
@@ -480,7 +480,7 @@ class Devices(Case):
         self.expect(self.shown(first["device_secret"]), 401, "device_unknown")
         self.expect(self.shown(newest), 200)
 
-    def test_a_device_shows_no_address_of_who_is_blocked(self):
+    def test_a_device_hides_the_address_of_a_blocked_user(self):
         grant = self.verified("shown@example.com")
         secret = grant["device_secret"]
 
@@ -492,7 +492,7 @@ class Devices(Case):
         self.site.sql(f"update users set blocked_at = now() where user_id = '{grant['user_id']}'")
         self.assertEqual(shown(), ("logged_out", None))
 
-    def test_a_browser_asks_before_it_calls(self):
+    def test_preflight_requests_are_answered(self):
         ask = {"Access-Control-Request-Method": "PATCH", "Origin": "https://app.example.com"}
         answer = self.expect(self.site.request("OPTIONS", "/v1/me", headers=ask), 204)
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], ask["Origin"])
@@ -520,7 +520,7 @@ class Devices(Case):
         answer = self.site.get("/v1/device", headers={"Dossier-Device": device})
         return [user["user_id"] for user in self.expect(answer, 200).json["users"]]
 
-    def test_a_place_on_a_device_ends_with_all_sessions(self):
+    def test_a_user_leaves_its_devices_when_all_sessions_end(self):
         def reset(grant, email):
             self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
             self.expect(self.reset(self.site.mailed(email, "ds_reset"), "battery staple"), 200)
@@ -560,7 +560,7 @@ class Preflights(Case):
     # Seconds for which what is known of apps is taken for true.
     SETTINGS = {"DOSSIER_APP_AGE": "1"}
 
-    def test_a_page_that_only_asks_beforehand_is_let_in_when_its_origin_is_added(self):
+    def test_a_preflight_succeeds_after_its_origin_is_added(self):
         ask = {"Access-Control-Request-Method": "PATCH", "Origin": "https://new.example.com"}
 
         def allowed():

@@ -99,7 +99,7 @@ class SignOut(Case):
 
         self.each(story, "none")
 
-    def test_a_sign_in_after_that_is_active_and_has_a_successor_again(self):
+    def test_a_later_sign_in_is_active_and_has_a_successor(self):
         def story(way, next):
             secret, grants = self.three()
             self.left(way, secret, grants[2], next)
@@ -116,7 +116,7 @@ class SignOut(Case):
 
         self.each(story, "none")
 
-    def test_an_inactive_user_who_leaves_changes_nothing_for_the_active_one(self):
+    def test_the_sign_out_of_an_inactive_user_keeps_the_active_one(self):
         def story(way, next):
             secret, grants = self.three()
             self.left(way, secret, grants[0], next)
@@ -125,7 +125,7 @@ class SignOut(Case):
 
         self.each(story, "none", "most_recent")
 
-    def test_where_switching_is_forbidden_no_user_follows(self):
+    def test_no_user_becomes_active_if_switching_is_forbidden(self):
         app = self.site.add_app("forbidden", switching="reauthenticate")
 
         def story(way, next):
@@ -152,7 +152,7 @@ class SignOut(Case):
             self.expect(answer, 422, "invalid")
         self.expect(self.me(grant), 200)
 
-    def test_a_page_is_nobody_after_its_user_has_signed_out(self):
+    def test_a_page_has_no_user_after_its_user_signs_out(self):
         wish = {"Dossier-Device": "cookie", **PAGE}
         cookie, grants = {}, []
         for _ in range(2):
@@ -215,7 +215,7 @@ class SignOut(Case):
         self.expect(self.post("/v1/device/logout", headers={**cookie, **PAGE}), 200)
         self.expect(self.me(made.json), 401, "session_ended")
 
-    def test_users_sign_in_and_out_of_a_device_at_once(self):
+    def test_concurrent_sign_ins_and_sign_outs_of_a_device(self):
         for _ in range(8):
             secret, grants = self.three()
             answers = in_parallel(6, lambda index: self.device(secret, "POST", "/logout")
@@ -223,7 +223,7 @@ class SignOut(Case):
             self.assertLessEqual({answer.status for answer in answers}, {200, 409})
             self.assertEqual(self.states(secret, grants), ["logged_out"] * 3)
 
-    def test_once_somebody_was_chosen_the_most_recent_is_active_again(self):
+    def test_the_most_recent_user_is_active_after_a_choice(self):
         secret, grants = self.three()
         way = self.ways()[1]
         self.left(way, secret, grants[2], "none")
