@@ -139,7 +139,7 @@ class Search(Case):
         ]:
             self.finds(filter, *names.split())
 
-    def test_how_terms_are_put_together(self):
+    def test_terms_are_combined(self):
         for filter, names in [
             ('metadata.theme = "light" or metadata.theme = "dark" and metadata.beta = true', "bob cyd"),
             ('(metadata.theme = "light" or metadata.theme = "dark") and metadata.beta = true', "cyd"),
@@ -155,7 +155,7 @@ class Search(Case):
         ]:
             self.finds(filter, *names.split())
 
-    def test_what_is_no_filter_is_told_with_its_place(self):
+    def test_an_invalid_filter_is_reported_with_its_place(self):
         for filter, position, rule in [
             ("", 0, "syntax"), ('email = "x" and', 15, "syntax"), ("email = 7", 8, "kind"),
             ("password = 1", 0, "member"), ("metadata = 1", 8, "path"), ('email = "x', 8, "syntax"),
@@ -180,7 +180,7 @@ class Search(Case):
         hidden = self.expect(self.search("blocked = true", key=self.reader), 422, "not_indexed")
         self.assertNotIn("app_metadata.plan", hidden.json["indexed"])
 
-    def test_what_a_client_sends_is_only_compared(self):
+    def test_values_of_a_filter_are_only_compared(self):
         before = self.site.sql("select count(*) from users")
         for text in ["' or '1'='1", "'; drop table users; --", "$1", "%", "_", "\\", "\\'", "{}", '"',
                      "{\"a\",NULL}", "\u202e", "x" * 255]:
@@ -198,7 +198,7 @@ class Search(Case):
 
     # Who may ask
 
-    def test_who_may_search(self):
+    def test_callers_without_access_cannot_search(self):
         user = self.people["ada"]["access_token"]
         filter = 'name = "Ada"'
         self.expect(self.search(filter, key=user), 401, "client_unknown")
@@ -339,7 +339,7 @@ class Search(Case):
         unknown = self.site.request("DELETE", f"/v1/indexes/{made.json['id']}", token=self.operator)
         self.expect(unknown, 404, "not_found")
 
-    def test_declarations_that_are_none(self):
+    def test_invalid_declarations(self):
         for body, pointer in [
             ({"path": "metadata", "kind": "text"}, "/path"), ({"path": "email", "kind": "text"}, "/path"),
             ({"path": "metadata.x", "kind": "date"}, "/kind"), ({"path": "metadata.x"}, "/kind"),
