@@ -10,7 +10,7 @@ from machine import wait_until
 
 
 class Story(Services):
-    def test_what_a_shop_does(self):
+    def test_a_shop_uses_the_sdk(self):
         user = self.anonymous()
         self.assertEqual(user.custom_data, {})
         made = user.call("insertOne", document={"userId": user.id, "favoriteColor": "blue"})
@@ -73,7 +73,7 @@ class Recorded(Recording):
             if told.status == 200:
                 self.assertRegex(told.json["hostname"], r"^https?://[\w.:-]+$")
 
-    def test_an_app_that_is_none(self):
+    def test_an_unknown_app(self):
         for method, rest in [("GET", "/location"), ("POST", "/auth/providers/anon-user/login"),
                              ("POST", "/auth/providers/local-userpass/register")]:
             answer = self.ask(method, f"{PREFIX}/app/shop-nobody{rest}", {} if method == "POST"
@@ -82,7 +82,7 @@ class Recorded(Recording):
                 "error": "cannot find app using Client App ID 'shop-nobody'",
                 "error_code": "AppNotFound"})
 
-    def test_anonymous_login_with_every_body_that_clients_send(self):
+    def test_anonymous_login_accepts_the_body_of_every_client(self):
         path = self.path("/auth/providers/anon-user/login")
         core = {**JSON, "Content-Type": "application/json;charset=utf-8"}
         device = {"platform": "node", "platformVersion": "20", "sdkVersion": "2.0.1"}
@@ -154,7 +154,7 @@ class Recorded(Recording):
             self.ask("GET", f"{PREFIX}/auth/profile", token=first.json["access_token"]), 401,
             {"error": "invalid session", "error_code": "InvalidSession"})
 
-    def test_tokens_that_are_none(self):
+    def test_malformed_tokens(self):
         grant = self.login()
         session, profile = f"{PREFIX}/auth/session", f"{PREFIX}/auth/profile"
         call = self.path("/functions/call")
@@ -189,7 +189,7 @@ class Recorded(Recording):
         self.assertAnswer(answer, 403, {
             "error": "the token is of another app", "error_code": "UserAppDomainMismatch"})
 
-    def test_an_access_token_that_has_expired(self):
+    def test_an_expired_access_token(self):
         self.site.set_app(self.name, access_token_seconds=1)
         try:
             grant = self.login()
@@ -227,7 +227,7 @@ class Recorded(Recording):
                              answer.status)
             self.assertIn("Origin", answer.headers["Vary"])
 
-    def test_what_is_not_offered_is_told_at_once(self):
+    def test_unsupported_features_are_refused(self):
         grant = self.login()
         token = grant["access_token"]
         watch = base64.b64encode(b'{"name":"watch"}').decode()
@@ -252,14 +252,14 @@ class Recorded(Recording):
         self.assertAnswer(self.ask("PATCH", self.path("/location")), 405,
                           {"error": "this path has other methods", "error_code": "MethodNotAllowed"})
 
-    def test_what_the_web_server_refuses_is_told_in_these_words(self):
+    def test_errors_of_nginx_have_the_form_of_this_api(self):
         answer = self.ask("POST", self.path("/functions/call"), b"x" * 1_048_577, JSON)
         self.assertAnswer(answer, 413, {"error": "the body may have 1048576 bytes", "error_code": "BadRequest"})
         answer = self.ask("GET", f"{PREFIX}/auth/profile", token="x" * 17_000)
         self.assertAnswer(answer, 431, {
             "error": "the header fields are too large", "error_code": "BadRequest"})
 
-    def test_bodies_that_cannot_be_read(self):
+    def test_malformed_bodies(self):
         grant = self.login()
         call = self.path("/functions/call")
         unusable = "invalid function call request"

@@ -43,7 +43,7 @@ class EmailPassword(Services):
             self.refused(401, "unauthorized", "InvalidPassword", self.app.log_in, "local-userpass",
                          username=email, password=password)
 
-    def test_what_cannot_be_registered(self):
+    def test_invalid_registrations(self):
         for email, password, error in [
                 ("a@example.test", "short", "password must be between 8 and 1024 characters"),
                 ("a@example.test", "x" * 2_000, "password must be between 8 and 1024 characters"),
@@ -76,7 +76,7 @@ class EmailPassword(Services):
         self.refused(400, f"cannot run confirmation for {self.email}: confirmation functions are "
                      "not offered", "BadRequest", self.app.email, "confirm/call", email=self.email)
 
-    def test_without_confirmation_there_is_no_function_to_run(self):
+    def test_a_confirmation_function_is_refused_with_automatic_confirmation(self):
         self.refused(400, f"cannot run confirmation for {self.email}: automatic confirmation is "
                      "enabled", "BadRequest", self.app.email, "confirm/call", email=self.email)
 
@@ -102,11 +102,11 @@ class EmailPassword(Services):
         self.refused(400, f'failed to reset password for user "{self.email}"', "BadRequest",
                      self.app.email, "reset/call", email=self.email, password="x", arguments=[])
 
-    def test_mail_to_nobody_is_answered_like_mail_to_somebody(self):
+    def test_unknown_and_known_addresses_get_the_same_response(self):
         for path in ["confirm/send", "reset/send"]:
             self.assertIsNone(self.app.email(path, email="nobody@example.test"))
 
-    def test_a_token_is_of_no_account_on_these_routes(self):
+    def test_email_routes_ignore_an_access_token(self):
         user = self.anonymous()
         user.access = "null"
         self.register()
@@ -228,7 +228,7 @@ class Keys(Services):
         self.refused(409, "API key with name already exists", "APIKeyAlreadyExists", self.keys,
                      user, "POST", body={"name": "same"})
 
-    def test_they_are_for_the_owners_refresh_token(self):
+    def test_api_key_routes_require_the_refresh_token_of_the_owner(self):
         user, other = self.anonymous(), self.anonymous()
         made = self.keys(user, "POST", body={"name": "mine"})
         self.assertEqual(self.keys(other, "GET"), [])

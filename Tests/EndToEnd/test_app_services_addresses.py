@@ -98,13 +98,13 @@ class Taken(Addresses):
             {**JSON, "Dossier-App": self.name}), 201)
         self.taken()
 
-    def test_an_address_that_a_user_gave_up(self):
+    def test_an_address_that_its_user_changed_is_free(self):
         self.register()
         self.log_in().delete()
         self.register(OTHER)
         self.log_in(OTHER)
 
-    def test_one_of_several_registrations_at_once(self):
+    def test_one_of_concurrent_registrations_succeeds(self):
         for _ in range(8):
             self.new_address()
             statuses = in_parallel(4, lambda index: self.site.request(
@@ -116,7 +116,7 @@ class Taken(Addresses):
 
 
 class Verification(Addresses):
-    def test_a_verification_takes_nothing_away(self):
+    def test_a_verification_revokes_nothing(self):
         user = self.anonymous()
         self.register()
         user.link("local-userpass", username=self.email, password=PASSWORD)
@@ -132,7 +132,7 @@ class Verification(Addresses):
         self.assertEqual(self.log_in().id, user.id)
         self.assertEqual(self.stored("email_verified"), "t")
 
-    def test_the_mail_comes_at_the_registration_and_on_request(self):
+    def test_the_mail_is_sent_on_registration_and_on_request(self):
         for _ in self.modes("mails"):
             self.register()
             self.site.mailed(self.email, "ds_verify")
@@ -217,7 +217,7 @@ class TakeOver(Addresses):
 
 
 class Overtaken(Waiting, Addresses):
-    def test_a_link_by_a_password_that_a_reset_replaces_meanwhile(self):
+    def test_a_link_with_a_password_that_a_concurrent_reset_replaced(self):
         """The attacker registered the address, and links it while its reader resets the password."""
 
         email = self.own_email()

@@ -54,7 +54,7 @@ class OwnID(Services):
         self.assertEqual(self.call("deleteOne", query={"_id": "0" * 24})["deletedCount"], int32(0))
         self.assertEqual(self.call("deleteOne", query={"_id": own})["deletedCount"], int32(1))
 
-    def test_what_other_doors_wrote(self):
+    def test_documents_written_by_other_apis(self):
         self.site.sql(f"insert into documents (user_id, class, body, version) values "
                       f"('{self.user.id}', 'custom_data', '{{\"_id\": 5, \"a\": 1}}', 1)")
         self.assertEqual(self.call("findOne", query={"_id": self.user.id}),
@@ -118,7 +118,7 @@ class Collection(Services):
         for limit in [0, 1, 2**40, {"$numberLong": "1"}, {"$numberDouble": "1.0"}]:
             self.assertEqual(len(self.call("find", limit=limit, sort={"a": -1})), 1)
 
-    def test_paths_have_no_empty_part(self):
+    def test_paths_with_an_empty_part_are_refused(self):
         self.insert(a={"b": 1})
         for path in ["a.", ".a", "a..b", "."]:
             for name, arguments in [
@@ -297,7 +297,7 @@ class Collection(Services):
                      "findOneAndReplace", filter={}, update={})
         self.assertEqual(self.stored(), {"d": int32(1)})
 
-    def test_what_is_answered_is_taken_back_however_deep(self):
+    def test_a_returned_document_can_be_written_back_at_the_maximum_depth(self):
         deep = 5
         for _ in range(64):
             deep = {"a": deep}
@@ -341,7 +341,7 @@ class Collection(Services):
             self.assertEqual(gone, {"a": int32(1)})
             self.assertIsNone(self.call("findOne"))
 
-    def test_what_must_stay_stays(self):
+    def test_the_owner_and_the_id_cannot_be_changed(self):
         key = self.insert(a=1)
         for update in [{"$set": {"userId": "0" * 24}}, {"$unset": {"userId": ""}},
                        {"$rename": {"userId": "owner"}}, {"b": 1}, {"userId": "x"}]:
@@ -353,7 +353,7 @@ class Collection(Services):
                      update={"$set": {"_id": 7}})
         self.assertEqual(self.call("findOne"), {"_id": key, "userId": self.user.id, "a": int32(1)})
 
-    def test_what_cannot_be_done_is_told_in_the_words_of_the_service(self):
+    def test_invalid_operations_get_the_errors_of_app_services(self):
         self.insert(a="x")
         for words, name, arguments in [
                 ("unknown top level operator: $who", "find", {"query": {"$who": 1}}),
@@ -372,7 +372,7 @@ class Collection(Services):
                 ("pipeline", "updateOne", {"update": [{"$set": {"a": 1}}]})]:
             self.refused(400, words, "MongoDBError", self.call, name, **arguments)
 
-    def test_other_names(self):
+    def test_unknown_services_databases_collections_and_functions(self):
         for database, collection in [("my_database", "orders"), ("other", "users"), ("", "")]:
             self.refused(400, f"no rule exists for namespace '{database}.{collection}'",
                          "NoMatchingRuleFound", self.user.function, "find",
@@ -389,7 +389,7 @@ class Collection(Services):
         self.refused(404, "service not found: 'mongodb-atlas'", "ServiceNotFound",
                      self.anonymous().call, "find")
 
-    def test_what_other_doors_wrote(self):
+    def test_documents_written_by_other_apis(self):
         path, headers = "/v1/me/custom-data", {**JSON, "Dossier-App": self.name}
         self.expect(self.site.request("PUT", path, {"a": 1, "userId": "mallory"}, headers,
                                       self.user.access), 200)
@@ -401,7 +401,7 @@ class Collection(Services):
         self.assertEqual(shown.json, {"_id": {"$oid": self.user.id}, "userId": self.user.id,
                                       "a": 1, "b": 2})
 
-    def test_data_that_is_too_long_for_a_header_is_left_out_of_the_token(self):
+    def test_custom_data_too_long_for_a_header_is_omitted_from_the_token(self):
         longest, length = None, 256
         self.insert(text="")
         while length < 20_000:
@@ -475,7 +475,7 @@ class Collection(Services):
                 self.assertIn(answer.status, [200, 400], body)
         self.assertEqual(self.call("findOne", query={})["userId"], self.user.id)
 
-    def test_many_at_once(self):
+    def test_concurrent_operations(self):
         self.insert(n=0)
         in_parallel(16, lambda _: self.patiently("updateOne", query={}, update={"$inc": {"n": 1}}))
         self.assertEqual(self.stored(), {"n": int32(16)})

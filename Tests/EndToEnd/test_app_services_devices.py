@@ -21,7 +21,7 @@ class Devices(Services):
         self.app.remove(second)
         third.refresh_profile()
 
-    def test_an_old_refresh_token_stays_good(self):
+    def test_an_old_refresh_token_stays_valid(self):
         self.app.email("register", email="twice@example.test", password=PASSWORD)
         login = lambda app: app.log_in(
             "local-userpass", username="twice@example.test", password=PASSWORD)
@@ -30,7 +30,7 @@ class Devices(Services):
         self.assertNotEqual(other.device_id, self.app.device)
         self.app.send("POST", f"{PREFIX}/auth/session", bearer=old)
 
-    def test_a_device_that_is_anybodys(self):
+    def test_an_unknown_device_id_gets_a_new_device(self):
         device = self.anonymous().device_id
 
         def login(name):
@@ -90,7 +90,7 @@ class Tabs(Services):
         first.log_out()
         self.assert_works(third)
 
-    def test_two_logins_at_once(self):
+    def test_two_concurrent_logins(self):
         self.log_in()
         for _ in range(10):
             users = in_parallel(2, lambda _: self.log_in(self.tab()))
@@ -100,7 +100,7 @@ class Tabs(Services):
         users = in_parallel(2, lambda _: self.log_in(App(self.site, self.name)))
         self.assert_works(*users)
 
-    def test_two_users_of_one_device_at_once(self):
+    def test_two_concurrent_users_of_one_device(self):
         other = f"other-{self.email}"
         self.app.email("register", email=other, password=PASSWORD)
         self.log_in()
@@ -110,7 +110,7 @@ class Tabs(Services):
             self.assertEqual({user.device_id for user in users}, {self.app.device})
             self.assert_works(*users)
 
-    def test_sessions_that_are_too_many(self):
+    def test_the_oldest_session_ends_over_the_limit(self):
         """The oldest ends, as everywhere."""
         self.site.set_app(self.name, sessions_per_user=3)
         self.addCleanup(self.site.set_app, self.name, sessions_per_user=100)

@@ -146,7 +146,7 @@ class Import(Services):
         self.assertEqual([first["status"], second["status"]], ["created", "failed"])
         self.assertEqual(second["errors"][0]["code"], "email_taken")
 
-    def test_who_proves_an_imported_address(self):
+    def test_a_reset_keeps_identities_of_an_imported_user_if_the_address_was_confirmed(self):
         """An app without email confirmation lets an attacker register any address."""
         for number, (options, providers) in enumerate([
                 ([], "password"), (["--confirmed-emails"], "jwt:https://accounts.google.com,password")]):
@@ -163,7 +163,7 @@ class Import(Services):
                 "select string_agg(provider, ',' order by provider) from identities"
                 f" where user_id = '{user}'"), providers)
 
-    def test_options_that_do_not_go_together(self):
+    def test_incompatible_options(self):
         path = self.file("none", [])
         for options in [["--format", DOCUMENTS, "--update-existing"],
                         ["--format", DOCUMENTS, "--skip-existing"],
@@ -195,7 +195,7 @@ class Import(Services):
             self.assertEqual(found.call("findOne", query={"_id": user}),
                              {"_id": user, "a": int32(number + 1)})
 
-    def test_users_of_tokens_need_their_issuer(self):
+    def test_custom_token_users_require_an_issuer(self):
         path = self.file("tokens", [{"_id": "64f" + "0" * 21, "identities": [
             {"id": "bob", "provider_type": "custom-token"}]}])
         [result] = self.load(path, status=17)

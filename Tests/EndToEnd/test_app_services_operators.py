@@ -69,7 +69,7 @@ class EachOperator(Services):
     def insert(self):
         self.user.call("insertOne", document={"userId": self.user.id, **DOCUMENT})
 
-    def test_the_reference_has_these_and_no_others(self):
+    def test_the_reference_lists_exactly_these_operators(self):
         page = self.expect(self.site.get("/reference/operators"), 200).body.decode()
         names = re.findall(r'<code class="name">(\$\w+)</code>', page)
         self.assertEqual(names, [*UPDATES, *QUERIES])
@@ -101,7 +101,7 @@ class EachOperator(Services):
         self.refused(400, "positional", "MongoDBError", self.user.call, "updateOne", query={},
                      update={"$set": {"rows.$.m": 7}})
 
-    def test_a_request_has_few_patterns(self):
+    def test_the_number_of_patterns_in_a_request_is_limited(self):
         """However many places it has for them: each compiles to as much as 100 KiB."""
         self.insert()
         many = {"$or": [{"x": {"$regex": "a"}}] * 33}

@@ -25,7 +25,7 @@ class Origins(Recording):
         for name in ["retry-after", "x-request-id"]:
             self.assertIn(name, exposed)
 
-    def test_answers_that_no_app_was_found_for(self):
+    def test_pages_can_read_responses_for_an_unknown_app(self):
         for authorization in [None, "", "Bearer", "Bearer null", "Bearer opaque", "Bearer a.b.c"]:
             headers = {**ORIGIN, **({} if authorization is None else
                                     {"Authorization": authorization})}
@@ -43,7 +43,7 @@ class Origins(Recording):
         self.assertEqual(answer.status, 404)
         self.assertReadable(answer)
 
-    def test_a_page_that_no_app_knows(self):
+    def test_a_page_of_an_unknown_origin_reads_nothing(self):
         other = {"Origin": "https://mallory.example.test"}
         for path in [f"{PREFIX}/auth/profile", self.path("/location"), f"{PREFIX}/nothing",
                      f"{PREFIX}/app/shop-nobody/location"]:
@@ -53,7 +53,7 @@ class Origins(Recording):
             self.assertEqual(answer.status, 204)
             self.assertIsNone(answer.headers["Access-Control-Allow-Origin"], path)
 
-    def test_an_answer_of_another_app(self):
+    def test_a_page_of_another_app_reads_nothing(self):
         """Where an app was found, its own origins count and no other's."""
         self.site.add_app("shop-alone")
         answer = self.ask("GET", f"{PREFIX}/app/shop-alone/location", headers=ORIGIN)
@@ -79,7 +79,7 @@ class Origins(Recording):
             for name in ["authorization", "content-type", "accept"]:
                 self.assertIn(name, allowed)
 
-    def test_what_the_web_server_refuses(self):
+    def test_pages_can_read_the_errors_of_nginx(self):
         long = {**ORIGIN, "Authorization": "Bearer " + "x" * 17_000}
         for status, answer in [
                 (413, self.ask("POST", self.path("/functions/call"), b"x" * 1_048_577,

@@ -18,7 +18,7 @@ GONE = {"error": "invalid session: failed to find refresh token", "error_code": 
 
 
 class Requests(Recording):
-    def test_core_says_a_type_with_every_call(self):
+    def test_core_sends_a_content_type_with_every_request(self):
         grant = self.login()
         access, refresh = grant["access_token"], grant["refresh_token"]
         for method, path, token, status in [
@@ -38,7 +38,7 @@ class Requests(Recording):
         self.assertAnswer(self.ask("DELETE", f"{PREFIX}/auth/delete", b"{}", CORE,
                                    grant["access_token"]), 204, None)
 
-    def test_the_long_device_of_core(self):
+    def test_a_login_accepts_the_long_device_object_of_core(self):
         device = {"appId": self.name, "platform": "iOS", "platformVersion": "17.4",
                   "sdk": "RealmSwift", "sdkVersion": "10.50.0", "cpuArch": "arm64",
                   "deviceName": "iPhone", "deviceVersion": "iPhone15,2", "frameworkName": "",
@@ -51,7 +51,7 @@ class Requests(Recording):
         other = self.ask("POST", self.path("/auth/providers/anon-user/login"), again, CORE)
         self.assertEqual(other.json["device_id"], answer.json["device_id"])
 
-    def test_a_login_looks_at_no_authorization(self):
+    def test_a_login_ignores_the_authorization_header(self):
         for value in ["Bearer null", "Bearer", "Basic x", "Bearer a.b.c", ""]:
             answer = self.ask("POST", self.path("/auth/providers/anon-user/login"), {},
                               {**JSON, "Authorization": value})
@@ -123,7 +123,7 @@ class Requests(Recording):
         self.assertAnswer(self.ask("GET", f"{PREFIX}/auth/api_keys", token=refresh), 200, [shown])
         self.assertAnswer(self.ask("GET", PREFIX + one, token=refresh), 200, shown)
 
-    def test_a_session_that_has_expired(self):
+    def test_an_expired_session(self):
         grant = self.login()
         self.site.sql("update sessions set expires_at = now() - interval '1 hour'"
                       f" where user_id = '{grant['user_id']}'")
@@ -142,13 +142,13 @@ class Requests(Recording):
                                                 "error_code": "MethodNotAllowed"})
             self.assertEqual(set(answer.headers["Allow"].split(", ")) - {"HEAD"}, methods)
 
-    def test_paths_that_are_none(self):
+    def test_unknown_paths(self):
         for path in ["/api/client", "//api/client", "/api/client/", "/api/client/v1.0/x"]:
             for method in ["GET", "POST"]:
                 self.assertAnswer(self.ask(method, path), 404,
                                   {"error": "there is nothing at this path", "error_code": "NotFound"})
 
-    def test_queries_of_logins(self):
+    def test_query_parameters_of_logins(self):
         path = self.path("/auth/providers/anon-user/login")
         for query in ["link=true&link=false", "link=false&link=true", "link=%ff"]:
             self.assertAnswer(self.ask("POST", f"{path}?{query}"), 400, {
@@ -156,7 +156,7 @@ class Requests(Recording):
         for query in ["", "link=false", "other=1"]:
             self.assertEqual(self.ask("POST", f"{path}?{query}").status, 200)
 
-    def test_names_are_not_told_back_whole(self):
+    def test_errors_shorten_long_names(self):
         token, long = self.login()["access_token"], "é" * 50_000
         call = self.path("/functions/call")
         for body in [{"name": long, "arguments": []},
@@ -175,7 +175,7 @@ class Requests(Recording):
         self.assertEqual(answer.status, 400)
         self.assertLess(len(answer.body), 1_000)
 
-    def test_services_and_schemas_that_are_none(self):
+    def test_unknown_services_and_schemas(self):
         token = self.login()["access_token"]
 
         def call(**body):

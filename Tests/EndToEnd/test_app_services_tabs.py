@@ -78,7 +78,7 @@ class Tabs(WebCase):
         self.assertEqual(self.run_client("return refresh();", email), [201, 200])
         self.quiet()
 
-    def test_logins_in_two_tabs_at_once(self):
+    def test_concurrent_logins_in_two_tabs(self):
         email = "tabs-at-once@example.test"
         self.register(email)
         one, other = self.tabs()

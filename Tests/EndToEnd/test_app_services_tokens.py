@@ -163,7 +163,7 @@ class MissingClaims(Services):
         self.assertEqual(self.log_in(self.token("open", aud="shop-no-audience")).id, user.id)
         self.assertIn("its aud is not the one", self.logged(self.token("open", aud="another")))
 
-    def test_it_is_off_until_it_is_asked_for(self):
+    def test_missing_claims_are_refused_by_default(self):
         self.new_app("shop-strict-claims")
         self.issuer("strict")
         self.log_in(self.token("strict", iss="https://strict.example.com", aud=self.app.name))
@@ -172,7 +172,7 @@ class MissingClaims(Services):
         self.assertIn("it has no aud", self.logged(
             self.token("strict", iss="https://strict.example.com")))
 
-    def test_no_issuer_speaks_for_the_users_of_another(self):
+    def test_an_issuer_cannot_sign_in_users_of_another_issuer(self):
         self.new_app("shop-two-issuers")
         self.issuer("first", "--allow-missing-iss")
         self.issuer("second")

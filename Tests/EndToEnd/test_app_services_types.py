@@ -67,7 +67,7 @@ class Lookalikes(Services):
             self.assertIn("only looks like Extended JSON", answer.json["error"])
         self.assertEqual(self.user.call("findOne"), whole)
 
-    def test_names_that_would_make_one(self):
+    def test_field_names_that_look_like_extended_json(self):
         self.user.call("insertOne", document={"userId": self.user.id, "a": {"b": "zz"}, "n": 1})
         for update in [{"$set": {"a.$oid": "zz"}}, {"$set": {"c.$oid": "zz"}},
                        {"$rename": {"a.b": "a.$oid"}}, {"$rename": {"n": "d.$numberInt"}}]:
@@ -76,7 +76,7 @@ class Lookalikes(Services):
         self.user.call("findOne")
         self.user.refresh_custom_data()
 
-    def test_what_other_doors_wrote(self):
+    def test_documents_written_by_other_apis(self):
         for value in LOOKALIKES:
             self.put({"d": [{"e": value}], "f": 1})
             # It blocks no login and is in no token.

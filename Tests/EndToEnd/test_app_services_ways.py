@@ -38,7 +38,7 @@ class Keys(Recording):
         user.link("local-userpass", username="came@example.test", password=PASSWORD)
         self.assertEqual(user.identities, ["anon-user", "local-userpass"])
 
-    def test_the_key_that_opened_the_session(self):
+    def test_the_api_key_that_created_the_session(self):
         user = self.anonymous()
         made = self.key(user.refresh)
         program = App(self.site, self.name).log_in("api-key", key=made["key"])
@@ -61,7 +61,7 @@ class Keys(Recording):
             "error": "authentication provider not found: 'api-key'",
             "error_code": "AuthProviderNotFound"})
 
-    def test_a_repeated_link_is_no_failed_attempt(self):
+    def test_a_repeated_link_does_not_count_as_a_failure(self):
         user, email = self.anonymous(), "again@example.test"
         self.app.email("register", email=email, password=PASSWORD)
         user.link("local-userpass", username=email, password=PASSWORD)
@@ -101,7 +101,7 @@ class Issuers(Services):
     def token(self, subject, issuer, **others):
         return secret_token(issued(subject, issuer, **others), SECRET)
 
-    def test_each_provider_takes_its_own_tokens(self):
+    def test_each_provider_accepts_only_its_own_tokens(self):
         own = self.token("ada", "https://issuer.example.com")
         google = self.token("ada", "https://accounts.google.com")
         for provider, payload in [("custom-token", {"token": google}),
