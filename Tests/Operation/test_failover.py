@@ -19,7 +19,7 @@ class Failover(unittest.TestCase):
             [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", self.site.folder / "replica", "-s", "-w",
              *arguments, command], check=True, cwd="/", stdout=subprocess.DEVNULL)
 
-    def test_a_synchronous_replica_takes_over_and_every_acknowledged_write_is_there(self):
+    def test_a_synchronous_replica_takes_over_without_losing_writes(self):
         folder = self.site.folder
         replica = folder / "replica"
         replica.mkdir(mode=0o700)

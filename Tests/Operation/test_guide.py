@@ -81,7 +81,7 @@ class Guide(unittest.TestCase):
     def main(self):
         return int(self.there("systemctl show -P MainPID dossierd"))
 
-    def test_it_serves_and_says_that_all_is_well(self):
+    def test_the_installation_serves_and_the_doctor_finds_no_fault(self):
         self.assertIn("issuer", self.said[5])
         self.assertRegex(self.said[10], r"(?m)^default ")
         self.assertIn("ds_client_", self.said[10])
@@ -108,7 +108,7 @@ class Guide(unittest.TestCase):
         self.assertIn("PUT /v1/me/picture", [line.get("route") for line in lines])
         self.assertNotIn("grace@example.com", log)
 
-    def test_the_units_are_right_and_what_serves_is_confined(self):
+    def test_the_units_are_valid_and_the_servers_are_sandboxed(self):
         self.assertEqual(self.there("systemd-analyze verify dossierd.socket dossierd.service "
                                     "dossier-migrate.service 2>&1 | grep -i dossier || true"), "")
         self.assertEqual(len(self.settled()), 2)
@@ -118,12 +118,12 @@ class Guide(unittest.TestCase):
                 self.assertIn(line, status)
             self.assertNotIn("Uid:\t0", status)
 
-    def test_the_doctor_sees_what_an_upgrade_has_overtaken(self):
+    def test_the_doctor_finds_files_of_an_older_version(self):
         self.there("cp /etc/nginx/dossier.error_pages /root/ && echo '# old' >>/etc/nginx/dossier.error_pages")
         self.addCleanup(self.there, "cp /root/dossier.error_pages /etc/nginx/")
         self.assertIn("is not that of this version", self.there("dossier doctor", check=False))
 
-    def test_a_reload_replaces_the_workers_and_one_with_a_mistake_changes_nothing(self):
+    def test_a_reload_replaces_the_workers_and_invalid_settings_change_nothing(self):
         before = self.workers()
         self.there("systemctl reload dossierd")
         wait_until(lambda: len(self.workers()) == 2 and not before & self.workers(), what="workers")
@@ -135,7 +135,7 @@ class Guide(unittest.TestCase):
         self.assertEqual(self.workers(), before)
         self.assertTrue(self.ready())
 
-    def test_a_mistake_at_the_start_leaves_the_sockets_and_mending_it_counts_at_once(self):
+    def test_invalid_settings_at_the_start_keep_the_sockets(self):
         self.edit("s/^workers = .*/workers = 4/")
         self.there("systemctl restart dossierd", check=False)
         self.assertEqual(self.there("systemctl show -P ExecMainStatus dossierd").strip(), "78")
@@ -148,14 +148,14 @@ class Guide(unittest.TestCase):
         self.there("systemctl restart dossierd")
         self.assertTrue(self.ready())
 
-    def test_a_supervisor_that_is_killed_comes_back_and_what_came_meanwhile_is_answered(self):
+    def test_a_killed_supervisor_restarts_and_answers_waiting_requests(self):
         killed = self.main()
         self.there(f"kill -9 {killed}")
         answer = json.loads(self.there(REGISTER % "meanwhile@example.com"))
         self.assertIn("user_id", answer)
         wait_until(lambda: self.main() not in (0, killed), what="another supervisor")
 
-    def test_an_upgrade_keeps_what_runs_and_the_settings_and_goes_back(self):
+    def test_an_upgrade_keeps_service_and_settings_and_can_be_undone(self):
         before, old = self.settled(), self.machine.later_package()
         self.there(f"echo '# mine' >>{CONFIGURATION}")
         self.addCleanup(self.there, "rm dossier_NEW.deb dossier_OLD.deb")
@@ -189,7 +189,7 @@ class Guide(unittest.TestCase):
     def version(self):
         return self.there("dpkg-query -W -f '${Version}' dossier")
 
-    def test_with_tls_it_is_open_to_clients(self):
+    def test_clients_reach_the_server_over_tls(self):
         server = self.machine.root / "etc/nginx/conf.d/dossier.conf"
         kept = server.read_text()
         self.addCleanup(self.there, "systemctl reload nginx")
@@ -210,7 +210,7 @@ class Guide(unittest.TestCase):
     def change_sockets(self):
         self.there(*commands("The number of workers"))
 
-    def test_workers_become_more(self):
+    def test_the_number_of_workers_is_raised(self):
         self.addCleanup(self.there, "rm /etc/systemd/system/dossierd.socket")
         self.addCleanup(self.change_sockets)
         self.edit("s/^workers = .*/workers = 3/")
@@ -219,7 +219,7 @@ class Guide(unittest.TestCase):
         found = json.loads(self.there("dossier doctor --json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
 
-    def test_another_master_key_at_the_start_leaves_the_sockets_too(self):
+    def test_a_wrong_master_key_at_the_start_keeps_the_sockets(self):
         key = "/etc/dossier/master-key"
         self.there(f"cp -p {key} /root/key && openssl rand -base64 32 >{key}")
         self.addCleanup(self.there, "systemctl restart dossierd")
@@ -231,7 +231,7 @@ class Guide(unittest.TestCase):
         self.there(f"cp -p /root/key {key}; systemctl restart dossierd")
         wait_until(self.ready, what="readiness")
 
-    def test_the_master_key_is_changed_and_lost(self):
+    def test_the_master_key_is_changed_and_then_lost(self):
         grant = json.loads(self.there(REGISTER % "keys@example.com"))
         client = json.loads(self.there("dossier client create --operator keys --json 2>/dev/null"))
 
@@ -257,7 +257,7 @@ class Guide(unittest.TestCase):
         self.there(REGISTER.replace("register", "login/password") % "keys@example.com"
                    + " | grep -q access_token")
 
-    def test_backups_are_scheduled_and_the_database_is_restored_as_it_was_at_a_moment(self):
+    def test_scheduled_backups_allow_recovery_to_a_point_in_time(self):
         schedule, look = commands("Scheduled backups")
         restore, = commands("Restore the database as it was at a moment")
         self.there(schedule.replace("apt install ", "apt-get install -y -q "))
@@ -276,7 +276,7 @@ class Guide(unittest.TestCase):
         # The job continues with the restored database.
         self.there("systemctl start dossier-backup")
 
-    def test_what_was_backed_up_is_restored_on_a_bare_machine(self):
+    def test_a_backup_is_restored_on_a_bare_machine(self):
         grant = json.loads(self.there(REGISTER % "saved@example.com"))
         save, restore = commands("Backup and restore")
         self.there(save)

@@ -22,7 +22,7 @@ class Package(unittest.TestCase):
         self.inside("apt-get install -y -q --no-install-recommends ./dossier_*.deb postgresql "
                     "nginx-light curl")
 
-    def test_it_is_installed_runs_and_goes(self):
+    def test_the_package_is_installed_runs_and_is_removed(self):
         # Neither the toolchain nor Swift's runtime is installed.
         self.assertEqual(self.inside("find / -xdev -name 'libswift*' -not -path '/proc/*'"), "")
         for program in ["dossierd", "dossier", "dossier-migrate"]:

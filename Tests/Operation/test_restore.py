@@ -19,7 +19,7 @@ class Restore(Case):
         subprocess.run(
             [TOOLS / name, "-h", self.site.folder, "-U", "owner", *arguments], check=True)
 
-    def test_users_sessions_and_data_are_as_they_were_saved(self):
+    def test_users_sessions_and_data_are_restored(self):
         grant = self.verified("ada@example.com")
         token = grant["access_token"]
         self.expect(self.site.request("PATCH", "/v1/me/metadata", {"saved": 1}, MERGE, token), 200)

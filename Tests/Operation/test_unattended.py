@@ -44,7 +44,7 @@ class Unattended(unittest.TestCase):
                         self.machine.root / "root/later.deb"], check=True,
                        stdout=subprocess.DEVNULL)
 
-    def test_changed_files_are_kept_and_do_not_hold_back_an_upgrade(self):
+    def test_changed_files_are_kept_and_do_not_block_an_upgrade(self):
         script, *_ = commands("Unattended upgrades")
         install, rest = script.split("\n", 1)
         self.inside("apt-get install -y -q --no-install-recommends ./dossier_*.deb apt-utils\n"

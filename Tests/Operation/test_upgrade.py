@@ -52,7 +52,7 @@ class Case(unittest.TestCase):
 
 
 class FromOlderVersion(Case):
-    def test_no_request_fails_on_the_way_from_the_older_version_and_back(self):
+    def test_no_request_fails_during_an_upgrade_from_the_older_version_and_back(self):
         before = older.OlderVersion(older.version())
         print(f"the older version is {before.name}")
         folder = tempfile.TemporaryDirectory(dir="/tmp")
@@ -103,7 +103,7 @@ class Upgrade(Case):
         (self.migrations / "9001_next.sql").write_text(NEXT)
         (self.migrations / "9002_next_index.sql").write_text(NEXT_INDEX)
 
-    def test_no_request_fails_on_the_way_up_and_down(self):
+    def test_no_request_fails_during_an_upgrade_and_a_downgrade(self):
         before = self.newest()
         load = writing.Writing(self.site)
         self.addCleanup(load.stop)
