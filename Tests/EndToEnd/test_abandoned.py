@@ -21,7 +21,7 @@ class Abandoned(Case):
         super().tearDownClass()
         cls.log.close()
 
-    def test_nothing_is_begun_for_a_client_that_has_gone(self):
+    def test_a_request_whose_client_disconnects_changes_nothing(self):
         token = self.site.login()["access_token"]
         self.expect(self.site.request("PUT", "/v1/me/custom-data", {"n": 1}, JSON, token), 200)
         body = b'{"update":{"$inc":{"n":1}}}'

@@ -30,7 +30,7 @@ class Accessible(WebCase):
         self.browser.wait(lambda: self.browser.find("#answer").is_displayed(), "the form")
         self.check()
 
-    def test_the_sample_page_of_a_user_and_a_refusal(self):
+    def test_the_sample_page_of_a_user_and_an_error(self):
         self.browser.open(f"{self.pages.origin}/?server={self.server}")
         self.browser.find("#anonymous").click()
         self.browser.wait(lambda: self.browser.find("#profile").is_displayed(), "a user")

@@ -58,7 +58,7 @@ class Accounts(IssuerCase):
         self.expect(self.reset(token, MINE), 400, "mail_token_invalid")
         self.expect(self.me(grant), 401, "session_ended")
 
-    def test_of_many_resets_by_one_token_one_succeeds(self):
+    def test_one_of_concurrent_resets_with_one_token_succeeds(self):
         self.verified("resets@example.com")
         self.ask("/v1/password/reset-request", "resets@example.com")
         token = self.site.mailed("resets@example.com", "ds_reset")
@@ -69,7 +69,7 @@ class Accounts(IssuerCase):
                     for index in range(4)]
         self.assertEqual(statuses, [200 if index == winner else 401 for index in range(4)])
 
-    def test_a_mail_proof_takes_over_before_it_asks_for_a_factor(self):
+    def test_a_mail_takes_the_account_over_before_the_second_factor(self):
         self.site.set_app(mfa="required", email_code=True)
         self.addCleanup(self.site.set_app, mfa="off")
 
@@ -140,7 +140,7 @@ class Accounts(IssuerCase):
         self.expect(last, 429, "too_many_attempts")
         self.expect(self.register("guarded@example.com", f"{THEIRS} 0"), 409, "email_taken")
 
-    def test_a_right_password_that_waits_for_a_factor_gives_no_guesses_back(self):
+    def test_a_password_without_its_second_factor_resets_no_limit(self):
         self.site.set_app(mfa="optional", failures_per_ip=50)
         self.addCleanup(self.site.set_app, mfa="off", failures_per_ip=10**6)
         network = {ADDRESS: "192.0.2.50"}
@@ -178,7 +178,7 @@ class Accounts(IssuerCase):
 
     # Mail
 
-    def test_mail_goes_to_the_stored_form_of_an_address(self):
+    def test_mail_is_sent_to_the_stored_form_of_an_address(self):
         self.verified("forms@example.com")
         self.ask("/v1/password/reset-request", "forms@example.com")
         self.site.mailed("forms@example.com", "ds_reset")
@@ -187,7 +187,7 @@ class Accounts(IssuerCase):
         self.assertEqual(self.site.mails(wide("forms@example.com")), [])
         self.expect(self.reset(newest, MINE), 200)
 
-    def test_who_registers_an_address_in_another_form_keeps_no_mail_from_its_owner(self):
+    def test_an_address_registered_in_another_form_is_normalized(self):
         self.expect(self.register(wide("early@example.com"), THEIRS), 201)
         guest = self.site.login()
         self.expect(self.link(guest, provider="password", email=wide("guest@example.com"),
@@ -199,7 +199,7 @@ class Accounts(IssuerCase):
         odd = self.expect(self.register("J\u00fcrgen@example.com"), 201).json
         self.assertEqual(self.me(odd).json["email"], "J\u00fcrgen@example.com")
 
-    def test_a_token_is_valid_until_the_mail_of_the_next_is_accepted(self):
+    def test_a_token_is_valid_until_the_relay_accepts_the_next_mail(self):
         self.verified("kept@example.com")
         self.ask("/v1/password/reset-request", "kept@example.com")
         first = self.site.mailed("kept@example.com", "ds_reset")

@@ -27,7 +27,7 @@ class Activation(unittest.TestCase):
         self.site = Deployment(activated=True, settings=[("NOTIFY_SOCKET", path)])
         self.addCleanup(self.site.stop)
 
-    def test_given_sockets_outlive_the_service_and_systemd_is_told(self):
+    def test_passed_sockets_survive_a_restart_and_systemd_is_notified(self):
         self.assertEqual(self.manager.recv(100), b"READY=1")
         self.assertEqual(len(self.site.workers()), 2)
         token = self.site.login()["access_token"]
@@ -49,7 +49,7 @@ class Activation(unittest.TestCase):
         self.assertEqual(answers, [200] * 8)
         self.assertEqual(self.manager.recv(100), b"READY=1")
 
-    def test_workers_on_given_sockets_are_replaced(self):
+    def test_workers_on_passed_sockets_are_replaced(self):
         before = self.site.workers()
         self.site.supervisor.send_signal(signal.SIGHUP)
         wait_until(lambda: len(self.site.workers()) == 2 and not set(before) & set(self.site.workers()),
@@ -70,7 +70,7 @@ class Activation(unittest.TestCase):
         self.site.start_dossierd()
         wait_until(lambda: any(words in line for line in self.site.messages()[count:]), what=words)
 
-    def test_what_the_database_says_of_the_settings_ends_it_slowly(self):
+    def test_dossierd_delays_its_exit_if_the_database_contradicts_the_settings(self):
         """A fast end would let systemd restart it five times a second for waiting clients.
 
         systemd would then close the sockets.
@@ -80,7 +80,7 @@ class Activation(unittest.TestCase):
         wait_until(lambda: self.site.messages()[-1] == "ended", what="the end of the workers")
         self.assertEqual(self.end(), 0)
 
-    def test_sockets_that_are_not_those_of_the_settings_are_refused(self):
+    def test_sockets_that_differ_from_the_settings_are_refused(self):
         for setting, value, told in [("DOSSIER_SOCKET_DIRECTORY", "/run/elsewhere", "/run/elsewhere/"),
                                      ("DOSSIER_LISTEN", "127.0.0.1:9700", "127.0.0.1:9700")]:
             with self.subTest(setting):

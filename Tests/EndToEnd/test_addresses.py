@@ -18,7 +18,7 @@ class Addresses(Administration):
         fault = self.expect(answer, 422, "invalid").json["errors"][0]
         self.assertEqual((fault["pointer"], fault["code"]), ("/email", code))
 
-    def test_it_is_refused_wherever_it_is_told(self):
+    def test_every_route_refuses_an_invalid_address(self):
         self.site.set_app(email_code=True)
         grant, key = self.verified("taken@example.com"), self.site.client("--operator")["secret"]
         for email, code in REFUSED.items():
@@ -43,7 +43,7 @@ class Addresses(Administration):
         for email, status in zip(REFUSED, [422, 202, 422]):
             self.expect(self.post("/v1/password/reset-request", {"email": email}), status)
 
-    def test_a_row_of_an_import_tells_why_it_is_refused(self):
+    def test_an_import_reports_why_it_refuses_an_address(self):
         path, results = self.site.folder / "users.ndjson", self.site.folder / "results.ndjson"
         rows = [*REFUSED, "fine@example.com"]
         path.write_text("".join(json.dumps({"email": email}) + "\n" for email in rows))
@@ -56,7 +56,7 @@ class Addresses(Administration):
             "select email from users where app_id = (select app_id from apps where name = 'moved')"),
             "fine@example.com")
 
-    def test_an_issuer_s_user_has_none_in_its_place(self):
+    def test_an_invalid_address_of_an_issuer_is_left_out(self):
         path = self.site.folder / "secret"
         path.write_text(SECRET)
         self.site.dossier("issuer", "add", "plain", "--issuer", "https://issuer.example.com",
@@ -66,7 +66,7 @@ class Addresses(Administration):
             grant = self.expect(self.post("/v1/login/jwt", {"token": token}), 200).json
             self.assertIsNone(self.me(grant).json.get("email"))
 
-    def test_an_app_may_take_addresses_that_mix_scripts(self):
+    def test_an_app_can_allow_addresses_with_mixed_scripts(self):
         app = self.site.add_app("mixed", mixed_script_addresses=True)
         self.expect(self.register(CYRILLIC, headers=app), 201)
         self.expect(self.register("ada@[127.0.0.1]", headers=app), 422, "invalid")

@@ -12,7 +12,7 @@ from issuers import Key, claims, secret_token
 class Commands(Administration):
     # Apps
 
-    def test_an_app_is_made_shown_listed_and_set(self):
+    def test_an_app_is_created_shown_listed_and_changed(self):
         made = self.site.dossier("app", "create", "shop")
         self.assertEqual((made["name"], made["version"], made["hosts"]), ("shop", 1, []))
         self.refused(11, "app", "create", "shop", words="An app with that name already exists.")
@@ -42,7 +42,7 @@ class Commands(Administration):
         actions = [(fact["action"], fact["actor"]) for fact in self.trail("--app", "shop")]
         self.assertEqual(actions, [("app_change", "operator")] * 2 + [("app_create", "operator")])
 
-    def test_a_wrong_setting_is_named_with_its_rule_and_nothing_is_changed(self):
+    def test_an_invalid_setting_is_reported_with_its_rule_and_changes_nothing(self):
         self.site.dossier("app", "create", "strict")
         run = self.site.dossier(
             "app", "set", "--app", "strict", "session_days=many", "session_days2=1", "anonymous=yes",
@@ -62,7 +62,7 @@ class Commands(Administration):
                      words="The current version is 1.")
         self.site.dossier("app", "set", "--app", "strict", "jwt=false", "--if-version", "1")
 
-    def test_origins_are_taken_one_or_several_and_their_faults_explained(self):
+    def test_one_or_several_origins_are_set_and_errors_explained(self):
         self.site.dossier("app", "create", "pages")
 
         def origins(text):
@@ -107,7 +107,7 @@ class Commands(Administration):
             [row["id"] for row in self.site.dossier("user", "list", "--app", "one")], [user])
         self.assertEqual(hosts("set"), [])
 
-    def test_settings_take_effect_and_an_app_serves_as_soon_as_it_is_there(self):
+    def test_settings_and_new_apps_take_effect_without_a_restart(self):
         self.site.dossier("app", "create", "quick")
         app = {"Dossier-App": "quick"}
         self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200)
@@ -166,7 +166,7 @@ class Commands(Administration):
         self.assertNotIn("more than 32", everything + str(self.site.dossier("issuer", "list")))
         self.assertNotIn(secret.hex(), everything)
 
-    def test_what_an_issuer_may_be(self):
+    def test_invalid_issuers_are_refused(self):
         path = self.site.folder / "bad.json"
 
         def refused(status, *keys, name="bad", words=""):
@@ -194,7 +194,7 @@ class Commands(Administration):
 
     # The program
 
-    def test_what_is_wrong_with_the_settings_is_told_at_once(self):
+    def test_all_errors_of_the_settings_are_reported_together(self):
         self.refused(78, "app", "list", "--set", "nope=1", words="no setting nope",
                      DOSSIER_MASTER_KEY="")
         self.refused(15, "app", "list", "--set", "database=host=/nowhere",
@@ -203,7 +203,7 @@ class Commands(Administration):
         for status in [0, 1, 10, 11, 12, 13, 15, 16, 21, 64, 78]:
             self.assertRegex(help, rf"(?m)^ +{status}  \w")
 
-    def test_calibration_proposes_what_the_server_takes(self):
+    def test_calibrate_suggests_settings_that_the_server_accepts(self):
         run = subprocess.run(
             [BUILD / "dossier", "calibrate", "--target", "20", "--json"],
             capture_output=True, text=True, check=True, env={})

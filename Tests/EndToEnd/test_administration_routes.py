@@ -105,7 +105,7 @@ class Routes(Administration):
         self.expect(self.post("/v1/login/jwt", {"token": bare}), 401, "external_token_invalid")
         self.expect(self.ask("DELETE", "/v1/issuers/set"), 404, "not_found")
 
-    def test_one_request_changes_all_of_a_user_or_nothing(self):
+    def test_one_request_changes_all_parts_of_a_user_or_none(self):
         keys = [self.site.client("--app", "default", "--scope", "update:users", *scopes)["secret"]
                 for scopes in [["--scope", "update:users_app_metadata"], []]]
         self.verified("taken@example.com")

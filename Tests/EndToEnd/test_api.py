@@ -51,7 +51,7 @@ class API(Case):
         self.expect(self.refresh(third), 401, "refresh_token_invalid")
         self.assertEqual(self.end_reasons(first), "refresh_reuse")
 
-    def test_a_predecessor_past_the_grace_is_a_stolen_one(self):
+    def test_an_old_refresh_token_after_the_grace_period_ends_the_session(self):
         first = self.site.login()
         second = self.expect(self.refresh(first), 200).json
         self.site.sql(
@@ -62,7 +62,7 @@ class API(Case):
         self.expect(self.refresh(second), 401, "refresh_token_invalid")
         self.assertEqual(self.end_reasons(first), "refresh_reuse")
 
-    def test_a_current_token_is_good_past_the_grace(self):
+    def test_the_current_refresh_token_is_valid_after_the_grace_period(self):
         first = self.site.login()
         second = self.expect(self.refresh(first), 200).json
         self.site.sql(
@@ -80,7 +80,7 @@ class API(Case):
             f"select detail ->> 'reason' from audit where user_id = '{grant['user_id']}' "
             "and action = 'session_end'")
 
-    def test_tabs_that_refresh_at_once_all_get_the_one_successor(self):
+    def test_tabs_that_refresh_concurrently_get_the_same_token(self):
         grant = self.site.login()
         answers = in_parallel(32, lambda _: self.refresh(grant))
         self.assertEqual({answer.status for answer in answers}, {200})
@@ -98,7 +98,7 @@ class API(Case):
         self.assertEqual({(fault["pointer"], fault["code"]) for fault in refused.json["errors"]},
                          {("/email", "type"), ("/password", "length")})
 
-    def test_every_patch_takes_plain_json_as_a_merge_patch(self):
+    def test_every_patch_route_accepts_plain_json_as_a_merge_patch(self):
         token = self.site.login()["access_token"]
         for path, patch in [("/v1/me", {"name": "Ada"}), ("/v1/me/metadata", {"theme": "dark"}),
                             ("/v1/me/custom-data", {"level": 1}), ("/v1/me/properties", {"a": 1})]:
@@ -110,7 +110,7 @@ class API(Case):
         merged = self.site.get("/v1/me/metadata", token=token).json
         self.assertEqual(merged, {"theme": "dark", "b": 1})
 
-    def test_registration_names_every_member_that_breaks_a_rule(self):
+    def test_registration_reports_every_invalid_member(self):
         answer = self.register("no address", "short")
         self.expect(answer, 422, "invalid")
         self.assertEqual(
@@ -134,7 +134,7 @@ class API(Case):
 
     # Each route and each kind of caller: WireTests, in memory.
 
-    def test_credentials_get_through_nginx_or_are_missed(self):
+    def test_nginx_forwards_credentials(self):
         grant, key = self.site.login(), self.site.client("--operator")["secret"]
         device = {"Dossier-Device": grant["device_secret"]}
         for path, headers, token, code in [

@@ -53,7 +53,7 @@ class AtOnce(Waiting):
         self.assertEqual(self.site.sql(
             "select count(*) from users where email is null and not anonymous"), "0")
 
-    def test_registrations_that_all_found_the_address_free(self):
+    def test_concurrent_registrations_of_a_free_address_create_one_user(self):
         email = self.own_email()
         # All have looked up the user, and will write next.
         passwords = [MINE, MINE, THEIRS]
@@ -67,7 +67,7 @@ class AtOnce(Waiting):
                         200 if password == passwords[winner] else 401)
         self.assertEqual(self.users(email), 1)
 
-    def test_registrations_whose_codes_are_entered_at_once(self):
+    def test_concurrent_codes_of_registrations_create_one_user(self):
         email, app = "equal-careful@example.com", {"Dossier-App": "careful"}
         answers = in_parallel(4, lambda _: self.register(email, MINE, headers=app))
         self.assertEqual([answer.status for answer in answers], [202] * 4)
@@ -95,7 +95,7 @@ class AtOnce(Waiting):
             self.assertEqual(sorted(answer.status for answer in answers), [204, 400, 400])
             app.log_in("local-userpass", username=email, password=MINE)
 
-    def test_users_that_a_program_makes(self):
+    def test_concurrent_creations_by_a_client_create_one_user(self):
         email = self.own_email()
         make = lambda: self.post(
             "/v1/users", {"email": email, "password": MINE}, token=self.key)
@@ -147,7 +147,7 @@ class AtOnce(Waiting):
         self.assertEqual(login["user_id"], user["user_id"])
         self.assertEqual(self.users(email), 1)
 
-    def test_of_two_users_one_links(self):
+    def test_one_of_two_users_links_an_identity(self):
         email = self.own_email()
         users = self.registered(email)
         answers = self.both(
@@ -155,7 +155,7 @@ class AtOnce(Waiting):
                                             for user in users])
         self.assertEqual(sorted(answer.status for answer in answers), [200, 409])
 
-    def test_a_login_beside_a_link(self):
+    def test_a_login_concurrent_with_a_link(self):
         email = self.own_email()
         user, _ = self.registered(email)
         with self.site.locked("devices in share mode"):
@@ -168,7 +168,7 @@ class AtOnce(Waiting):
         self.assertEqual(link().status, 409)
         self.assertNotEqual(signed_in["user_id"], user["user_id"])
 
-    def test_of_equal_links_of_a_token_one_has_the_session(self):
+    def test_one_of_two_equal_token_links_gets_the_session(self):
         email = self.own_email()
         user = self.site.login()
         token = secret_token(claims(email), SECRET)
@@ -184,7 +184,7 @@ class AtOnce(Waiting):
 
     # API keys
 
-    def test_keys_of_one_name(self):
+    def test_concurrent_keys_with_one_name(self):
         name = self.own_email()
         user, _ = self.registered(name)
         make = lambda: self.post(f"{PREFIX}/auth/api_keys", {"name": "same"},

@@ -35,7 +35,7 @@ class Registry(Administration):
 
     # Clients
 
-    def test_a_client_with_a_secret_calls_until_it_is_disabled_or_deleted(self):
+    def test_a_client_secret_is_valid_until_the_client_is_disabled_or_deleted(self):
         answer = self.make("back end", scopes=SCOPES)
         made, path = answer.json, f"/v1/clients/{answer.json['id']}"
         self.assertEqual((answer.headers["Location"], answer.version), (path, 1))
@@ -64,7 +64,7 @@ class Registry(Administration):
             self.expect(self.ask(method, "/v1/clients/x", body), 404, "not_found")
         self.expect(self.ask("POST", f"{path}/secret"), 404, "not_found")
 
-    def test_a_rotated_secret_ends_the_old_one_at_once(self):
+    def test_a_rotation_revokes_the_old_secret_at_once(self):
         made = self.make(scopes=SCOPES).json
         path = f"/v1/clients/{made['id']}"
         user = f"/v1/users/{self.site.login()['user_id']}"
@@ -86,7 +86,7 @@ class Registry(Administration):
             self.assertEqual(self.faults(self.ask("PATCH", path, {"scopes": ["read:users"]})),
                              {("/scopes", "kind")})
 
-    def test_what_a_client_may_be(self):
+    def test_invalid_clients_are_refused(self):
         body = {"name": "x", "app": "default", "kind": "web"}
         # A request without `app` is refused; only an explicit null makes a client for all apps.
         for wrong, faults in [
@@ -180,7 +180,7 @@ class Registry(Administration):
 
     # APIs and grants
 
-    def test_an_api_is_made_changed_and_deleted(self):
+    def test_an_api_is_created_changed_and_deleted(self):
         scopes = {"write:orders": "Change your orders", "read:orders": "See your orders", "a": ""}
         answer = self.make_api("https://api.example.com", scopes=scopes,
                                claims={"plan": "metadata./plan"})
@@ -215,7 +215,7 @@ class Registry(Administration):
             self.expect(self.ask(method, path, body), 404, "not_found")
             self.expect(self.ask(method, "/v1/resource-servers/x", body), 404, "not_found")
 
-    def test_what_an_api_may_be(self):
+    def test_invalid_apis_are_refused(self):
         body = {"app": "default", "identifier": "https://rules.example", "name": "x"}
         for wrong, faults in [
                 ({**body, "identifier": ""}, {("/identifier", "identifier")}),
@@ -261,7 +261,7 @@ class Registry(Administration):
         self.expect(self.ask("DELETE", server), 204)
         self.assertEqual(self.expect(self.ask("GET", f"{client}/grants"), 200).json, [])
 
-    def test_grants_stay_within_an_app_and_need_a_secret(self):
+    def test_grants_require_a_client_with_a_secret_in_the_same_app(self):
         api = self.make_api("https://own.example", scopes={"a": ""}).json["id"]
         foreign = self.make(app="other").json["id"]
         public = self.make(kind="native").json["id"]
@@ -390,7 +390,7 @@ class Registry(Administration):
             "resource_server_delete", "client_grant_remove", "client_grant_set",
             "resource_server_change", "resource_server_create"])
 
-    def test_what_the_commands_refuse(self):
+    def test_invalid_arguments_of_commands_are_refused(self):
         self.refused(64, "client", "create", "x", words="either --app or --operator")
         self.refused(64, "client", "create", "x", "--app", "default", "--operator")
         self.refused(64, "client", "create", "x", "--app", "default", "--kind", "spa")

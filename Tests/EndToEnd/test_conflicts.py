@@ -28,7 +28,7 @@ class Conflicts(Case):
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(len(self.site.get("/v1/me/metadata", token=token).json), 60)
 
-    def test_what_remains_is_refused_for_a_while(self):
+    def test_a_write_that_stays_locked_is_refused_for_now(self):
         token = self.site.login()["access_token"]
         with self.site.locked("documents"):
             answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, token)
@@ -53,7 +53,7 @@ class Silence(Case):
             except ProcessLookupError:
                 pass
 
-    def test_requests_are_refused_until_it_speaks_again(self):
+    def test_requests_are_refused_until_the_database_responds_again(self):
         token = self.site.login()["access_token"]
         workers = sorted(self.site.workers())
         # Each worker has all kinds of connections.

@@ -37,7 +37,7 @@ class Crashes(unittest.TestCase):
         self.assertEqual(len(said), 1, self.site.messages())
         return said[0]
 
-    def test_a_crash_shows_nothing_of_the_memory(self):
+    def test_the_log_of_a_crash_has_no_memory_contents(self):
         token = self.site.login()["access_token"]
         for number, name in [
             (signal.SIGSEGV, "Segmentation fault"), (signal.SIGILL, "Illegal instruction"),
@@ -48,7 +48,7 @@ class Crashes(unittest.TestCase):
         # Every line is JSON, or this fails.
         self.assertNotIn(token, str(self.site.log_lines()))
 
-    def test_no_core_is_written_and_nobody_looks_into_the_memory(self):
+    def test_processes_write_no_core_and_their_memory_is_unreadable(self):
         for process in [self.site.supervisor.pid, *self.site.workers()]:
             folder = pathlib.Path(f"/proc/{process}")
             limits = (folder / "limits").read_text()
@@ -59,14 +59,14 @@ class Crashes(unittest.TestCase):
             if IS_ROOT:
                 self.assertNotRegex(status, r"(?m)^Uid:\s.*\b0\b")
 
-    def test_the_first_replacement_starts_at_once_and_later_ones_later(self):
+    def test_replacements_after_the_first_are_delayed(self):
         self.assertRegex(self.kill(signal.SIGKILL), r"starting another$")
         # Until one slot has lost two workers. Workers that lived for long do not count.
         wait_until(
             lambda: re.search(r"starting another in \d+ ms$", self.kill(signal.SIGKILL)),
             what="a seat that waits")
 
-    def test_what_one_worker_may_have_read_goes_to_no_other(self):
+    def test_a_write_that_a_dead_worker_may_have_read_is_not_repeated(self):
         first, other = self.site.workers()
         tokens = [self.site.login()["access_token"] for _ in range(16)]
         answers = {}
@@ -94,7 +94,7 @@ class Crashes(unittest.TestCase):
         self.assertEqual(lost & {line["request"] for line in self.site.logged()}, set())
         self.assertIn(other, self.site.workers())
 
-    def test_a_read_of_a_worker_that_ends_is_sent_to_another(self):
+    def test_a_read_of_a_dead_worker_is_sent_to_another(self):
         tokens = [self.site.login()["access_token"] for _ in range(8)]
         for token in tokens:
             self.assertIn(
@@ -122,7 +122,7 @@ class Crashes(unittest.TestCase):
             for answer in answers:
                 self.assertIsNotNone(answer.headers["X-Request-Id"], answer.body)
 
-    def test_a_request_that_ends_its_worker_reaches_two_at_most(self):
+    def test_a_request_that_crashes_workers_reaches_at_most_two(self):
         site = Deployment(workers=3)
         self.addCleanup(site.stop)
         token = site.login()["access_token"]
@@ -160,7 +160,7 @@ class Crashes(unittest.TestCase):
                     break
             self.assertEqual(number, count, method)
 
-    def test_what_finds_no_worker_is_sent_to_another(self):
+    def test_a_request_without_a_reachable_worker_is_sent_to_another(self):
         # Without its file, no client can connect to the socket.
         self.site.socket(0).unlink()
         for index in range(8):
@@ -181,7 +181,7 @@ class Silence(unittest.TestCase):
         self.addCleanup(site.stop)
         return site
 
-    def test_a_host_that_takes_no_connection_is_passed_over_and_costs_few_requests_anything(self):
+    def test_a_host_that_accepts_no_connections_delays_few_requests(self):
         # Its queue is full: what comes next is not even refused.
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
@@ -220,7 +220,7 @@ class Silence(unittest.TestCase):
             # Once by each of nginx's two processes, and again after 30 seconds each.
             self.assertIn(tried, range(1, 2 * (2 + int(passed / 30)) + 1))
 
-    def test_what_only_asks_is_asked_of_another_when_no_answer_comes(self):
+    def test_only_reads_without_a_response_are_sent_to_another_worker(self):
         site = self.deploy()
         token = site.login()["access_token"]
         stopped = site.workers()[0]
@@ -263,7 +263,7 @@ class Releases(unittest.TestCase):
         self.addCleanup(site.stop)
         return site
 
-    def test_a_message_of_the_runtime_is_cut_to_its_place(self):
+    def test_a_crash_message_is_shortened_to_its_source_location(self):
         program = self.folder / "dossierd"
         program.symlink_to(BUILD / "dossierd")
         site = self.deploy(program=program)
@@ -278,7 +278,7 @@ class Releases(unittest.TestCase):
         wait_until(lambda: str(site.messages()).count("Dictionary") > 4, what="more of them")
         self.assertNotIn("ada@example", str(site.log_lines()))
 
-    def test_without_descriptors_the_loop_waits(self):
+    def test_the_event_loop_waits_if_no_descriptors_are_free(self):
         site = self.deploy(
             program=self.script("few", f'ulimit -n 64; exec {BUILD}/dossierd "$@"\n'))
         self.assertTrue(any("only 64 files may be open" in line for line in site.messages()))

@@ -20,12 +20,12 @@ class DataEvents(Case):
             answer = self.site.request("PATCH", f"/v1/me{path}", body, MERGE, token)
             self.expect(answer, 200)
 
-    def test_an_app_keeps_no_events_of_own_changes_by_default(self):
+    def test_an_app_records_no_events_of_users_own_changes_by_default(self):
         grant = self.site.login()
         self.change_all(grant)
         self.assertEqual(self.changes(grant), [])
 
-    def test_an_app_may_keep_events_of_own_changes(self):
+    def test_an_app_can_record_events_of_users_own_changes(self):
         self.site.set_app(data_event_days=7)
         self.addCleanup(self.site.set_app, data_event_days=None)
         grant = self.site.login()

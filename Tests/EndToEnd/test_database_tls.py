@@ -42,7 +42,7 @@ class DatabaseTLS(Case):
         self.assertNotEqual(plain.returncode, 0)
         self.assertIn("no encryption", plain.stderr)
 
-    def test_root_acts_as_a_user_who_has_no_certificates_of_root(self):
+    def test_root_runs_commands_as_a_user_without_its_certificates(self):
         for mode in ["verify-full", "require"]:
             databases = {
                 "DOSSIER_DATABASE": self.site.conninfo("server").replace("verify-full", mode),
@@ -55,7 +55,7 @@ class DatabaseTLS(Case):
                 "--migrations", ROOT / "migrations", **databases)
             self.assertEqual(verified.returncode, 0, verified.stderr)
 
-    def test_of_roots_environment_only_settings_and_the_terminal_pass(self):
+    def test_only_settings_and_terminal_variables_of_root_are_passed_on(self):
         # By these libpq and curl would go elsewhere, or look into files that are root's.
         mine = {"PGHOST": "nowhere", "PGUSER": "root", "PGSERVICEFILE": "/root/x",
                 "PGSSLCERT": "/root/x", "XDG_CONFIG_HOME": "/root/x", "CURL_HOME": "/root/x",
@@ -78,7 +78,7 @@ class DatabaseTLS(Case):
             # Without another user there is nothing to take away.
             self.assertEqual(found["HOME"], self.home)
 
-    def test_the_wrappers_of_the_package_act_so(self):
+    def test_the_package_wrappers_use_act_as(self):
         for name, user in [("dossier", "dossier"), ("dossier-migrate", "dossier-owner")]:
             wrapper = pathlib.Path(ROOT / "deploy/debian" / name).read_text()
             self.assertIn(f'exec /usr/share/dossier/act-as {user} /usr/lib/dossier/{name} "$@"',

@@ -38,7 +38,7 @@ class Deploy(Case):
         self.assertEqual(made.returncode, 77, made.stdout)
         self.assertIn(words, made.stdout)
 
-    def test_folders_of_sockets_are_closed_to_others(self):
+    def test_socket_folders_are_inaccessible_to_other_users(self):
         for _ in range(2):
             # A second time they are found as they were made.
             functions('make_socket_folders "$1"', self.data, check=True)
@@ -51,7 +51,7 @@ class Deploy(Case):
                 for folder in [self.sockets, self.sockets / "postgres", self.sockets / "workers"]:
                     self.assertEqual(described(folder), (0o700, SERVER_USER))
 
-    def test_who_made_the_folder_first_does_not_get_the_sockets(self):
+    def test_a_socket_folder_made_by_another_user_is_refused(self):
         self.sockets.mkdir()
         self.sockets.chmod(0o777)
         self.refused("777")
@@ -67,7 +67,7 @@ class Deploy(Case):
             os.chown(self.sockets, pwd.getpwnam("nobody").pw_uid, -1)
             self.refused("nobody")
 
-    def test_nothing_that_serves_runs_as_root_and_only_nginx_reaches_the_workers(self):
+    def test_no_server_runs_as_root_and_only_nginx_reaches_the_workers(self):
         port = free_port()
         self.addCleanup(functions, 'stop_all "$1" 2>/dev/null', self.data)
         started = functions(
@@ -140,7 +140,7 @@ class Deploy(Case):
             self.assertIsNone(victim.poll())
             victim.kill()
 
-    def test_a_file_of_a_process_that_goes_away_is_no_error(self):
+    def test_a_pid_file_that_disappears_is_not_an_error(self):
         file = self.data / "nginx.pid"
         # As nginx, which removes it when it ends.
         run = functions(
@@ -150,7 +150,7 @@ class Deploy(Case):
             ''', file, stderr=subprocess.PIPE, timeout=300)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
 
-    def test_building_is_told_only_when_something_is_built(self):
+    def test_a_build_is_reported_only_if_something_is_built(self):
         products = ["dossierd", "dossier-migrate", "dossier-pictures", "dossier"]
         targets = ", ".join(f'.executableTarget(name: "{name}")' for name in products)
         (self.data / "Package.swift").write_text(
@@ -198,7 +198,7 @@ class LocalPages(Case):
             connection.request("GET", "/v1/me", headers={"Origin": origin})
             return connection.getresponse().headers["Access-Control-Allow-Origin"]
 
-    def test_they_may_call_until_the_operator_says_otherwise(self):
+    def test_local_pages_are_allowed_until_the_operator_changes_the_setting(self):
         port = free_port()
         self.addCleanup(self.stop)
         self.assertEqual(self.start(port), [self.LOCAL])
@@ -244,7 +244,7 @@ class SampleData(Case):
         self.assertEqual(run.returncode, 0, run.stdout)
         return run.stdout
 
-    def test_sample_users_can_be_used_and_are_added_once(self):
+    def test_sample_users_can_sign_in_and_are_added_once(self):
         self.port = free_port()
         self.assertEqual(self.psql().returncode, 69)
         self.addCleanup(functions, 'stop_all "$1" 2>/dev/null', self.data)

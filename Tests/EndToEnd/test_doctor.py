@@ -31,7 +31,7 @@ class Doctor(Administration):
             f"http {{ access_log off; include {folder}/conf.d/*.conf; }}\n")
         return folder
 
-    def test_a_broken_configuration_of_nginx_is_found(self):
+    def test_a_broken_nginx_configuration_is_reported(self):
         folder = self.nginx_folder("nginx-broken")
         self.assertIsNone(self.faults("--nginx", folder)["nginx -t"])
         broken = folder / "conf.d/site.conf"
@@ -49,7 +49,7 @@ class Doctor(Administration):
              "-nodes", "-keyout", f"{path}.key", "-out", path, "-days", str(days),
              "-subj", "/CN=id.example.com"], check=True, capture_output=True)
 
-    def test_certificates_that_expire_soon_are_found(self):
+    def test_certificates_that_expire_soon_are_reported(self):
         folder, port = self.nginx_folder("nginx-tls"), free_port()
         pem = folder / "id.pem"
         self.certificate(pem, 10)
@@ -79,7 +79,7 @@ class Doctor(Administration):
         self.assertIn("No such file", self.faults("--nginx", folder)[file])
 
     @unittest.skipUnless(IS_ROOT, "another name of the host takes a namespace")
-    def test_hosts_whose_settings_differ_are_found_and_no_setting_is_shown(self):
+    def test_hosts_with_different_settings_are_reported_without_values(self):
         self.assertIsNone(self.faults()["hosts"])
         sockets = self.site.served_folder("other-workers", 0o750)
         settings = {

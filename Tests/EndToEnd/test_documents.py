@@ -11,7 +11,7 @@ from asking import JSON, MERGE, PATCH, Answer
 
 
 class Documents(Case):
-    def test_metadata_is_there_from_the_start_and_has_versions(self):
+    def test_metadata_exists_from_the_start_and_has_versions(self):
         token = self.site.login()["access_token"]
         path = "/v1/me/metadata"
         empty = self.expect(self.site.get(path, token=token), 200)
@@ -68,7 +68,7 @@ class Documents(Case):
         answer = self.site.request("PATCH", path, patch, {**PATCH, "If-Match": '"0"'}, token)
         self.assertEqual((self.expect(answer, 200).json, answer.version), ({"k": 1}, 6))
 
-    def test_a_document_is_as_deep_by_whatever_way_it_comes(self):
+    def test_every_write_has_the_same_depth_limit(self):
         token = self.site.login()["access_token"]
         key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
         path = "/v1/me/custom-data"
@@ -122,7 +122,7 @@ class Documents(Case):
             self.expect(self.site.request("PATCH", path, patch, PATCH, token), status, code)
         self.assertEqual(self.site.get(path, token=token).version, done.version)
 
-    def test_a_document_over_its_limit_is_refused_whole(self):
+    def test_a_document_over_the_size_limit_is_refused(self):
         token = self.site.login()["access_token"]
         path = "/v1/me/metadata"
         half = {f"k{index}": "x" * 1000 for index in range(40)}
@@ -138,7 +138,7 @@ class Documents(Case):
         written = self.site.request("PUT", "/v1/me/custom-data", large, JSON, token)
         self.assertEqual(self.expect(written, 200).json, large)
 
-    def test_the_gate_refuses_what_is_not_json_each_by_its_code(self):
+    def test_each_kind_of_invalid_json_has_its_error_code(self):
         token = self.site.login()["access_token"]
         for body, code in [
             (b"", "json.empty"), (b"[1,]", "json.syntax"), (b"{}x", "json.trailing"),
@@ -157,7 +157,7 @@ class Documents(Case):
                 "PUT", "/v1/me/metadata", "{}", {"Content-Type": kind}, token)
             self.expect(answer, 415, "media_type")
 
-    def test_keys_of_metadata_keep_to_their_rule_at_every_depth(self):
+    def test_metadata_keys_are_validated_at_every_depth(self):
         grant = self.site.login()
         key = self.site.client("--operator")["secret"]
 
@@ -188,7 +188,7 @@ class Documents(Case):
         answer = write("PUT", "/v1/me/custom-data", custom)
         self.assertEqual(self.expect(answer, 200).json, custom)
 
-    def test_fifty_megabytes_are_refused_and_take_no_memory(self):
+    def test_a_body_of_fifty_megabytes_is_refused_without_using_memory(self):
         token = self.site.login()["access_token"]
 
         def peaks():
@@ -210,7 +210,7 @@ class Documents(Case):
         for peak, old in zip(peaks(), before):
             self.assertLess(peak - old, 4_000)
 
-    def test_paths_and_methods_that_are_not_there(self):
+    def test_unknown_paths_and_methods(self):
         self.expect(self.site.get("/nope"), 404, "route_not_found")
         self.expect(self.site.get("/v1/me/"), 404, "route_not_found")
         refused = self.expect(self.site.request("POST", "/v1/me"), 405, "method_not_allowed")
@@ -220,7 +220,7 @@ class Documents(Case):
         head = self.expect(self.site.request("HEAD", "/v1/me", token=token), 200)
         self.assertEqual((head.body, head.headers["ETag"]), (b"", '"1"'))
 
-    def test_headers_that_a_client_must_not_send_change_nothing(self):
+    def test_forged_headers_are_ignored(self):
         token = self.site.login()["access_token"]
         spoofed = {"X-Forwarded-For": "203.0.113.9", "Proxy": "http://x", "Remote-Addr": "1.2.3.4",
                    "X-Request-Id": "bad id\u00e9"}
@@ -229,7 +229,7 @@ class Documents(Case):
         good = self.site.get("/v1/me", token=token, headers={"X-Request-Id": "trace-7"})
         self.assertEqual(good.headers["X-Request-Id"], "trace-7")
 
-    def test_a_thousand_patches_of_different_keys_leave_a_thousand_keys(self):
+    def test_a_thousand_concurrent_patches_leave_a_thousand_keys(self):
         token = self.site.login()["access_token"]
 
         def patches(number):
@@ -247,7 +247,7 @@ class Documents(Case):
         self.assertEqual(document.json, {f"k{index}": index for index in range(1000)})
         self.assertEqual(document.version, 1000)
 
-    def test_with_if_match_exactly_one_wins_each_version(self):
+    def test_if_match_lets_one_write_win_each_version(self):
         token = self.site.login()["access_token"]
         for version in range(20):
             condition = {**MERGE, "If-Match": f'"{version}"'}
@@ -259,7 +259,7 @@ class Documents(Case):
             self.assertEqual({answer.status for answer in answers}, {200, 412})
             self.assertEqual(self.site.get("/v1/me/metadata", token=token).json, won[0].json)
 
-    def test_two_lines_of_a_precondition_are_one_list_and_never_half_of_it(self):
+    def test_two_precondition_lines_form_one_list(self):
         token = self.site.login()["access_token"]
         path = "/v1/me/metadata"
         self.expect(self.site.request("PUT", path, {"a": 1}, JSON, token), 200)
@@ -287,7 +287,7 @@ class Documents(Case):
         listed = self.site.get(path, token=token, headers={"If-None-Match": '"9", "1"'})
         self.assertEqual(listed.status, 304)
 
-    def test_concurrent_json_patches_all_arrive(self):
+    def test_concurrent_json_patches_are_all_applied(self):
         token = self.site.login()["access_token"]
         self.site.request("PUT", "/v1/me/metadata", {"list": []}, JSON, token)
         patch = [{"op": "add", "path": "/list/-", "value": 1}]

@@ -56,7 +56,7 @@ class EmailChange(Case):
             self.expect(self.refresh(session), 200)
         self.expect(self.login("kept@example.com"), 200)
 
-    def test_it_needs_a_fresh_proof_and_an_address(self):
+    def test_a_change_requires_a_recent_authentication_and_an_address(self):
         grant = self.verified("stale@example.com")
         self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
                       f"where user_id = '{grant['user_id']}'")
@@ -98,7 +98,7 @@ class EmailChange(Case):
                       f"where user_id = '{grant['user_id']}'")
         self.expect(self.finish(grant, flow, code), 401, "code_invalid")
 
-    def test_of_many_who_want_one_address_one_gets_it(self):
+    def test_one_of_concurrent_changes_gets_the_address(self):
         grants = [self.verified(f"race{n}@example.com") for n in range(4)]
         flows = [self.flow(grant, "prize@example.com") for grant in grants]
         answers = in_parallel(4, lambda n: self.finish(grants[n], *flows[n]))
@@ -143,7 +143,7 @@ class EmailChange(Case):
             self.assertEqual(self.codes(email), [])
         self.assertEqual(self.address(grant), ("curious@example.com", True))
 
-    def test_where_codes_come_first_the_mail_alone_says_that_an_address_is_taken(self):
+    def test_only_the_mail_reports_a_taken_address_with_verify_first(self):
         words = "You have an account."
         app = self.site.add_app("careful", sign_up="verify_first", taken_text=words)
         self.sign_up("owner@example.com", headers=app)

@@ -55,7 +55,7 @@ class EmailCodes(Case):
         sessions = self.expect(self.me(made, "/sessions"), 200).json
         self.assertEqual({session["provider"] for session in sessions}, {"email"})
 
-    def test_a_code_is_valid_once_in_its_own_flow_and_not_for_long(self):
+    def test_a_code_is_valid_once_in_its_flow_and_expires(self):
         flow = self.flow("once@example.com")
         code = self.mailed_code("once@example.com")
         other = self.flow("once@example.com")
@@ -73,14 +73,14 @@ class EmailCodes(Case):
         self.site.sql("update authentication_flows set expires_at = now()")
         self.expect(self.enter(flow, code), 401, "code_invalid")
 
-    def test_one_code_makes_one_session_however_many_enter_it_at_once(self):
+    def test_concurrent_entries_of_one_code_create_one_session(self):
         flow = self.flow("crowd@example.com")
         code = self.mailed_code("crowd@example.com")
         answers = in_parallel(5, lambda _: self.enter(flow, code))
         self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 4)
         self.assertEqual(self.users("crowd@example.com"), "1")
 
-    def test_two_codes_at_once_make_one_user(self):
+    def test_two_concurrent_codes_create_one_user(self):
         flows = [(self.flow("twins@example.com"), self.mailed_code("twins@example.com", count))
                  for count in [1, 2]]
         answers = in_parallel(2, lambda index: self.enter(*flows[index]))
@@ -88,7 +88,7 @@ class EmailCodes(Case):
         self.assertIn(200, [answer.status for answer in answers])
         self.assertEqual(self.users("twins@example.com"), "1")
 
-    def test_a_code_has_five_tries_and_nobody_uses_up_anothers(self):
+    def test_each_code_has_five_tries_of_its_own(self):
         flow = self.flow("tries@example.com")
         code = self.mailed_code("tries@example.com")
         for _ in range(5):
@@ -134,7 +134,7 @@ class EmailCodes(Case):
 
     # The user of a code
 
-    def test_a_user_of_codes_has_the_identity_email_until_a_password_is_chosen(self):
+    def test_a_user_without_a_password_has_the_identity_email(self):
         grant = self.sign_in_by_code("bare@example.com")
         identity, = self.me(grant, "/identities").json
         self.assertEqual((identity["provider"], identity["subject"], identity["verified"]),
@@ -151,7 +151,7 @@ class EmailCodes(Case):
         # Codes sign the user in as before.
         self.assertEqual(self.sign_in_by_code("bare@example.com")["user_id"], grant["user_id"])
 
-    def test_a_blocked_user_stays_out(self):
+    def test_a_blocked_user_cannot_sign_in(self):
         grant = self.sign_in_by_code("blocked@example.com")
         self.site.dossier("user", "block", grant["user_id"])
         flow = self.flow("blocked@example.com")
@@ -177,7 +177,7 @@ class EmailCodes(Case):
         self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
                       f"where user_id = '{grant['user_id']}'")
 
-    def test_a_code_is_a_fresh_proof(self):
+    def test_a_code_counts_as_a_recent_authentication(self):
         grant = self.sign_in_by_code("fresh@example.com")
         self.stale(grant)
         make = lambda: self.post("/v1/me/api-keys", {"name": "x"}, token=grant["access_token"])
@@ -189,7 +189,7 @@ class EmailCodes(Case):
         self.expect(make(), 201)
         self.expect(self.reauthenticate(grant, flow, code), 401, "code_invalid")
 
-    def test_a_code_of_another_address_is_no_proof(self):
+    def test_a_code_of_another_address_does_not_reauthenticate(self):
         grant = self.sign_in_by_code("victim@example.com")
         self.stale(grant)
         flow = self.flow("thief@example.com")
@@ -205,7 +205,7 @@ class EmailCodes(Case):
 
     # Apps
 
-    def test_an_app_that_does_not_offer_codes_says_so(self):
+    def test_an_app_without_codes_refuses_them(self):
         app = self.site.add_app("closed")
         refused = self.post("/v1/login/code/request", {"email": "a@example.com"}, headers=app)
         self.assertIn("email_code", self.expect(refused, 403, "login_method_disabled").json["detail"])
@@ -232,7 +232,7 @@ class EmailCodes(Case):
 class WithoutMail(Case):
     SETTINGS = {"DOSSIER_MAIL": ""}
 
-    def test_a_deployment_without_mail_says_so(self):
+    def test_a_deployment_without_mail_reports_it(self):
         self.site.set_app(email_code=True)
         grant = self.expect(self.register("mute@example.com"), 201).json
         self.expect(self.post("/v1/login/code/request", {"email": "mute@example.com"}), 503,

@@ -51,7 +51,7 @@ class EmailRestore(Case):
 
     # A change
 
-    def test_the_reader_of_the_old_address_takes_the_account_back(self):
+    def test_the_recipient_at_the_old_address_restores_the_account(self):
         thief, token = self.moved("mine@example.com", "thief@example.com")
         key = self.key_of(thief)
         self.expect(self.restore(token, "short"), 422, "invalid")
@@ -104,7 +104,7 @@ class EmailRestore(Case):
             self.expect(self.register("reserved@example.com", THEIRS), 201).json["user_id"],
             grant["user_id"])
 
-    def test_where_codes_come_first_no_code_takes_a_reserved_address(self):
+    def test_a_code_cannot_register_a_reserved_address_with_verify_first(self):
         app = self.site.add_app("careful", sign_up="verify_first", email_code=True)
         grant = self.sign_up("held@example.com", headers=app)
         self.change_email(grant, "holder@example.com", headers=app)
@@ -119,7 +119,7 @@ class EmailRestore(Case):
         self.assertEqual(self.site.sql("select string_agg(user_id, ' ') from identity_subjects "
                                        "where subject = 'held@example.com'"), grant["user_id"])
 
-    def test_a_link_outlives_what_a_thief_does_next(self):
+    def test_a_restore_link_survives_later_changes_of_an_attacker(self):
         thief, token = self.moved("victim@example.com", "step1@example.com")
         self.change_email(thief, "step2@example.com")
         second = self.site.mailed("step1@example.com", "ds_restore")
@@ -130,7 +130,7 @@ class EmailRestore(Case):
         self.expect(self.login("victim@example.com", MINE), 200)
         self.expect(self.restore(second), 400, "mail_token_invalid")
 
-    def test_a_link_outlives_that_a_thief_uses_a_later_one(self):
+    def test_a_restore_link_survives_the_use_of_a_later_link(self):
         thief, token = self.moved("first@example.com", "second@example.com")
         self.change_email(thief, "third@example.com")
         self.expect(self.restore(self.site.mailed("second@example.com", "ds_restore"), THEIRS), 200)
@@ -155,7 +155,7 @@ class EmailRestore(Case):
 
     # An address that is taken away
 
-    def test_the_reader_of_an_address_that_was_unlinked_takes_it_back(self):
+    def test_the_recipient_at_an_unlinked_address_restores_it(self):
         thief = self.verified("unlinked@example.com")
         key = self.key_of(thief)
         self.unlink(thief)
@@ -182,7 +182,7 @@ class EmailRestore(Case):
         self.assertLessEqual({"unlink", "email_restore"}, set(self.audit(again)))
         self.expect(self.restore(token), 400, "mail_token_invalid")
 
-    def test_an_account_that_can_be_taken_back_gets_no_address_of_a_victim(self):
+    def test_an_account_with_a_pending_restore_links_no_other_address(self):
         attacker, token = self.moved("attacker@example.com", "attackers@example.com")
         self.key_of(attacker)
         self.unlink(attacker)
@@ -213,7 +213,7 @@ class EmailRestore(Case):
             f"select count(*) from mail_tokens where user_id = '{grant['user_id']}'"), "0")
         self.expect(self.register("claimant@example.com", THEIRS), 201)
 
-    def test_an_address_that_the_back_end_takes_away_gets_a_mail_without_a_link(self):
+    def test_an_address_removed_by_a_client_gets_a_mail_without_a_link(self):
         grant = self.verified("by-program@example.com")
         self.key_of(grant)
         count = len(self.site.mails("by-program@example.com"))

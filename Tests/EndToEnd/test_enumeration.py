@@ -76,7 +76,7 @@ class Anywhere:
             lambda email: self.login(email, "somebody elses", headers=self.APP))
         self.assertEqual((told[0], told[2]), (401, 1))
 
-    def test_guessing_until_it_is_too_often(self):
+    def test_guesses_up_to_the_limit(self):
         for index in range(12):
             told = self.assert_alike(
                 lambda email: self.login(email, f"somebody elses {index}", headers=self.APP))
@@ -91,7 +91,7 @@ class Anywhere:
             lambda email: self.post("/v1/login/code/request", {"email": email}, headers=self.APP))
         self.assertEqual((told[0], sorted(told[1]), told[2]), (202, ["expires_in", "flow"], 0))
 
-    def test_requests_for_mail_until_it_is_too_often(self):
+    def test_requests_for_mail_up_to_the_limit(self):
         for _ in range(12):
             told = self.assert_alike(lambda email: self.post(
                 "/v1/login/code/request", {"email": email}, headers=self.APP))
@@ -115,7 +115,7 @@ class Immediate(Anywhere, Enumeration):
         super().setUpClass()
         cls.site.set_app(email_code=True)
 
-    def test_registering_says_which_addresses_are_taken_and_no_more(self):
+    def test_registering_reveals_only_whether_an_address_is_taken(self):
         told = {}
         for kind in KINDS:
             answer = self.register(self.address(kind), "newcomers password")
@@ -135,7 +135,7 @@ class VerifyFirst(Anywhere, Enumeration):
         cls.site.add_app("careful", sign_up="verify_first", email_code=True,
                          failures_per_ip=10**6)
 
-    def test_registering_and_what_comes_of_it(self):
+    def test_registering_signing_in_and_entering_a_code(self):
         flows = {}
 
         def register(email):
@@ -154,13 +154,13 @@ class VerifyFirst(Anywhere, Enumeration):
                 lambda email: self.enter(flows[email], "0000 000x", headers=self.APP))
             self.assertEqual((told[0], told[1]["code"]), (401, "code_invalid"))
 
-    def test_registering_until_it_is_too_often(self):
+    def test_registrations_up_to_the_limit(self):
         for index in range(12):
             told = self.assert_alike(
                 lambda email: self.register(email, f"newcomers {index}", headers=self.APP))
         self.assertEqual(told[0], 429)
 
-    def test_registering_writes_alike(self):
+    def test_registering_writes_the_same_rows(self):
         """A commit takes the time of a disk, which the client can measure."""
         told = {}
         for kind in KINDS:
@@ -171,7 +171,7 @@ class VerifyFirst(Anywhere, Enumeration):
         for kind in KINDS[1:]:
             self.assertEqual(told[kind], told["free"], kind)
 
-    def test_changing_to_an_address(self):
+    def test_changing_the_address(self):
         grant = self.sign_up(self.address("user"), headers=self.APP)
         told = self.assert_alike(lambda email: self.post(
             "/v1/me/email", {"email": email}, token=grant["access_token"], headers=self.APP))

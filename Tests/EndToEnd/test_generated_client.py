@@ -107,7 +107,7 @@ class Generated(Case):
     def count(self, folder):
         return sum(1 for _ in folder.rglob("*.py"))
 
-    def test_the_client_of_an_app_makes_its_calls(self):
+    def test_the_client_of_an_app_sends_its_requests(self):
         folder, _ = self.generate("?for=users")
         self.assertLess(self.count(folder), 150)
         picture = folder / "picture.jpg"
@@ -118,7 +118,7 @@ class Generated(Case):
         self.assertEqual(run.returncode, 0, run.stderr[-3000:])
         self.assertRegex(json.loads(run.stdout)["id"], "^[0-9a-f]{24}$")
 
-    def test_the_whole_has_a_function_for_each_route_and_few_types(self):
+    def test_the_full_client_has_a_function_for_each_route_and_few_types(self):
         folder, said = self.generate()
         routes = sum(len(item) for item in self.site.reference.document["paths"].values())
         functions = [path for path in (folder / "dossier_client/api").rglob("*.py")

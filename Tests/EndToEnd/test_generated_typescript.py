@@ -148,7 +148,7 @@ class TypeScript(Case):
             cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stdout)
 
-    def test_the_client_of_an_app_makes_its_calls(self):
+    def test_the_client_of_an_app_sends_its_requests(self):
         self.generate("?for=users")
         (self.folder / "node.d.ts").write_text(
             'declare module "fs" { export function readFileSync(path: string): ArrayBuffer; }\n')
@@ -161,7 +161,7 @@ class TypeScript(Case):
         self.assertEqual(run.returncode, 0, run.stderr[-3000:])
         self.assertRegex(json.loads(run.stdout)["id"], "^[0-9a-f]{24}$")
 
-    def test_the_whole_compiles_and_keeps_its_names(self):
+    def test_the_full_client_compiles_and_keeps_its_names(self):
         said = self.generate()
         (self.folder / "node.d.ts").write_text("")
         self.compile(TYPED)
@@ -169,7 +169,7 @@ class TypeScript(Case):
         self.assertEqual(re.findall(r".*(?:ERROR|Inline schema).*", said), [])
         self.assertEqual(list((self.folder / "client/models").glob("Model[A-Z]*.ts")), [])
 
-    def test_each_route_answers_one_shape(self):
+    def test_each_route_returns_one_type(self):
         """A generated client reads every answer as the first one that is described."""
         reference = self.site.reference
         for path, item in reference.document["paths"].items():
@@ -179,7 +179,7 @@ class TypeScript(Case):
                           for media in reference.resolved(response).get("content", {}).values()}
                 self.assertLessEqual(len(shapes), 1, (method, path))
 
-    def test_no_shape_has_the_name_of_a_type_that_pages_have(self):
+    def test_no_type_has_the_name_of_a_browser_type(self):
         library = pathlib.Path("/usr/share/nodejs/typescript/lib")
         known = set()
         for name in ["lib.es5.d.ts", "lib.es2015.core.d.ts", "lib.dom.d.ts"]:

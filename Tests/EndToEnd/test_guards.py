@@ -7,7 +7,7 @@ from asking import ADDRESS
 
 
 class Guards(Case):
-    def test_a_user_sees_and_ends_own_sessions(self):
+    def test_a_user_lists_and_ends_own_sessions(self):
         grant = self.verified("sessions@example.com")
         others = [self.expect(self.login("sessions@example.com"), 200).json for _ in range(3)]
         listed = self.expect(self.me(grant, "/sessions"), 200).json
@@ -27,7 +27,7 @@ class Guards(Case):
         self.expect(self.site.request("DELETE", "/v1/me/sessions", token=token), 204)
         self.assertEqual([self.me(g).status for g in [grant, *others]], [200, 401, 401, 401])
 
-    def test_a_list_of_sessions_has_pages_however_many_there_are(self):
+    def test_a_list_of_sessions_has_pages(self):
         grant = self.verified("many@example.com")
         user = grant["user_id"]
         self.site.sql(
@@ -64,7 +64,7 @@ class Guards(Case):
         exported = self.expect(self.me(grant, "/export"), 200).json["sessions"]
         self.assertEqual(len(exported), 1000)
 
-    def test_a_right_password_is_no_failure_where_the_request_fails(self):
+    def test_a_correct_password_does_not_count_as_a_failure_if_the_request_fails(self):
         app = self.site.add_app("right", failures_per_identifier=2)
         email = "right@example.com"
         grant = self.expect(self.register(email, headers=app), 201).json
@@ -82,7 +82,7 @@ class Guards(Case):
             refused = self.post(path, body, token=grant["access_token"], headers=app)
             self.expect(refused, 401, "session_ended")
 
-    def test_a_device_of_an_api_key_has_no_guesses_of_its_own(self):
+    def test_a_device_of_an_api_key_gets_no_separate_limit(self):
         grant = self.expect(self.register("keys@example.com"), 201).json
         key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
                                     token=grant["access_token"]), 201).json["key"]
@@ -99,7 +99,7 @@ class Guards(Case):
         own = {"Dossier-Device": grant["device_secret"]}
         self.expect(self.login("keys@example.com", headers=own), 200)
 
-    def test_a_user_has_so_many_sessions_and_no_more(self):
+    def test_the_number_of_sessions_of_a_user_is_limited(self):
         app = self.site.add_app("few", sessions_per_user=3)
         first = self.expect(self.register("few@example.com", headers=app), 201).json
 
@@ -126,7 +126,7 @@ class Guards(Case):
                               f"and user_id = '{first['user_id']}'")
         self.assertEqual(alive, "3")
 
-    def test_a_session_lasts_no_longer_than_the_app_says_however_often_it_is_refreshed(self):
+    def test_refreshes_do_not_extend_a_session_beyond_the_limit_of_the_app(self):
         app = self.site.add_app("brief", session_max_days=30,
                                 allowed_origins=["https://app.example.com"])
         grant = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json
@@ -180,7 +180,7 @@ class Guards(Case):
             f"from audit join apps using (app_id) where name = '{app}' and action = '{action}' "
             "and user_id = app_id group by detail, address) x")
 
-    def test_refused_tokens_and_keys_are_recorded_and_fill_no_trail(self):
+    def test_refused_tokens_and_keys_are_logged_without_filling_the_audit(self):
         app = self.site.add_app("refused", failures_per_ip=4)
         tries = [("/v1/login/jwt", {"token": "x.y.z"}, "external_token_invalid"),
                  ("/v1/login/api-key", {"key": "ds_apikey_x"}, "wrong_credentials")]
@@ -212,7 +212,7 @@ class Guards(Case):
             "select detail ->> 'provider' from audit where action = 'login_failure' "
             f"and user_id = '{grant['user_id']}'"), "api-key")
 
-    def test_who_is_slowed_down_is_recorded_once(self):
+    def test_a_rate_limit_is_logged_once(self):
         app = self.site.add_app("slowed", failures_per_identifier=2)
         for place in ["192.0.2.1", "192.0.2.9"]:
             statuses = [self.login("slow@example.com", headers={**app, ADDRESS: place}).status
@@ -221,7 +221,7 @@ class Guards(Case):
         self.assertEqual(self.recorded("slowed", "rate_limited"),
                          "login:192.0.2.1:1 login:192.0.2.9:1")
 
-    def test_the_audit_trail_tells_who_did_what_and_has_pages(self):
+    def test_the_audit_log_names_actors_and_actions_and_has_pages(self):
         grant = self.verified("trail@example.com")
         self.expect(self.login("trail@example.com", "wrong horse"), 401)
         events = self.expect(self.me(grant, "/audit"), 200).json
@@ -243,7 +243,7 @@ class Guards(Case):
         self.assertEqual(len(set(ids)), 153)
         self.expect(self.me(grant, "/audit?page=2"), 422, "invalid")
 
-    def test_an_address_of_ipv4_is_one_however_it_is_written(self):
+    def test_an_ipv4_address_counts_as_one_in_every_notation(self):
         for given, shown in {
             "::ffff:192.0.2.1": "192.0.2.1", "::ffff:c000:0202": "192.0.2.2",
             "2001:DB8:0::1": "2001:db8::1", "192.0.2.3": "192.0.2.3",
@@ -260,7 +260,7 @@ class Guards(Case):
             answer = self.site.get("/healthz", headers={ADDRESS: address})
             self.assertEqual(answer.status, status, address)
 
-    def test_every_form_of_an_address_counts_as_the_address(self):
+    def test_every_form_of_an_email_address_counts_as_one(self):
         self.verified("forms@example.com")
         self.site.sql("delete from attempts")
         wide = "".join(chr(ord(letter) + 0xfee0) for letter in "forms")
@@ -277,7 +277,7 @@ class Guards(Case):
                  for form in forms * 3]
         self.assertIn(429, asked)
 
-    def test_ways_in_that_are_off_are_off(self):
+    def test_disabled_login_methods_are_refused(self):
         self.site.sql(
             "insert into apps (app_id, name, settings) values (new_object_id(), 'closed', "
             "'{\"anonymous\": false, \"password\": false, \"jwt\": false, \"api_key\": false}')")

@@ -33,7 +33,7 @@ class History(Administration):
         return int(self.site.sql(
             f"select count(*) from document_versions where user_id = '{user}'"))
 
-    def test_an_app_keeps_no_versions_unless_it_is_told_to(self):
+    def test_an_app_keeps_no_versions_by_default(self):
         self.keep("null")
         self.assertEqual(self.site.dossier("app", "show")["settings"]["document_history"], 0)
         token = self.site.login()["access_token"]
@@ -44,7 +44,7 @@ class History(Administration):
         for value in ["101", "-1", "2.5", "yes"]:
             self.refused(12, "app", "set", f"document_history={value}", words="0...100")
 
-    def test_every_way_to_write_keeps_its_version_and_who_made_it(self):
+    def test_every_write_keeps_its_version_and_its_author(self):
         grant = self.site.login()
         token, user = grant["access_token"], grant["user_id"]
         client = self.site.client(
@@ -89,7 +89,7 @@ class History(Administration):
         self.expect(self.site.request("DELETE", DATA, token=token), 204)
         self.assertEqual(self.numbers(token)[0], 9)
 
-    def test_an_old_version_is_brought_back_by_a_put(self):
+    def test_a_put_restores_an_old_version(self):
         token, path = self.site.login()["access_token"], "/v1/me/metadata"
         for theme in ["dark", "light", "none"]:
             self.write(token, {"theme": theme}, path=path)
@@ -98,7 +98,7 @@ class History(Administration):
         self.assertEqual((back.json, back.version), ({"theme": "dark"}, 4))
         self.assertEqual(self.numbers(token, path), [4, 3, 2, 1])
 
-    def test_only_the_last_are_kept_and_come_in_pages(self):
+    def test_only_the_last_versions_are_kept_and_listed_in_pages(self):
         token = self.site.login()["access_token"]
         for number in range(1, 9):
             self.write(token, {"n": number})
@@ -120,7 +120,7 @@ class History(Administration):
         self.write(token, {"n": 10})
         self.assertEqual(self.numbers(token), [9, 8])
 
-    def test_a_thousand_racing_patches_leave_exactly_the_last(self):
+    def test_a_thousand_concurrent_patches_leave_exactly_the_last_versions(self):
         self.keep(7)
         token, path = self.site.login()["access_token"], "/v1/me/metadata"
 
@@ -139,7 +139,7 @@ class History(Administration):
             body = self.site.get(f"{path}/versions/{version}", token=token).json
             self.assertEqual(len(body), version)
 
-    def test_racing_writes_and_deletions_leave_consecutive_versions(self):
+    def test_concurrent_writes_and_deletions_leave_consecutive_versions(self):
         self.keep(10)
         token = self.site.login()["access_token"]
 
@@ -175,7 +175,7 @@ class History(Administration):
             'custom_data 1 operator {"n": "b", "v": 1}, custom_data 2 operator {"n": "b", "v": 2}, '
             'custom_data 3 operator {"n": "b", "v": 3}, metadata 1 operator {"m": 1}')
 
-    def test_versions_are_read_by_those_who_may_read_the_document(self):
+    def test_versions_require_access_to_the_document(self):
         grant, other = self.site.login(), self.site.login()["access_token"]
         token, user = grant["access_token"], grant["user_id"]
         program = self.site.client(
@@ -231,7 +231,7 @@ class History(Administration):
         self.expect(self.site.request("DELETE", "/v1/me", token=token), 204)
         self.assertEqual(self.count(grant["user_id"]), 0)
 
-    def test_an_export_is_bounded_and_counts_what_it_leaves_out(self):
+    def test_an_export_is_limited_and_counts_the_omitted_versions(self):
         grant = self.site.login()
         token, user = grant["access_token"], grant["user_id"]
         self.write(token, {"newest": True})

@@ -76,7 +76,7 @@ class Hostile(Case):
     def stored(self, body="{}"):
         self.expect(self.ask("PUT", "custom-data", body), 200)
 
-    def test_no_number_ends_a_worker(self):
+    def test_no_number_crashes_a_worker(self):
         before = self.site.workers()
         for number in (f"1e{LEAST}", "10e9223372036854775807", f"0.1e{LEAST}", "1e" + "9" * 60):
             answer = self.site.request(
@@ -91,7 +91,7 @@ class Hostile(Case):
             self.expect(answer, 422, "update_refused")
         self.assertEqual(self.site.workers(), before)
 
-    def test_what_get_answers_can_be_put_again(self):
+    def test_a_response_of_get_can_be_put_again(self):
         for number in ("1e64", "9.99e308", "0e-16384", "0e-1000", "1e-300", "-0.0e5", "1e349",
                        "0e1073741823", "-0E+2147483648", "0.00e9223372036854775807",
                        "1.7976931348623157e308", "4.9406564584124654e-324", "7" * 350):
@@ -107,12 +107,12 @@ class Hostile(Case):
         for number in ("1e350", "0.1e-350", "7" * 351):
             self.expect(self.ask("PUT", "custom-data", f'{{"a":{number}}}'), 400, "json.number")
 
-    def test_zeros_do_not_grow(self):
+    def test_zeros_are_stored_in_their_short_form(self):
         self.stored(f'{{"a":{array("0e-16383", 100_000)}}}')
         size = len(self.site.get("/v1/me/custom-data", token=self.token).body)
         self.assertLess(size, 100_000)
 
-    def test_a_body_full_of_faults_is_told_twenty(self):
+    def test_at_most_twenty_errors_are_reported(self):
         many = members(60_000, "{}")
         for method, path in (("PUT", "properties"), ("POST", "custom-data/update"),
                              ("PUT", "metadata")):
@@ -121,7 +121,7 @@ class Hostile(Case):
                 answer = self.expect(self.ask(method, path, body), 422, "invalid")
                 self.assertEqual(len(answer.json["errors"]), 20)
 
-    def test_no_name_makes_an_answer_long(self):
+    def test_long_names_are_shortened_in_errors(self):
         """Twenty errors below a long name are reported, each with a shortened name."""
         name, many = "k" * 500_000, members(30)
         keys = f'{{"{name[:30_000]}":{{' + ",".join(f'"${n}":0' for n in range(30)) + "}}"
@@ -159,7 +159,7 @@ class Hostile(Case):
         self.assertEqual(stored["k1"], {"c": [None]})
         self.assertIsNone(stored["x"])
 
-    def test_each_is_answered_and_the_worker_lives(self):
+    def test_each_hostile_request_is_answered_within_its_memory(self):
         before = self.site.workers()
         # The database writes a space behind each comma and colon.
         zeros = f'{{"a":{array("0", 690_000)}}}'

@@ -48,7 +48,7 @@ class Identities(Case):
     def login_jwt(self, token, **options):
         return self.post("/v1/login/jwt", {"token": token}, **options)
 
-    def test_no_head_of_a_token_ends_a_worker(self):
+    def test_no_token_header_crashes_a_worker(self):
         before = self.site.workers()
         for head in [b'{"alg": 9223372036854775808}', b'{"alg": "ES256", "kid": [1e300]}',
                      b'{"alg": 1e-9223372036854775808}']:
@@ -115,7 +115,7 @@ class Identities(Case):
 
     # Tokens of issuers
 
-    def test_a_token_is_signed_by_the_algorithm_that_it_says(self):
+    def test_a_token_must_be_signed_by_the_algorithm_in_its_header(self):
         payload = claims("algorithms")
         self.expect(self.post("/v1/login/jwt", {"token": self.key.token(payload)}), 200)
         for algorithm in ["RS384", "RS512", "PS256", "ES256", "none"]:
@@ -133,7 +133,7 @@ class Identities(Case):
             token = key.token(payload, alg=algorithm)
             self.expect(self.post("/v1/login/jwt", {"token": token}), status)
 
-    def test_a_token_of_an_issuer_is_a_way_in(self):
+    def test_a_token_of_an_issuer_signs_in(self):
         token = self.jwt("sub-1", name="Grace", email="grace@example.com", handle="amazing")
         grant = self.expect(self.login_jwt(token), 200).json
         me = self.me(grant).json
@@ -146,7 +146,7 @@ class Identities(Case):
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(len({answer.json["user_id"] for answer in answers}), 1)
 
-    def test_claims_that_do_not_fit_the_profile_are_left_out(self):
+    def test_invalid_profile_claims_are_ignored(self):
         for subject, locale, zone, taken in [
             ("l-1", "de-CH", "Europe/Zurich", ("de-CH", "Europe/Zurich")),
             ("l-2", "de_CH", "Zurich", (None, None)), ("l-3", "Deutsch", 7, (None, None)),
@@ -186,7 +186,7 @@ class Identities(Case):
         self.expect(self.login_jwt(good), 200)
         self.expect(self.login_jwt(self.jwt("sub-2", audience=["another", "app"])), 200)
 
-    def test_a_token_that_asks_for_more_than_we_understand_is_refused(self):
+    def test_a_token_with_unsupported_header_parameters_is_refused(self):
         for head in [{"crit": ["exp"], "exp": 1}, {"crit": []}, {"crit": ["b64"], "b64": True},
                      {"b64": False}, {"typ": "at+jwt"}, {"typ": "application/at+jwt"},
                      {"typ": "dpop+jwt"}, {"typ": "logout+jwt"}, {"typ": ""}, {"typ": 7}]:
@@ -203,7 +203,7 @@ class Identities(Case):
             "insert into issuers (app_id, name, issuer, audience, jwks_url) select app_id, "
             f"'{name}', '{issuer}', 'app', '{url}' from apps where name = 'default'")
 
-    def test_a_user_belongs_to_the_iss_and_not_to_the_name_of_its_issuer(self):
+    def test_a_user_belongs_to_the_iss_of_its_issuer(self):
         other = Key(self.site.folder, "theirs")
         server = KeyServer()
         server.keys = [self.key.jwk, other.jwk]
@@ -225,7 +225,7 @@ class Identities(Case):
         self.assertEqual(self.expect(self.login_jwt(token), 200).json["user_id"], first)
         server.stop()
 
-    def test_an_issuer_that_is_away_is_left_alone_for_a_while(self):
+    def test_requests_to_an_unavailable_issuer_back_off(self):
         server = KeyServer()
         key = Key(self.site.folder, "away")
         server.is_broken = True
@@ -249,7 +249,7 @@ class Identities(Case):
         server.stop()
         self.expect(self.login_jwt(token), 200)
 
-    def test_many_who_wait_for_the_keys_of_an_issuer_make_one_fetch(self):
+    def test_concurrent_sign_ins_fetch_the_keys_of_an_issuer_once(self):
         server = KeyServer()
         key = Key(self.site.folder, "slow")
         server.keys = [key.jwk]
@@ -265,7 +265,7 @@ class Identities(Case):
         self.assertLessEqual(server.asked, 2)
         server.stop()
 
-    def test_issuers_that_are_slow_hold_up_no_mail(self):
+    def test_slow_issuers_do_not_delay_mail(self):
         """The fetches time out after 5 s, so a slow machine needs more than one round."""
         server = KeyServer()
         for index in range(8):
@@ -316,7 +316,7 @@ class Identities(Case):
         self.assertEqual(self.login("linked@example.com").json["user_id"], one["user_id"])
         self.assertEqual(self.login_jwt(self.jwt("linked")).json["user_id"], one["user_id"])
 
-    def test_many_link_one_identity_at_once_and_one_wins(self):
+    def test_one_of_concurrent_links_of_an_identity_succeeds(self):
         grants = [self.site.login() for _ in range(32)]
         token = self.jwt("wanted")
         answers = in_parallel(
@@ -327,7 +327,7 @@ class Identities(Case):
         permanent = [grant for grant in grants if not self.me(grant).json["anonymous"]]
         self.assertEqual(permanent, [winner])
 
-    def test_the_last_identity_stays(self):
+    def test_the_last_identity_cannot_be_removed(self):
         grant = self.verified("last@example.com")
         password = self.identities(grant)[0]["id"]
         self.expect(self.unlink(grant, password), 409, "last_identity")
@@ -344,7 +344,7 @@ class Identities(Case):
         other = self.verified("other@example.com")
         self.expect(self.unlink(grant, self.identities(other)[0]["id"]), 404, "not_found")
 
-    def test_an_unlinked_address_is_free_when_it_cannot_be_restored_any_more(self):
+    def test_an_unlinked_address_is_free_after_its_restore_link_expires(self):
         grant = self.verified("free@example.com")
         self.expect(self.link(grant, provider="jwt", token=self.jwt("free")), 200)
         password = next(i["id"] for i in self.identities(grant) if i["provider"] == "password")
@@ -390,7 +390,7 @@ class Identities(Case):
         self.expect(login(), 401, "wrong_credentials")
         self.expect(self.post("/v1/me/api-keys", {"name": ""}, token=token), 422, "invalid")
 
-    def test_a_user_has_no_more_api_keys_than_it_may(self):
+    def test_the_number_of_api_keys_of_a_user_is_limited(self):
         grant = self.site.login()
         answers = in_parallel(24, lambda index: self.post(
             "/v1/me/api-keys", {"name": f"k{index}"}, token=grant["access_token"]))

@@ -19,7 +19,7 @@ def key_of(grant):
 
 
 class Costs(Administration):
-    def test_a_hash_of_another_cost_is_made_anew_at_login(self):
+    def test_a_login_replaces_a_hash_of_another_cost(self):
         self.expect(self.register("ada@example.com"), 201)
         self.assertIn("$m=19456,t=2,p=1$", self.site.sql("select hash from passwords"))
         self.restart(DOSSIER_ARGON2_PASSES="3", DOSSIER_ARGON2_MEMORY="20480")
@@ -36,7 +36,7 @@ class Rotation(Administration):
         self.site.supervisor.send_signal(signal.SIGHUP)
         wait_until(lambda: not before & set(self.site.workers()), what="the end of the old workers")
 
-    def test_a_new_key_signs_soon_and_nobody_is_logged_out(self):
+    def test_a_new_key_signs_soon_and_sessions_stay_valid(self):
         users = [self.site.login() for _ in range(6)]
         old = self.site.dossier("key", "list")[0]["id"]
         self.assertEqual({key_of(user) for user in users}, {old})
@@ -69,7 +69,7 @@ class Rotation(Administration):
         fact = next(fact for fact in self.trail() if fact["action"] == "key_rotate")
         self.assertEqual((fact["app"], fact["detail"]), ("default", {"key_id": new, "purpose": "access"}))
 
-    def test_rotations_at_once_leave_one_current_key(self):
+    def test_concurrent_rotations_leave_one_current_key(self):
         self.site.dossier("app", "create", "busy")
         key = self.site.client("--operator")["secret"]
         answers = in_parallel(8, lambda _: self.site.request(
@@ -91,7 +91,7 @@ class PublicKeys(Administration):
         url = "http://127.0.0.1:8080"
         return jwt.decode(token, key.key, algorithms=["ES256"], issuer=url, audience=url)
 
-    def test_a_back_end_verifies_tokens_by_itself(self):
+    def test_a_back_end_verifies_tokens_with_the_public_keys(self):
         grant = self.site.login()
         answer = self.keys_of("default")
         self.assertEqual(answer.headers["Content-Type"], "application/json")
@@ -125,7 +125,7 @@ class PublicKeys(Administration):
         keys = self.expect(self.site.get("/.well-known/jwks.json"), 200).json["keys"]
         self.assertEqual({key["alg"] for key in keys}, {"RS256"})
 
-    def test_a_key_is_there_before_it_signs_and_operators_see_it(self):
+    def test_a_key_is_published_before_it_signs(self):
         self.site.login()
         new = self.site.dossier("key", "rotate")[0]
         shown = [key["kid"] for key in self.keys_of("default").json["keys"]]

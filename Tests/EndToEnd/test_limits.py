@@ -69,7 +69,7 @@ class Limits(Case):
 
     # Logins
 
-    def test_guesses_are_slowed_down_for_known_and_unknown_alike(self):
+    def test_guesses_are_limited_equally_for_known_and_unknown_users(self):
         app = self.site.add_app("guesses", **DAY)
         self.register("known@example.com", headers=app)
         for email in ["known@example.com", "unknown@example.com"]:
@@ -92,7 +92,7 @@ class Limits(Case):
         self.assertEqual(statuses, [401, 429])
         self.expect(self.attempt(app, "known@example.com", "correct horse"), 200)
 
-    def test_a_success_takes_its_own_attempt_away_and_no_other(self):
+    def test_a_success_refunds_only_its_own_attempt(self):
         app = self.site.add_app("successes", **DAY)
         self.register("sure@example.com", headers=app)
         left = []
@@ -104,7 +104,7 @@ class Limits(Case):
         self.expect(self.attempt(app, "sure@example.com"), 401)
         self.expect(self.attempt(app, "sure@example.com", "correct horse"), 429)
 
-    def test_nobody_locks_out_another(self):
+    def test_an_attacker_cannot_lock_a_user_out(self):
         app = self.site.add_app("others", **DAY)
         grant = self.verified("victim@example.com", headers=app)
         for _ in range(10):
@@ -119,7 +119,7 @@ class Limits(Case):
             app, "victim@example.com", "correct horse", "203.0.113.9", **device)
         self.assertEqual(limits(self.expect(passed, 200)).keys(), {"login-device"})
 
-    def test_guesses_from_everywhere_are_slowed_down_but_for_a_device_that_knows_the_user(self):
+    def test_distributed_guesses_are_limited_except_on_a_known_device(self):
         app = self.site.add_app("everywhere", failures_per_identifier_hourly=2, **DAY)
         grant = self.verified("hunted@example.com", headers=app)
         self.site.sql("delete from attempts")
@@ -159,7 +159,7 @@ class Limits(Case):
         told = limits(self.attempt(app, "b@example.com", place=places[0]))
         self.assertEqual(told["login"]["r"], 9)
 
-    def test_a_mapped_address_counts_as_the_one_of_ipv4(self):
+    def test_an_ipv4_mapped_address_counts_as_ipv4(self):
         app = self.site.add_app("mapped", failures_per_ip=2, **DAY)
         places = ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:C000:0201"]
         statuses = [self.attempt(app, f"m{i}@example.com", place=place).status
@@ -188,7 +188,7 @@ class Limits(Case):
             "select count(*) from users join apps using (app_id) where apps.name = 'crowd'"),
             str(quota.succeeded + 1))
 
-    def test_nobody_can_keep_another_from_mail(self):
+    def test_an_attacker_cannot_block_mail_to_a_user(self):
         app = self.site.add_app("mails", **DAY)
         grant = self.verified("full@example.com", headers=app)
         self.site.sql("delete from attempts")
@@ -220,7 +220,7 @@ class Limits(Case):
 
     # Header fields
 
-    def test_every_guarded_route_tells_its_limits(self):
+    def test_every_limited_route_reports_its_limits(self):
         grant = self.verified("guarded@example.com")
         address = {"email": "guarded@example.com"}
         credentials = {**address, "password": "wrong horse"}
@@ -271,7 +271,7 @@ class Limits(Case):
 class Wall(unittest.TestCase):
     """The limit that nginx has by itself, made so low that a slow machine meets it too."""
 
-    def test_a_network_that_sends_too_much_is_refused_by_nginx(self):
+    def test_nginx_refuses_a_network_over_its_request_limit(self):
         site = Deployment(nginx=[("rate=100r/s", "rate=1r/m"), ("burst=1000", "burst=4"),
                                  ("rate=400r/s", "rate=1r/m"), ("burst=4000", "burst=9")])
         self.addCleanup(site.stop)

@@ -42,7 +42,7 @@ class Lockout(Case):
         asked = self.expect(self.ask("/v1/login/code/request", {"email": self.email}, place), 202).json
         return {"flow": asked["flow"], "code": self.mailed_code(self.email, count)}
 
-    def test_what_an_owner_proves_passes_whatever_strangers_have_tried(self):
+    def test_a_known_device_a_code_and_a_reset_pass_despite_guesses(self):
         self.app("besieged", failures_per_identifier_hourly=20)
         grant = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
         self.besiege()
@@ -74,7 +74,7 @@ class Lockout(Case):
         self.assertEqual(again["user_id"], grant["user_id"])
         self.assert_open("192.0.2.9")
 
-    def test_an_address_is_verified_whatever_strangers_have_tried(self):
+    def test_an_address_can_be_verified_despite_guesses(self):
         self.app("verifying", failures_per_identifier_hourly=20)
         email = "unproved@example.com"
         self.expect(self.ask("/v1/register", {"email": email, "password": HERS}), 201)
@@ -96,7 +96,7 @@ class Lockout(Case):
     def statuses(self, ask, count=10):
         return [ask(i, f"2001:db8:7:{i:x}::1").status for i in range(count)]
 
-    def test_a_site_has_four_times_the_allowance_of_a_network(self):
+    def test_a_site_has_four_times_the_limit_of_a_network(self):
         self.app("site", failures_per_identifier=2, **DAY)
         reset = {"email": "sitemail@example.com"}
         guess = [401] * 8 + [429] * 2
@@ -130,7 +130,7 @@ class Lockout(Case):
 
     # Registrations
 
-    def test_strangers_keep_nobody_from_registering(self):
+    def test_strangers_cannot_block_a_registration(self):
         self.app("registering", failures_per_identifier_hourly=5)
         self.besiege()
         body = {"email": self.email, "password": HERS}
@@ -138,7 +138,7 @@ class Lockout(Case):
         self.expect(self.enter("192.0.2.2"), 429, "too_many_attempts")
         self.expect(self.enter("192.0.2.2", device=device), 200)
 
-    def test_a_stranger_who_registered_an_address_first_keeps_nobody_from_it(self):
+    def test_a_strangers_earlier_registration_does_not_block_the_owner(self):
         self.app("squatted", failures_per_identifier_hourly=5)
         body = {"email": self.email, "password": "a stranger"}
         theirs = self.expect(self.ask("/v1/register", body, "203.0.113.1"), 201).json
@@ -152,7 +152,7 @@ class Lockout(Case):
         self.expect(self.me(theirs, headers=self.headers), 401, "session_ended")
         self.assert_open("192.0.2.2")
 
-    def test_registrations_from_many_networks_are_no_guesses(self):
+    def test_registrations_from_many_networks_do_not_count_as_guesses(self):
         self.app("guessed", failures_per_identifier=3, **DAY)
         owner = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
 
@@ -165,7 +165,7 @@ class Lockout(Case):
         self.assertEqual(limits(answer)["login"]["r"], 3)
         self.assertEqual(answer.json["user_id"], owner["user_id"])
 
-    def test_mail_that_is_not_sent_is_not_counted(self):
+    def test_unsent_mail_is_not_counted(self):
         self.app("taken", **DAY)
         self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
         other = self.verified("other@example.com", headers={**self.headers, ADDRESS: OWN})
@@ -186,7 +186,7 @@ class Lockout(Case):
             self.ask("/v1/password/reset-request", {"email": "third@example.com"}, place), 202))
         self.assertEqual(told["mail-network"]["r"], 98)
 
-    def test_a_right_password_that_is_refused_is_no_failure(self):
+    def test_a_correct_password_that_is_refused_does_not_count_as_a_failure(self):
         self.app("strict", **DAY)
         self.expect(self.ask("/v1/register", {"email": self.email, "password": HERS}), 201)
         self.site.set_app("strict", sign_up="verify_first")
@@ -195,7 +195,7 @@ class Lockout(Case):
 
     # Mail
 
-    def test_an_address_is_sent_so_many_mails_in_a_day(self):
+    def test_mails_to_an_address_are_limited_per_day(self):
         self.app("flooded", mails_per_email_daily=6, failures_per_identifier=2, **DAY)
         grant = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
         self.site.sql("delete from attempts")
@@ -238,7 +238,7 @@ class Lockout(Case):
         grant = self.expect(self.ask("/v1/register", {"email": self.email, "password": HERS}), 201).json
         self.assertEqual(self.me(grant, headers=self.headers).json["email"], self.email)
 
-    def test_no_mail_has_an_address_that_becomes_a_link(self):
+    def test_addresses_in_mails_never_become_links(self):
         self.app("linked")
         email, other = "ada+www.evil.example@example.com", "eve+evil.example@example.com"
         grant = self.verified(email, headers=self.headers)

@@ -17,7 +17,7 @@ class Mail(Case):
     def audit(self, grant):
         return [event["action"] for event in self.expect(self.me(grant, "/audit"), 200).json]
 
-    def test_an_address_that_a_user_has_is_taken(self):
+    def test_a_registered_address_is_refused(self):
         owner = self.expect(self.register("owner@example.com", "the first password"), 201).json
         # Verified or not, and with any password.
         for verify in [lambda: None, lambda: self.expect(
@@ -31,7 +31,7 @@ class Mail(Case):
             self.assertEqual(login["user_id"], owner["user_id"])
         self.expect(self.me(owner), 200)
 
-    def test_many_register_one_address_at_once_and_one_has_it(self):
+    def test_one_of_concurrent_registrations_gets_the_address(self):
         answers = in_parallel(8, lambda i: self.register("race@example.com", f"password {i}!"))
         self.assertEqual(sorted(answer.status for answer in answers), [201] + [409] * 7)
         for table, member in [("users", "email"), ("identity_subjects", "subject")]:
@@ -43,11 +43,11 @@ class Mail(Case):
         self.assertEqual([status == 200 for status in logins],
                          [answer.status == 201 for answer in answers])
 
-    def test_addresses_compare_as_people_do(self):
+    def test_addresses_are_compared_without_case_and_form(self):
         self.expect(self.register("Ünï@Example.com"), 201)
         self.expect(self.login(" u\u0308NI\u0308@example.COM "), 200)
 
-    def test_a_token_of_a_mail_works_once_and_not_forever(self):
+    def test_a_mailed_token_works_once_and_expires(self):
         grant = self.expect(self.register("once@example.com"), 201).json
         first = self.site.mailed("once@example.com", "ds_verify")
         self.expect(self.post("/v1/email/verify/request", {"email": "once@example.com"}), 202)
@@ -62,7 +62,7 @@ class Mail(Case):
         for token in ["", "x", second.replace("ds_verify", "ds_reset"), second[:-2]]:
             self.expect(self.verify(token, grant), 400, "mail_token_invalid")
 
-    def test_where_verifying_comes_first_a_code_makes_the_user(self):
+    def test_a_code_creates_the_user_with_verify_first(self):
         app = self.site.add_app("careful", sign_up="verify_first", failures_per_ip=1000)
         email = "care@example.com"
         answer = self.expect(self.register(email, headers=app), 202)
@@ -84,7 +84,7 @@ class Mail(Case):
         self.assertEqual(self.codes(email), [code])
         self.expect(self.login(email, "another one", headers=app), 401, "wrong_credentials")
 
-    def test_a_user_who_was_there_before_verifies_by_link_and_password(self):
+    def test_an_existing_user_verifies_with_link_and_password(self):
         app = self.site.add_app("stricter", failures_per_ip=1000)
         email = "before@example.com"
         grant = self.expect(self.register(email, headers=app), 201).json
@@ -100,7 +100,7 @@ class Mail(Case):
         self.assertTrue(self.me(verified, headers=app).json["email_verified"])
         self.expect(self.login(email, headers=app), 200)
 
-    def test_a_password_is_changed_by_who_knows_it_and_ends_other_sessions(self):
+    def test_a_password_change_requires_the_password_and_ends_other_sessions(self):
         grant = self.verified("change@example.com")
         other = self.expect(self.login("change@example.com"), 200).json
 
@@ -121,7 +121,7 @@ class Mail(Case):
                             "battery staple"}, token=anonymous["access_token"])
         self.expect(refused, 401, "wrong_credentials")
 
-    def test_a_password_is_reset_by_who_reads_the_mail_and_ends_every_session(self):
+    def test_a_reset_requires_the_mail_and_ends_every_session(self):
         grant = self.verified("reset@example.com")
         for address in ["Reset@example.com", "nobody@example.com"]:
             answer = self.expect(self.post("/v1/password/reset-request", {"email": address}), 202)
@@ -156,7 +156,7 @@ class Mail(Case):
 class WithoutMail(Case):
     SETTINGS = {"DOSSIER_MAIL": ""}
 
-    def test_a_deployment_without_mail_says_so(self):
+    def test_a_deployment_without_mail_reports_it(self):
         self.expect(self.register("mute@example.com"), 201)
         for path in ["/v1/email/verify/request", "/v1/password/reset-request"]:
             answer = self.post(path, {"email": "mute@example.com"})
@@ -184,7 +184,7 @@ class ThroughARelay(Case):
         cls.relay.wait(10)
         shutil.rmtree(cls.box)
 
-    def test_what_is_mailed_arrives_and_verifies(self):
+    def test_mail_reaches_the_relay_and_verifies_the_address(self):
         grant = self.expect(self.register("far@example.com"), 201).json
         box = mailbox.Maildir(self.box + "/mail", create=False)
         wait_until(lambda: len(box) == 1, what="the mail")

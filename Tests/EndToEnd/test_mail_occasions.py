@@ -32,7 +32,7 @@ class MailOccasions(Case):
 
     # New devices
 
-    def test_a_sign_in_on_a_new_device_is_told_once(self):
+    def test_a_sign_in_on_a_new_device_is_mailed_once(self):
         email = "devices@example.com"
         self.verified(email)
         grant = self.expect(self.login(email, headers=FIREFOX), 200).json
@@ -46,7 +46,7 @@ class MailOccasions(Case):
         [text] = [mail for mail in self.site.mails(email) if "new to it" in mail]
         self.assertRegex(text, f"new to it: Firefox on Linux\\.\n\nTime: {TIME}\\.")
 
-    def test_an_unverified_address_hears_of_no_sign_in(self):
+    def test_an_unverified_address_gets_no_mail_about_sign_ins(self):
         email = "unverified@example.com"
         self.expect(self.register(email), 201)
         self.expect(self.login(email), 200)
@@ -56,13 +56,13 @@ class MailOccasions(Case):
 
     # Addresses without a user
 
-    def test_an_unknown_address_is_told_that_it_is_unknown(self):
+    def test_an_unknown_address_gets_a_mail_that_says_so(self):
         self.reset("nobody@example.com")
         self.wait_for("nobody@example.com", "Sign-in attempt at default")
         [mail] = self.site.mails("nobody@example.com")
         self.assertNotIn("nobody", mail)
 
-    def test_an_unknown_address_is_told_where_sign_up_is_closed(self):
+    def test_an_unknown_address_gets_a_mail_if_sign_up_is_closed(self):
         app = self.site.add_app("shut", sign_up="closed", email_code=True,
                                 unknown_address_mail=True)
         body = {"email": "stranger@example.com"}
@@ -92,13 +92,13 @@ class MailOccasions(Case):
                 [mail] = self.site.mails(email)
                 self.assertTrue(mail.startswith(words), mail)
 
-    def test_a_mail_that_is_made_later_is_in_that_language_too(self):
+    def test_a_later_mail_is_in_the_language_of_the_client_too(self):
         self.reset("spaeter@example.com", headers={"Accept-Language": "de"})
         self.wait_for("spaeter@example.com", "Anmeldeversuch bei default")
 
     # What a code names
 
-    def test_a_code_names_time_and_device_but_no_text_of_the_client(self):
+    def test_a_mail_names_time_and_device_without_text_of_the_client(self):
         for number, (agent, device) in enumerate([
                 (FIREFOX["User-Agent"], "Firefox on Linux"),
                 ("Visit evil.example now", "an unknown device"),
@@ -113,7 +113,7 @@ class MailOccasions(Case):
 
     # Addresses that mail cannot reach
 
-    def test_an_address_that_no_mail_reaches_is_refused_where_mail_is_sent(self):
+    def test_an_undeliverable_address_is_refused_if_mail_is_configured(self):
         address = "jürgen@example.com"
         grant = self.verified("reachable@example.com")
         for path in ["/v1/password/reset-request", "/v1/login/code/request",

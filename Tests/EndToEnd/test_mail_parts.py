@@ -136,7 +136,7 @@ class Parts(Administration):
                    what="the mail to the owner")
         self.check(self.newest("parts2@example.com"), None)
 
-    def test_the_texts_of_an_operator_get_an_html_part(self):
+    def test_texts_of_the_operator_get_an_html_part(self):
         words = ("<b>Hi</b> {{email}} & \"all\",\nat {{app}}:\r\n\r\n{{link}}\n\n"
                  "Or type {{token}} or open {{link}} עכשיו.")
         app = self.site.add_app("own", display_name=self.NAME, reset_subject="<i>{{app}}</i>",
@@ -155,7 +155,7 @@ class Parts(Administration):
         self.assertEqual(html.codes, [])
         self.assertEqual(self.newest(email)["Subject"], f"<i>{self.NAME}</i>")
 
-    def test_a_token_without_a_page_is_shown_for_typing(self):
+    def test_a_token_without_a_page_is_shown_as_text(self):
         app = self.site.add_app("bare", display_name=self.NAME)
         email = "bare@example.com"
         self.expect(self.register(email, headers=app), 201)

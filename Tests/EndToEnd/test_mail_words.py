@@ -28,14 +28,14 @@ class MailWords(Administration):
         for mail in self.site.mails("moved@example.com"):
             self.assertNotIn(page, mail)
 
-    def test_a_page_is_a_page(self):
+    def test_email_link_base_url_must_be_a_url(self):
         for page in ["http://app.example.com/", "app.example.com", "https://", "https://a.b/#c",
                      "https://a.b/ c", "javascript:alert(1)"]:
             self.refused(12, "app", "set", f"email_link_base_url={page}", words="email_link_base_url")
         for page in ["http://127.0.0.1:9000/", "http://localhost:9000", "https://a.example", ""]:
             self.site.dossier("app", "set", f"email_link_base_url={page}")
 
-    def test_mail_is_in_the_language_of_its_reader(self):
+    def test_mail_is_in_the_language_of_its_recipient(self):
         self.site.dossier("app", "set", """mail_translations={
             "de": {"reset_subject": "Neues Passwort", "reset_text": "Hallo {{email}}: {{link}}",
                    "change_text": "Geändert: {{change}}"},
@@ -60,7 +60,7 @@ class MailWords(Administration):
         wait_until(lambda: any(mail.startswith("Geändert:")
                                for mail in self.site.mails("owner@example.com")), what="the mail")
 
-    def test_words_that_nobody_could_be_sent_are_refused(self):
+    def test_invalid_mail_templates_are_refused(self):
         for value in ["[]", '{"de": 1}', '{"de_AT": {}}', '{"x": {}}', '{"de": {"mail_from": "x"}}',
                       '{"de": {"reset_text": "{{tokn}}"}}', '{"de": {"reset_text": "{{token"}}',
                       '{"de": {"reset_subject": "two\\nlines"}}', '{"de": {"reset_text": ""}}']:
@@ -124,7 +124,7 @@ class Links(Administration):
         self.expect(self.verify(token, grant), 204)
         self.expect(self.verify(token, grant), 400, "mail_token_invalid")
 
-    def test_the_user_s_session_verifies_and_ends_nothing(self):
+    def test_the_session_of_the_user_verifies_and_ends_nothing(self):
         grant, key, token = self.story("session@example.com")
         self.expect(self.verify(token, grant), 204)
         self.nothing_ended("session@example.com", grant, key)

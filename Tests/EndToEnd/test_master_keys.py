@@ -15,7 +15,7 @@ class MasterKeys(Administration):
     def setUp(self):
         self.key = self.site.environment["DOSSIER_MASTER_KEY"]
 
-    def test_another_master_key_starts_nothing_and_writes_nothing(self):
+    def test_a_wrong_master_key_is_refused_and_writes_nothing(self):
         self.site.login()
         keys = self.site.dossier("key", "list")
         other = new_key()
@@ -32,7 +32,7 @@ class MasterKeys(Administration):
         self.site.wait_until_ready()
         self.site.login()
 
-    def test_a_database_that_was_sealed_before_it_knew_by_what_is_looked_at(self):
+    def test_the_master_key_is_checked_without_a_stored_fingerprint(self):
         self.site.login()
         self.site.sql("delete from master_keys")
         self.refused(78, "app", "list", words="was sealed with another master key",
@@ -40,7 +40,7 @@ class MasterKeys(Administration):
         self.site.dossier("app", "list")
         self.assertEqual(self.site.sql("select count(*) from master_keys"), "1")
 
-    def test_a_master_key_is_changed_and_nobody_is_logged_out(self):
+    def test_sessions_survive_a_change_of_the_master_key(self):
         grant = self.expect(self.register("ada@example.com"), 201).json
         secret = os.urandom(32)
         path = self.site.folder / "secret"
@@ -72,7 +72,7 @@ class MasterKeys(Administration):
         self.expect(self.site.get("/v1/apps", token=program["secret"]), 401, "client_unknown")
         self.expect(self.login("ada@example.com"), 200)
 
-    def test_when_it_is_lost_all_log_in_anew_with_the_passwords_that_they_have(self):
+    def test_users_sign_in_again_after_the_master_key_is_lost(self):
         grant = self.expect(self.register("grace@example.com"), 201).json
         new = new_key()
         self.refused(78, "key", "reencrypt", words="sealed with", DOSSIER_MASTER_KEY=new)
@@ -87,7 +87,7 @@ class MasterKeys(Administration):
         self.assertEqual(again["user_id"], grant["user_id"])
         self.assertIn("master_key_reseal", [fact["action"] for fact in self.trail()])
 
-    def test_a_signing_key_is_removed_and_the_next_login_makes_another(self):
+    def test_the_next_login_replaces_a_removed_signing_key(self):
         self.site.dossier("app", "create", "shown")
         app = {"Dossier-App": "shown"}
         grant = self.expect(self.register("key@example.com", headers=app), 201).json

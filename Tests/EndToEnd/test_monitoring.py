@@ -27,7 +27,7 @@ class Monitoring(Case):
         names = set(re.findall(r"\bdossier_\w+", text))
         return {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
 
-    def test_the_metrics_are_what_prometheus_takes(self):
+    def test_prometheus_accepts_the_metrics(self):
         self.site.login()
         with tempfile.TemporaryFile() as file:
             file.write(self.site.get("/metrics").body)
@@ -38,7 +38,7 @@ class Monitoring(Case):
         self.assertIn(checked.returncode, (0, 3), checked.stdout + checked.stderr)
         self.assertNotIn("error while linting", checked.stderr)
 
-    def test_rules_are_valid_and_of_metrics_that_there_are(self):
+    def test_alert_rules_are_valid_and_use_existing_metrics(self):
         checked = subprocess.run(["promtool", "check", "rules", MONITORING / "alerts.yml"],
                                  capture_output=True, text=True)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
@@ -46,7 +46,7 @@ class Monitoring(Case):
         self.assertGreater(len(named), 8)
         self.assertEqual(named - self.families(), set())
 
-    def test_what_the_guide_gives_to_prometheus_is_right(self):
+    def test_the_prometheus_configuration_of_the_guide_is_valid(self):
         guide = (ROOT / "deploy/README.md").read_text()
         texts = re.findall(r"(?ms)^```yaml\n(rule_files.*?)```", guide)
         self.assertEqual(len(texts), 2)
@@ -64,18 +64,18 @@ class Monitoring(Case):
             jobs = set(re.findall(r'job="(\w+)"', rules))
             self.assertEqual(jobs - set(re.findall(r"job_name: (\w+)", text)), set())
 
-    def test_the_dashboard_shows_every_metric_but_what_it_need_not(self):
+    def test_the_dashboard_shows_all_metrics_except_two(self):
         dashboard = json.loads((MONITORING / "grafana.json").read_text())
         shown = self.named(" ".join(
             target["expr"] for panel in dashboard["panels"] for target in panel["targets"]))
         self.assertEqual(shown - self.families(), set())
         self.assertEqual(self.families() - shown, {"dossier_info", "dossier_event_loop_lag_max_seconds"})
 
-    def test_each_lane_of_the_database_says_how_many_wait(self):
+    def test_each_database_queue_reports_its_length(self):
         self.assertLessEqual({f"dossier_{lane}_waiting" for lane in ["writes", "searches", "large_values"]},
                              self.families())
 
-    def test_who_answers_says_which_program_it_is_on_which_host(self):
+    def test_the_metrics_name_the_version_and_the_host(self):
         text = self.site.get("/metrics").body.decode()
         self.assertRegex(text, r'(?m)^dossier_info\{version="[\d.]+",host="[^"]+"\} 1$')
 
@@ -109,7 +109,7 @@ class Hosts(Case):
         wait_until(reports, what=f"{metric} of {program}")
         return names
 
-    def test_the_exporters_report_what_the_rules_ask(self):
+    def test_the_exporters_report_the_metrics_of_the_rules(self):
         replica = self.site.folder / "replica"
         replica.mkdir(mode=0o700)
         if IS_ROOT:
@@ -182,7 +182,7 @@ class Hosts(Case):
 
 
 class Elsewhere(unittest.TestCase):
-    def test_networks_that_are_named_may_ask_and_others_may_not(self):
+    def test_only_internal_networks_may_read_the_metrics(self):
         site = Deployment(
             settings=[("DOSSIER_INTERNAL_NETWORKS", "198.51.100.0/24, 2001:db8::/32")],
             nginx=[("    allow ::1;\n    deny all;",
@@ -195,7 +195,7 @@ class Elsewhere(unittest.TestCase):
                 answer = site.get(path, headers={ADDRESS: address})
                 self.assertEqual(answer.status, status, (path, address, answer.body))
 
-    def test_each_host_of_workers_is_asked_by_itself(self):
+    def test_prometheus_scrapes_each_host_separately(self):
         """As the guide says, by a server of nginx for each host."""
         port, others, one, other = (free_port() for _ in range(4))
         guide = (ROOT / "deploy/README.md").read_text()

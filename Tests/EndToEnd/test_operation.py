@@ -26,14 +26,14 @@ def dossierd(*arguments, stdin=subprocess.DEVNULL, board=False, **environment):
 
 
 class Documentation(unittest.TestCase):
-    def test_the_readme_is_read_in_a_few_minutes_and_copies_no_table_of_the_program(self):
+    def test_the_readme_is_short_and_copies_no_generated_table(self):
         readme = (ROOT / "README.md").read_text()
         self.assertLess(len(re.sub(r"(?ms)^```.*?^```$", "", readme).split()), 900)
         routes = {line.split("\t")[0] for line in dossierd("routes").stdout.splitlines()}
         self.assertGreater(len(routes), 80)
         self.assertLess(sum(f"`{route}`" in readme for route in routes), 3)
 
-    def test_what_the_pages_link_to_is_there(self):
+    def test_links_in_the_documentation_have_targets(self):
         # Build output and sources of packages are in folders whose names begin with a dot.
         pages = [path for path in ROOT.rglob("*.md")
                  if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)]
@@ -43,12 +43,12 @@ class Documentation(unittest.TestCase):
             for target in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / urllib.parse.unquote(target)).exists(), (page, target))
 
-    def test_the_operators_guide_has_every_setting_as_the_program_tells_it(self):
+    def test_the_operators_guide_lists_every_setting_as_printed(self):
         guide = (ROOT / "deploy/README.md").read_text()
         table = guide.split("<!-- what `dossierd settings` prints -->\n")[1].split("<!--")[0]
         self.assertEqual(table, dossierd("settings").stdout)
 
-    def test_the_settings_that_are_shipped_are_settings(self):
+    def test_the_shipped_settings_file_is_valid(self):
         shipped = (ROOT / "deploy/dossier.conf").read_text()
         # Includes the settings in comments.
         shipped = re.sub(r"(?m)^# (\w+ = )", r"\1", shipped)
@@ -65,7 +65,7 @@ class Documentation(unittest.TestCase):
 
 
 class Settings(unittest.TestCase):
-    def test_a_value_and_a_file_that_holds_it_are_not_both_said_in_one_place(self):
+    def test_a_value_and_its_file_in_one_source_are_refused(self):
         with tempfile.NamedTemporaryFile("w") as key, tempfile.NamedTemporaryFile("w") as file:
             key.write(KEY + "\n")
             key.flush()
@@ -82,7 +82,7 @@ class Settings(unittest.TestCase):
             refused = dossierd("config", "--set", "master_key_file=/nonexistent")
             self.assertIn("the file /nonexistent cannot be read", refused.stderr)
 
-    def test_flags_go_over_the_environment_over_the_file_and_secrets_are_hidden(self):
+    def test_flags_override_the_environment_and_the_file_and_secrets_are_hidden(self):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(f"# ours\nmaster_key = {KEY}\nworkers = 3\nissuer = https://file\napp = file\n")
             file.flush()
@@ -97,7 +97,7 @@ class Settings(unittest.TestCase):
         self.assertNotIn(KEY, shown.stdout)
         self.assertNotIn("hunter2", shown.stdout)
 
-    def test_everything_that_is_wrong_is_told_at_once(self):
+    def test_all_errors_are_reported_together(self):
         refused = dossierd(
             "run", "--set", "nope=1", "--set", "workers=x", DOSSIER_WORKER="2",
             DOSSIER_MASTER_KEY="c2hvcnQ=", DOSSIER_SOCKET_MODE="9", DOSSIER_LISTEN="here")
@@ -107,7 +107,7 @@ class Settings(unittest.TestCase):
                       "listen is here"]:
             self.assertIn(words, refused.stdout)
 
-    def test_nothing_starts_without_the_lists_of_debians_packages(self):
+    def test_dossierd_requires_the_reference_data_packages(self):
         settings = {"DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY,
                     "DOSSIER_SOCKET_DIRECTORY": "/tmp/nowhere", "PATH": os.environ["PATH"]}
         for folder, package in [("share/zoneinfo", "tzdata"), ("share/iso-codes", "iso-codes"),
@@ -141,7 +141,7 @@ class Settings(unittest.TestCase):
             self.assertEqual(refused.returncode, 1)
             self.assertIn("is in use", refused.stdout)
 
-    def test_a_group_that_the_sockets_cannot_be_given_to(self):
+    def test_a_socket_group_that_cannot_be_set_is_reported(self):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             os.chmod(folder, 0o777)
             refused = subprocess.run(
@@ -154,7 +154,7 @@ class Settings(unittest.TestCase):
             self.assertIn("must be a member of that group", refused.stdout)
             self.assertEqual(os.listdir(folder), [])
 
-    def test_a_worker_says_what_keeps_it_from_starting(self):
+    def test_a_worker_reports_why_it_cannot_start(self):
         refused = dossierd("worker", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY)
         self.assertEqual(refused.returncode, 1)
         self.assertIn("descriptor 0 is not a listening socket", refused.stdout)
@@ -169,7 +169,7 @@ class Settings(unittest.TestCase):
         self.assertIn("not ready: database: ", refused.stderr)
         self.assertNotIn("descriptor", refused.stderr)
 
-    def test_a_secret_said_twice_is_an_error_that_goes_to_standard_error(self):
+    def test_a_secret_set_twice_is_reported_on_standard_error(self):
         refused = dossierd(
             "config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
             DOSSIER_MASTER_KEY_FILE="/dev/null")
@@ -177,7 +177,7 @@ class Settings(unittest.TestCase):
         self.assertIn("both DOSSIER_MASTER_KEY and DOSSIER_MASTER_KEY_FILE are set", refused.stderr)
         self.assertNotIn("both", refused.stdout)
 
-    def test_what_needs_a_restart_is_marked(self):
+    def test_settings_that_need_a_restart_are_marked(self):
         shown = dossierd(
             "config", "--set", "log=errors", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
             DOSSIER_WORKERS="3", DOSSIER_APP="mine").stdout
@@ -186,14 +186,14 @@ class Settings(unittest.TestCase):
             line = next(line for line in shown.splitlines() if line.startswith(f"{setting} ="))
             self.assertEqual("needs a restart" in line, is_fixed, line)
 
-    def test_a_program_for_pictures_that_is_not_there_is_told_at_the_start(self):
+    def test_a_missing_picture_program_is_reported_at_the_start(self):
         refused = dossierd(
             "config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
             DOSSIER_PICTURE_PROGRAM="/nonexistent")
         self.assertEqual(refused.returncode, 78)
         self.assertIn("picture_program /nonexistent is not an executable program", refused.stderr)
 
-    def test_addresses_are_of_both_kinds_and_nginx_gets_some_it_can_reach(self):
+    def test_listen_accepts_ipv4_and_ipv6_and_nginx_gets_reachable_addresses(self):
         for listen, told in [
             ("127.0.0.1:9000", "127.0.0.1:9001"), ("[::1]:9000", "[::1]:9001"),
             ("0.0.0.0:9000", "127.0.0.1:9001"), ("[::]:9000", "[::1]:9001")]:
@@ -208,7 +208,7 @@ class Settings(unittest.TestCase):
             self.assertEqual((refused.returncode, refused.stdout), (78, ""), listen)
             self.assertIn(f"listen is {listen}", refused.stderr)
 
-    def test_as_many_sockets_as_workers_are_taken_or_none(self):
+    def test_the_number_of_passed_sockets_must_match_the_workers(self):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind("")
             listener.listen()
@@ -224,7 +224,7 @@ class Settings(unittest.TestCase):
                 refused.terminate()
                 self.assertEqual(refused.wait(), -15)
 
-    def test_the_unit_of_sockets_is_what_the_program_prints(self):
+    def test_the_socket_unit_matches_the_printed_one(self):
         shown = dossierd(
             "socket-unit", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY, DOSSIER_WORKERS="2")
         self.assertEqual(shown.stdout, (ROOT / "deploy/systemd/dossierd.socket").read_text())

@@ -84,7 +84,7 @@ class Outbox(Administration):
         wait_until(lambda: len(self.inbox.tokens(address)) >= count, what=f"mail to {address}")
         return self.inbox.tokens(address)[-1]
 
-    def test_mail_outlives_the_relays_outage_and_every_worker(self):
+    def test_mail_survives_an_outage_of_the_relay_and_of_every_worker(self):
         grant = self.expect(self.register("ada@example.com"), 201).json
         mail = self.waits("ada@example.com")
         self.assertEqual((mail["app"], mail["kind"]), ("default", "verify"))
@@ -110,7 +110,7 @@ class Outbox(Administration):
         wait_until(lambda: len([to for to, _ in self.inbox.messages if to == "ada@example.com"]) == 2,
                    what="the notice")
 
-    def test_who_asks_for_mail_that_is_not_sent_takes_nobodys_code_away(self):
+    def test_a_request_for_unsent_mail_does_not_invalidate_the_earlier_code(self):
         self.start_relay()
         grant = self.expect(self.register("grace@example.com"), 201).json
         first = self.received("grace@example.com")
@@ -125,7 +125,7 @@ class Outbox(Administration):
         wait_until(lambda: all(mail["kind"] == "change" for mail in self.queue("grace@example.com")),
                    what="the end of the useless mail")
 
-    def test_a_code_goes_when_the_relay_has_taken_the_next(self):
+    def test_a_code_is_replaced_when_the_relay_accepts_the_next(self):
         self.start_relay()
         grant = self.expect(self.register("joan@example.com"), 201).json
         first = self.received("joan@example.com")
@@ -135,7 +135,7 @@ class Outbox(Administration):
         self.expect(self.verify(first, grant), 400, "mail_token_invalid")
         self.expect(self.verify(second, grant), 204)
 
-    def test_what_the_relay_refuses_is_given_up_and_shown_and_dropped(self):
+    def test_mail_that_the_relay_refuses_is_abandoned_listed_and_dropped(self):
         self.start_relay()
         self.expect(self.register("nobody@example.com"), 201)
         mail = self.waits("nobody@example.com")
@@ -167,7 +167,7 @@ class Outbox(Administration):
         self.assertEqual([mail["id"] for mail in found], [mail["id"] for mail in whole])
         self.assertLessEqual(addresses, {mail["to"] for mail in found})
 
-    def test_mail_whose_time_is_up_is_removed_and_told(self):
+    def test_expired_mail_is_removed_and_reported(self):
         self.expect(self.register("late@example.com"), 201)
         mail = self.waits("late@example.com")
         self.site.sql("update mails set expires_at = now()")
@@ -188,7 +188,7 @@ class Outbox(Administration):
 
 
 class Settings(unittest.TestCase):
-    def test_mail_that_cannot_be_right_is_an_error_of_the_settings(self):
+    def test_invalid_mail_settings_are_refused(self):
         for mail, words in [("ftp://x", "smtp://host"), ("/nonexistent", "there is no folder"),
                             ("smtp://host:25/path", "smtp://host"), ("/dev/null", "no folder")]:
             refused = dossierd("config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,

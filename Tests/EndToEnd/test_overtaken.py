@@ -65,7 +65,7 @@ class Overtaken(Waiting):
         self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
         self.expect(self.login(email, NEW), 200)
 
-    def test_an_api_key_that_is_being_made(self):
+    def test_a_creation_of_an_api_key(self):
         email = self.own_email()
         grant = self.expect(self.register(email, OLD), 201).json
         token = self.reset_token(email)
@@ -108,7 +108,7 @@ class Overtaken(Waiting):
         return self.site.sql("select count(*) from (select from "
                              f"{table} where {condition} for update skip locked) t") == "0"
 
-    def test_a_renewal_locks_the_device_before_its_session(self):
+    def test_a_replacement_locks_the_device_before_its_session(self):
         # As a refresh of another tab does: else each would wait for the other.
         email = self.own_email()
         grant = self.verified(email, OLD)
@@ -121,7 +121,7 @@ class Overtaken(Waiting):
             self.assertFalse(self.is_locked("sessions", f"user_id = '{grant['user_id']}'"))
         self.expect(answer(), 200)
 
-    def test_the_end_of_sessions_locks_them_before_the_places_on_devices(self):
+    def test_sessions_are_locked_before_device_accounts_when_they_end(self):
         # As a device that forgets its user does.
         email = self.own_email()
         grant = self.verified(email, OLD)
@@ -135,7 +135,7 @@ class Overtaken(Waiting):
                 "device_users", f"device_id = '{other['device_id']}'"))
         self.expect(answer(), 204)
 
-    def test_a_thief_who_changes_the_password_takes_no_reset_away(self):
+    def test_a_password_change_by_an_attacker_keeps_the_reset_valid(self):
         grant = self.verified("codes@example.com", OLD)
         token = self.reset_token("codes@example.com")
         change = {"current_password": OLD, "new_password": THEIRS}

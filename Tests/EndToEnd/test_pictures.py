@@ -34,7 +34,7 @@ class Pictures(Case):
     def shown(self):
         return self.site.get("/v1/me", token=self.token).json["picture"]
 
-    def test_a_picture_is_fitted_shown_replaced_and_removed(self):
+    def test_a_picture_is_scaled_served_replaced_and_removed(self):
         answer = self.expect(self.upload(png(2000, 1000)), 200)
         path = answer.json["picture"]
         self.assertRegex(path, r"^/v1/pictures/[0-9a-f]{24}-[\w-]{22}-\d+x\d+\.(jpg|png)$")
@@ -59,7 +59,7 @@ class Pictures(Case):
         height, width = struct.unpack(">HH", found.group(1))
         return width, height
 
-    def test_what_is_refused_leaves_the_old_picture(self):
+    def test_a_refused_upload_keeps_the_old_picture(self):
         path = self.expect(self.upload(png(10, 10)), 200).json["picture"]
         whole = png(600, 600)
         for file, status, code in [
@@ -81,7 +81,7 @@ class Pictures(Case):
         self.expect(self.upload(png(10, 10), "application/octet-stream"), 200)
         self.expect(self.upload(png(10, 10), "application/json"), 415, "media_type")
 
-    def test_large_ones_come_in_wherever_a_picture_does(self):
+    def test_every_picture_route_accepts_large_files(self):
         user = self.site.get("/v1/me", token=self.token).json["id"]
         program = self.site.client("--app", "default", "--scope", "update:users")["secret"]
         for path, token in [("/v1/me/picture", self.token), (f"/v1/users/{user}/picture", program)]:
@@ -99,7 +99,7 @@ class Pictures(Case):
                 refused = self.expect(upload(bytes(10 * 1024 * 1024 + 1)), 413, "body_too_large")
                 self.assertEqual(refused.json["limit"], 10 * 1024 * 1024)
 
-    def test_a_flood_of_uploads_is_refused_in_part_and_profiles_go_on(self):
+    def test_too_many_uploads_are_refused_without_delaying_profiles(self):
         file = png(3000, 3000)
         tokens = [self.site.login()["access_token"] for _ in range(32)]
         answers = in_parallel(32, lambda i: (
@@ -110,7 +110,7 @@ class Pictures(Case):
         self.assertEqual({status for _, status in answers}, {200})
         self.expect(self.upload(file), 200)
 
-    def test_urls_that_lead_nowhere(self):
+    def test_invalid_picture_urls(self):
         user = self.site.login()["user_id"]
         for name in ["x", f"{user}-AAAAAAAAAAAAAAAAAAAAAA.jpg", "..%2F..%2Fetc%2Fpasswd",
                      f"{user}%00.jpg", "x" * 5000]:
@@ -123,7 +123,7 @@ class PicturesInAFolder(Case):
     def setUpClass(cls):
         cls.site = Deployment(picture_folder=True)
 
-    def test_nginx_shows_what_is_in_the_folder(self):
+    def test_nginx_serves_pictures_from_the_folder(self):
         token = self.site.login()["access_token"]
 
         def upload(file):

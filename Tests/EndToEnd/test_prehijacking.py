@@ -116,7 +116,7 @@ class PreHijacking(IssuerCase):
     # Unexpired session
 
     @by_each_proof
-    def test_no_session_of_an_attacker_outlives_a_mail_proof(self, prove):
+    def test_no_session_of_an_attacker_survives_verification_by_mail(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         others = [self.expect(self.login(self.email, THEIRS), 200).json for _ in range(2)]
         # The attacker keeps one of them alive.
@@ -146,7 +146,7 @@ class PreHijacking(IssuerCase):
     # Trojan identifier
 
     @by_each_proof
-    def test_no_identifier_that_an_attacker_linked_outlives_a_mail_proof(self, prove):
+    def test_no_identity_linked_by_an_attacker_survives_verification_by_mail(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         token = self.token(self.email)
         self.expect(self.link(attacker, provider="jwt", **token), 200)
@@ -157,7 +157,7 @@ class PreHijacking(IssuerCase):
         self.assert_apart(self.expect(self.post("/v1/login/jwt", token), 200).json, victim)
 
     @by_each_proof
-    def test_the_address_of_the_victim_as_a_trojan_identifier_is_the_victims(self, prove):
+    def test_an_address_linked_as_a_trojan_identifier_goes_to_the_victim(self, prove):
         token = self.token(self.email)
         attacker = self.expect(self.post("/v1/login/jwt", token), 200).json
         body = {"provider": "password", "email": self.email, "password": THEIRS}
@@ -183,7 +183,7 @@ class PreHijacking(IssuerCase):
     # Unexpired change of the address
 
     @by_each_proof
-    def test_no_change_of_the_address_that_an_attacker_began_outlives_a_mail_proof(self, prove):
+    def test_no_address_change_of_an_attacker_survives_verification_by_mail(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         own = f"own-{self.email}"
         flow = self.expect(self.post("/v1/me/email", {"email": own},
@@ -198,7 +198,7 @@ class PreHijacking(IssuerCase):
         self.expect(self.post(change, body, token=victim["access_token"]), 401, "code_invalid")
         self.assertEqual(self.me(victim).json["email"], self.email)
 
-    def test_a_change_that_an_attacker_began_keeps_no_victim_from_the_address(self):
+    def test_a_pending_change_of_an_attacker_does_not_block_the_victim(self):
         attacker = self.verified(f"attacker-{self.email}", THEIRS)
         flow = self.expect(self.post("/v1/me/email", {"email": self.email},
                                      token=attacker["access_token"]), 202).json["flow"]
@@ -213,7 +213,7 @@ class PreHijacking(IssuerCase):
     # Issuer that verifies no address
 
     @by_each_proof
-    def test_an_unverified_address_of_an_issuer_is_the_victims_after_a_mail_proof(self, prove):
+    def test_an_unverified_address_of_an_issuer_goes_to_the_verified_victim(self, prove):
         token = self.token(self.email, email=self.email, email_verified=False)
         attacker = self.expect(self.post("/v1/login/jwt", token), 200).json
         self.assertEqual(self.me(attacker).json["email"], self.email)
@@ -224,7 +224,7 @@ class PreHijacking(IssuerCase):
         self.assert_apart(again, victim)
         self.assertIsNone(self.me(again).json["email"])
 
-    def test_a_token_with_the_address_of_the_victim_is_another_user(self):
+    def test_a_token_with_the_address_of_the_victim_signs_in_another_user(self):
         for number, verifies in enumerate([False, True]):
             with self.subTest(verifies=verifies):
                 email = f"{number}-{self.email}"
@@ -243,7 +243,7 @@ class PreHijacking(IssuerCase):
     # Planted data
 
     @by_each_proof
-    def test_a_victim_whose_account_has_planted_data_has_it_alone(self, prove):
+    def test_only_the_victim_keeps_an_account_with_planted_data(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         self.put(attacker, "/v1/me/metadata", {"planted": True})
         # The victim learns that the address is taken, and resets the password by mail.
@@ -262,7 +262,7 @@ class PreHijacking(IssuerCase):
         self.assertEqual(self.actions(again).count("account_takeover"), 1)
         self.expect(self.login(self.email, THEIRS), 401, "wrong_credentials")
 
-    def test_an_attacker_plants_nothing_where_codes_come_first(self):
+    def test_an_attacker_plants_nothing_with_verify_first(self):
         app = self.site.add_app("careful", sign_up="verify_first", email_code=True)
         flow = self.expect(self.register(self.email, THEIRS, headers=app), 202).json["flow"]
         code = self.mailed_code(self.email)
@@ -280,7 +280,7 @@ class PreHijacking(IssuerCase):
     # Second factors
 
     @by_each_proof
-    def test_a_factor_of_an_attacker_keeps_no_victim_out(self, prove):
+    def test_a_factor_of_an_attacker_does_not_lock_the_victim_out(self, prove):
         self.site.set_app(mfa="optional")
         self.addCleanup(self.site.set_app, mfa="off")
         attacker = self.expect(self.register(self.email, THEIRS), 201).json

@@ -7,7 +7,7 @@ from asking import JSON, MERGE, PATCH
 
 
 class Profile(Case):
-    def test_the_profile_takes_both_patches_and_names_what_it_does_not_take(self):
+    def test_the_profile_accepts_both_patch_formats_and_reports_invalid_members(self):
         token = self.site.login()["access_token"]
         patched = self.site.request(
             "PATCH", "/v1/me", {"name": "Ada", "locale": "en-GB", "phone": "+441234567890"}, MERGE,
@@ -32,7 +32,7 @@ class Profile(Case):
             "PATCH", "/v1/me", {"name": "x"}, {**MERGE, "If-Match": '"2"'}, token)
         self.assertEqual(self.expect(stale, 412, "precondition_failed").json["current_version"], 3)
 
-    def test_locales_and_zones_are_those_that_there_are(self):
+    def test_locales_and_time_zones_must_exist(self):
         token = self.site.login()["access_token"]
 
         def patch(**members):
@@ -65,7 +65,7 @@ class Profile(Case):
             "PATCH", "/v1/me", [{"op": "replace", "path": "/name", "value": "A"}], PATCH, token)
         self.expect(renamed, 200)
 
-    def test_a_deleted_user_is_gone_with_everything_but_the_audit(self):
+    def test_only_the_audit_log_of_a_deleted_user_is_kept(self):
         grant = self.expect(self.register("gone@example.com"), 201).json
         token = grant["access_token"]
         self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, token)
@@ -102,7 +102,7 @@ class Profile(Case):
     # Their content is stored elsewhere, or is a secret.
     COPIES = {"authentication_flows", "authorizations", "kept_answers"}
 
-    def test_a_user_exports_all_that_is_stored_of_it_and_no_secrets(self):
+    def test_an_export_has_all_stored_data_and_no_secrets(self):
         grant = self.expect(self.register("export@example.com"), 201).json
         token = grant["access_token"]
         self.site.request("PUT", "/v1/me/metadata", {"a": 2.0}, JSON, token)
@@ -125,7 +125,7 @@ class Profile(Case):
         for secret in [key, grant["refresh_token"], grant["device_secret"], "hash", "salt"]:
             self.assertNotIn(secret, answer.body.decode())
 
-    def test_app_metadata_is_read_where_the_app_allows_it(self):
+    def test_users_read_app_metadata_if_the_app_allows_it(self):
         grant = self.site.login()
         path, token = "/v1/me/app-metadata", grant["access_token"]
         self.assertEqual(self.expect(self.site.get(path, token=token), 200).json, {})

@@ -54,7 +54,7 @@ class Properties(Case):
         answer = self.site.request("DELETE", self.PATH, token=self.token)
         self.assertEqual(self.expect(answer, 200).json, {})
 
-    def test_keys_that_only_look_alike_are_two(self):
+    def test_similar_looking_keys_are_distinct(self):
         for number, key in enumerate(["%C3%A9", "e%CC%81", "third"]):
             self.assertEqual(self.put(key, number).json["value"], number)
         self.assertEqual(self.all().json, {"\u00e9": 0, "e\u0301": 1, "third": 2})
@@ -64,7 +64,7 @@ class Properties(Case):
         both = {"\u00e9": 3, "e\u0301": 4}
         self.assertEqual(self.bulk("PUT", both).json, both)
 
-    def test_versions_grow_by_one_and_are_never_used_again(self):
+    def test_versions_increase_by_one_and_are_never_reused(self):
         self.assertEqual(self.put("k", 1).version, 1)
         self.assertEqual(self.put("k", 2).version, 2)
         self.assertEqual(self.put("k", 2).version, 2)
@@ -74,7 +74,7 @@ class Properties(Case):
         # Another's changes are none of this one's.
         self.assertEqual(self.site.get(self.PATH + "/k", token=self.token).json["version"], 4)
 
-    def test_all_are_read_with_their_versions_on_request(self):
+    def test_versions_of_all_properties_are_returned_on_request(self):
         self.bulk("PUT", {"a": 1, "b": "x"})
         self.put("a", 2)
 
@@ -101,7 +101,7 @@ class Properties(Case):
         self.assertEqual(len(set(tags)), 5)
         self.expect(read(If_Match=tags[0]), 412, "precondition_failed")
 
-    def test_a_conflict_tells_both_versions_unless_the_caller_says_what_to_keep(self):
+    def test_a_conflict_reports_both_versions_unless_keep_is_given(self):
         self.put("k", "one")
         self.put("k", "two")
         refused = self.expect(self.put("k", "mine", If_Match='"1"'), 409, "version_conflict").json
@@ -121,7 +121,7 @@ class Properties(Case):
         gone = self.expect(self.put("k", 1, If_Match='"4"'), 409, "version_conflict").json
         self.assertEqual((gone["key"], gone["value"], gone["current_version"]), ("k", None, 0))
 
-    def test_what_breaks_a_rule_is_named_and_nothing_is_changed(self):
+    def test_invalid_properties_are_reported_and_nothing_is_changed(self):
         self.put("k", 1)
         bad = {"": 1, "x" * 129: 1, "list": [], "object": {}, "null": None, "long": "x" * 129}
         answer = self.expect(self.bulk("PUT", bad), 422, "invalid")
@@ -136,7 +136,7 @@ class Properties(Case):
             answer = self.site.request("PUT", self.PATH + "/k", body, JSON, self.token)
             self.expect(answer, 422, "invalid")
 
-    def test_a_user_has_at_most_a_hundred_whoever_writes(self):
+    def test_a_user_has_at_most_a_hundred_properties(self):
         answers = in_parallel(
             32, lambda writer: [self.put(f"w{writer}-{n}", n).status for n in range(5)])
         statuses = sum(answers, [])
@@ -147,7 +147,7 @@ class Properties(Case):
         key = next(iter(self.all().json))
         self.expect(self.bulk("PATCH", {"one": 1, key: None}), 200)
 
-    def test_a_change_has_no_more_members_than_can_matter(self):
+    def test_the_number_of_members_in_a_change_is_limited(self):
         self.expect(self.bulk("PATCH", {f"k{n}": None for n in range(200)}), 200)
         for method, value in [("PATCH", None), ("PATCH", 1), ("PUT", 1)]:
             body = {f"k{n}": value for n in range(60_000)}

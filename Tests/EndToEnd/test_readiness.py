@@ -48,7 +48,7 @@ class Readiness(Case):
 
         wait_until(failed, what=f"a line with {words}")
 
-    def test_a_database_that_is_away_is_told_with_its_reason_when_that_changes(self):
+    def test_an_unavailable_database_is_reported_with_its_reason(self):
         wait_until(lambda: self.site.metric("dossier_database_up") == 2, what="both connected")
         self.site.stop_postgres()
         self.failed_anonymous_login("database: 08", "'status': 503")
@@ -65,7 +65,7 @@ class Readiness(Case):
         self.site.wait_until_ready()
         wait_until(lambda: len(self.said("the database is connected")) >= 2, what="both connected")
 
-    def test_a_role_that_is_let_in_no_more_is_told(self):
+    def test_a_role_without_login_is_reported(self):
         self.site.sql("alter role server nologin")
         self.addCleanup(self.site.sql, "alter role server login")
         self.reconnect()
@@ -76,7 +76,7 @@ class Readiness(Case):
         self.site.sql("alter role server login")
         self.site.wait_until_ready()
 
-    def test_too_many_connections_are_told(self):
+    def test_too_many_connections_are_reported(self):
         self.site.sql("alter role server connection limit 1")
         self.addCleanup(self.site.sql, "alter role server connection limit -1")
         self.reconnect()
@@ -85,7 +85,7 @@ class Readiness(Case):
         self.site.sql("alter role server connection limit -1")
         self.site.wait_until_ready()
 
-    def test_a_server_that_takes_no_writes_is_told(self):
+    def test_a_read_only_server_is_reported(self):
         self.site.sql("alter role server set default_transaction_read_only = on")
         self.addCleanup(self.site.sql, "alter role server reset default_transaction_read_only")
         self.reconnect()
@@ -97,7 +97,7 @@ class Readiness(Case):
         self.reconnect()
         self.site.wait_until_ready()
 
-    def test_an_older_schema_is_told_and_no_worker_is_replaced_by_one_that_needs_a_newer(self):
+    def test_an_older_schema_is_reported_and_prevents_a_reload(self):
         newest = self.site.sql("select max(version) from schema_migrations")
         self.site.sql("create table kept as select * from schema_migrations")
         self.site.sql("grant all on kept to server")
@@ -112,7 +112,7 @@ class Readiness(Case):
         self.site.sql("drop table kept")
         self.site.wait_until_ready()
 
-    def test_missing_rights_are_told(self):
+    def test_missing_privileges_are_reported(self):
         self.site.sql("revoke insert on users from server")
         self.addCleanup(self.site.sql, "grant insert on users to server")
         self.not_ready("grants: the role server may not read and change table users",
@@ -121,7 +121,7 @@ class Readiness(Case):
         self.site.sql("grant insert on users to server")
         self.site.wait_until_ready()
 
-    def test_what_a_program_of_the_command_line_misses_is_told_too(self):
+    def test_commands_report_missing_privileges_and_a_refused_role(self):
         for sql, back, status, words in [
             ("revoke insert on users from server", "grant insert on users to server", 22, "grants: "),
             ("alter role server nologin", "alter role server login", 15, "is not permitted to log in"),
@@ -186,13 +186,13 @@ class Reasons(Administration):
             self.site.sql("select pg_reload_conf()")
             self.restart(DOSSIER_DATABASE=before)
 
-    def test_a_lock_that_is_not_given_up(self):
+    def test_a_lock_that_is_not_released(self):
         with self.site.locked("documents"):
             self.refused_write("database: 55P03")
         self.expect(self.site.request("PUT", "/v1/me/custom-data", {}, JSON, self.token), 200)
 
     @unittest.skipUnless(IS_ROOT, "a small disk takes a mount")
-    def test_a_full_disk_is_told_reads_go_on_and_nothing_has_to_be_restarted(self):
+    def test_a_full_disk_is_reported_and_needs_no_restart(self):
         small = self.site.folder / "small"
         small.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "small", small], check=True)
@@ -250,7 +250,7 @@ class Upgraded(Reasons):
         os.chmod(folder.name, 0o755)
         cls.site = CopiedDeployment(pathlib.Path(folder.name))
 
-    def test_a_library_that_does_not_fit_is_told_and_a_restart_ends_it(self):
+    def test_an_incompatible_library_is_reported_and_a_restart_fixes_it(self):
         self.site.libraries.unlink()
         self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'server'")
 
@@ -273,12 +273,12 @@ class Upgraded(Reasons):
 
     # These tests of the base class have nothing to do with upgrades.
     test_a_wrong_password = None
-    test_a_lock_that_is_not_given_up = None
-    test_a_full_disk_is_told_reads_go_on_and_nothing_has_to_be_restarted = None
+    test_a_lock_that_is_not_released = None
+    test_a_full_disk_is_reported_and_needs_no_restart = None
 
 
 class Doctor(Administration):
-    def test_it_says_what_is_wrong(self):
+    def test_the_doctor_reports_faults(self):
         well = self.site.dossier("doctor")
         self.assertEqual([finding for finding in well if finding["fault"]], [])
         self.assertEqual({finding["what"] for finding in well},
@@ -298,7 +298,7 @@ class Doctor(Administration):
             found = {finding["what"]: finding["fault"] for finding in json.loads(run.stdout)}
             self.assertIn(words, found[what])
 
-    def test_it_asks_the_relay_and_looks_from_whom_mail_is(self):
+    def test_the_doctor_checks_the_relay_and_the_sender(self):
         relay = Controller(Inbox(), hostname="127.0.0.1", port=free_port())
         relay.start()
         self.addCleanup(relay.stop)
@@ -317,7 +317,7 @@ class Doctor(Administration):
         self.addCleanup(self.site.set_app, mail_from="no-reply@localhost")
         self.assertEqual(faults(DOSSIER_MAIL_TLS="optional"), {})
 
-    def test_settings_that_cannot_be_are_told_and_the_safest_count(self):
+    def test_invalid_stored_settings_are_reported_and_replaced_by_safe_ones(self):
         self.site.sql("update apps set settings = settings || '{\"switching\": 7}' "
                       "where name = 'default'")
         cure = ("app", "set", "--app", "default", "switching=null")
@@ -341,7 +341,7 @@ class Doctor(Administration):
         self.site.dossier(*cure)
         self.assertTrue(all(row["fault"] is None for row in self.site.dossier("doctor")))
 
-    def test_it_looks_at_what_nginx_is_told(self):
+    def test_the_doctor_checks_the_nginx_upstream(self):
         folder = self.site.folder / "etc-nginx"
         (folder / "conf.d").mkdir(parents=True)
         upstream = (self.site.folder / "upstream.conf").read_text()
@@ -368,7 +368,7 @@ class Doctor(Administration):
 
 
 class AtTheStart(Case):
-    def test_a_pooler_is_told(self):
+    def test_a_connection_pooler_is_reported(self):
         port, folder = free_port(), self.site.folder
         pooler = folder / "pgbouncer"
         pooler.mkdir()
@@ -401,7 +401,7 @@ class AtTheStart(Case):
                     started.terminate()
                     started.wait(60)
 
-    def test_a_database_without_tables_and_an_unknown_app_are_told(self):
+    def test_a_database_without_tables_and_an_unknown_app_are_reported(self):
         subprocess.run([TOOLS / "createdb", "-h", self.site.folder, "-U", "owner", "empty"],
                        check=True)
         for setting, value, words in [
@@ -416,7 +416,7 @@ class AtTheStart(Case):
                 wait_until(lambda: any(words in line for line in self.site.messages()), what=words)
                 self.restart(**{setting: before})
 
-    def test_a_database_that_is_down_is_told_and_waited_for(self):
+    def test_dossierd_reports_a_stopped_database_and_waits_for_it(self):
         count = len(self.site.messages())
         self.site.stop_postgres()
         self.restart(ready=False)

@@ -41,7 +41,7 @@ class Reauthentication(IssuerCase):
             if access.startswith("user "):
                 yield method, re.sub(r"\{\w+\}", "0" * 24, path), access
 
-    def test_a_stolen_anonymous_session_does_not_lock_its_owner_out(self):
+    def test_a_stolen_anonymous_session_cannot_lock_its_owner_out(self):
         grant = self.site.login()
         self.grow_old(grant)
         stolen = self.expect(self.make_key(grant), 201).json
@@ -63,7 +63,7 @@ class Reauthentication(IssuerCase):
         self.grow_old(grant)
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 
-    def test_the_routes_that_ask(self):
+    def test_routes_that_require_reauthentication(self):
         asking = {(method, path) for method, path, access in self.routes()
                   if access.endswith("(fresh proof)")}
         ways_in = {(method, path) for method, path, access in self.routes()
@@ -91,7 +91,7 @@ class Reauthentication(IssuerCase):
                 self.assertNotEqual(answer.status, 401, answer.body)
         self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
 
-    def test_the_reference_tells_which_routes_ask(self):
+    def test_the_reference_marks_routes_that_require_reauthentication(self):
         document = self.site.get("/openapi.json").json
         for method, path, access in self.routes():
             pattern = next(name for name in document["paths"]
@@ -104,7 +104,7 @@ class Reauthentication(IssuerCase):
         page = self.expect(self.site.get("/problems/reauthentication_required"), 200)
         self.assertIn("/v1/reauthenticate", page.body.decode())
 
-    def test_a_login_is_a_proof_and_a_refresh_is_none(self):
+    def test_a_login_counts_as_recent_and_a_refresh_does_not(self):
         grant = self.verified("login@example.com")
         self.expect(self.make_key(grant), 201)
         self.grow_old(grant)
@@ -116,7 +116,7 @@ class Reauthentication(IssuerCase):
         # Another session's proof is not this one's.
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 
-    def test_each_way_in_is_a_proof_and_another_users_is_none(self):
+    def test_each_login_method_reauthenticates_only_its_own_user(self):
         grant = self.verified("ways@example.com")
         self.expect(self.link(grant, provider="jwt", token=self.jwt("ways")), 200)
         key = self.expect(self.make_key(grant), 201).json["key"]
@@ -151,14 +151,14 @@ class Reauthentication(IssuerCase):
             self.assertIn(("reauthenticate", provider), trail)
             self.assertIn(("login_failure", provider), trail)
 
-    def test_a_password_cannot_be_guessed_there(self):
+    def test_password_guesses_are_limited(self):
         grant = self.verified("guessed@example.com")
         answers = [self.prove(grant, provider="password", password=f"guess {i}")
                    for i in range(11)]
         self.assertEqual([answer.status for answer in answers[:3]], [401] * 3)
         self.expect(answers[-1], 429, "too_many_attempts")
 
-    def test_who_has_nothing_to_log_in_with_is_exempt(self):
+    def test_a_user_without_a_login_method_is_exempt(self):
         grant = self.site.login()
         self.grow_old(grant)
         self.expect(self.make_key(grant), 201)
@@ -167,7 +167,7 @@ class Reauthentication(IssuerCase):
         gone = self.site.request("DELETE", "/v1/me", token=other["access_token"])
         self.expect(gone, 204)
 
-    def test_an_app_says_how_long_a_proof_is_fresh(self):
+    def test_an_app_sets_how_long_an_authentication_is_recent(self):
         self.site.dossier("app", "create", "relaxed")
         self.site.dossier("app", "set", "--app", "relaxed", "reauthentication_minutes=60")
         app = {"Dossier-App": "relaxed"}
@@ -183,7 +183,7 @@ class Reauthentication(IssuerCase):
         self.assertEqual(
             self.expect(make_key(), 401, "reauthentication_required").json["max_age"], 3600)
 
-    def test_a_way_in_that_is_closed_is_no_proof(self):
+    def test_a_disabled_login_method_does_not_reauthenticate(self):
         self.site.dossier("app", "create", "closed")
         app = {"Dossier-App": "closed"}
         grant = self.expect(self.register("closed@example.com", headers=app), 201).json
@@ -192,7 +192,7 @@ class Reauthentication(IssuerCase):
                            "password": "correct horse"}, token=grant["access_token"], headers=app)
         self.expect(answer, 403, "login_method_disabled")
 
-    def test_a_change_of_password_is_a_proof(self):
+    def test_a_password_change_counts_as_recent(self):
         grant = self.verified("changed@example.com")
         self.grow_old(grant)
         change = {"current_password": "correct horse", "new_password": "battery staple"}
@@ -205,7 +205,7 @@ class Reauthentication(IssuerCase):
 
     # Whose the proof is
 
-    def test_a_proof_makes_no_stolen_token_fresh(self):
+    def test_a_reauthentication_does_not_refresh_a_stolen_token(self):
         grant = self.verified("copied@example.com")
         self.grow_old(grant)
         stolen = dict(grant)
@@ -229,7 +229,7 @@ class Reauthentication(IssuerCase):
                       if event["action"] == "reauthenticate")
         self.assertEqual(detail, {"provider": "password", "next_session_id": session["id"]})
 
-    def test_a_page_gets_no_refresh_token_for_a_proof(self):
+    def test_a_page_gets_no_refresh_token_from_a_reauthentication(self):
         grant = self.verified("page@example.com")
         body = {"provider": "password", "password": "correct horse"}
         for headers in [{"Dossier-Device": "cookie"},
@@ -242,7 +242,7 @@ class Reauthentication(IssuerCase):
             token=grant["access_token"], headers=headers)
         self.assertNotIn("refresh_token", self.expect(answer, 200).json)
 
-    def test_a_token_of_an_issuer_is_as_fresh_as_the_login_there(self):
+    def test_the_auth_time_of_an_issuer_counts(self):
         def old(**others):
             return self.key.token(claims("sso", **others))
 
@@ -268,7 +268,7 @@ class Reauthentication(IssuerCase):
                             f"where user_id = '{grant['user_id']}' and ended_at is null")
         self.assertGreaterEqual(int(age), 300)
 
-    def test_what_is_made_up_is_guarded_and_fills_no_trail(self):
+    def test_forged_credentials_are_limited_without_filling_the_audit(self):
         count = "select count(*) from audit where action = 'login_failure' and user_id = '%s'"
         for body in [{"provider": "api-key", "key": "ds_apikey_x"},
                      {"provider": "jwt", "token": "x.y.z"}]:

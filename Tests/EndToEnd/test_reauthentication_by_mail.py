@@ -34,7 +34,7 @@ class ByMail(Case):
                            token=grant["access_token"])
         return self.renewed(answer, grant) if answer.status == 200 else answer
 
-    def test_a_guess_at_anothers_code_names_no_user_and_no_session(self):
+    def test_a_guess_at_another_users_code_reveals_no_user_and_no_session(self):
         mine = self.sign_in_by_code("guessing@example.com")
         other = self.sign_in_by_code("guessed@example.com")
         flow = self.asked("guessed@example.com")["flow"]
@@ -44,7 +44,7 @@ class ByMail(Case):
             (event["action"], event["actor"], event["session_id"], event["device_id"]),
             ("login_failure", "anyone", None, None))
 
-    def test_the_code_of_a_users_own_address_is_a_proof_once(self):
+    def test_a_code_of_the_users_own_address_reauthenticates_once(self):
         mine = self.sign_in_by_code("coded@example.com")
         identity, = self.expect(self.me(mine, "/identities"), 200).json
         self.assertEqual((identity["provider"], identity["verified"]), ("email", True))
@@ -75,14 +75,14 @@ class ByMail(Case):
             for event in self.me(mine, "/audit").json])
         self.expect(self.me(other), 200)
 
-    def test_it_is_a_proof_of_a_user_with_a_password_whose_address_is_verified(self):
+    def test_a_code_reauthenticates_a_verified_user_with_a_password(self):
         grant = self.verified("both@example.com")
         self.grow_old(grant)
         self.expect(self.prove(grant, **self.asked("both@example.com")), 200)
         self.expect(self.make_key(grant), 201)
         self.expect(self.login("both@example.com"), 200)
 
-    def test_it_is_none_while_the_address_is_not_verified(self):
+    def test_a_code_of_an_unverified_address_does_not_reauthenticate(self):
         grant = self.expect(self.register("unproved@example.com"), 201).json
         self.grow_old(grant)
         code = self.asked("unproved@example.com")
@@ -92,14 +92,14 @@ class ByMail(Case):
         self.expect(self.post("/v1/login/code", code), 200)
         self.expect(self.me(grant), 401, "session_ended")
 
-    def test_it_is_none_where_codes_are_off(self):
+    def test_a_code_does_not_reauthenticate_if_codes_are_disabled(self):
         grant = self.verified("off@example.com")
         code = self.asked("off@example.com")
         self.site.set_app(email_code=False)
         self.addCleanup(self.site.set_app, email_code=True)
         self.expect(self.prove(grant, **code), 403, "login_method_disabled")
 
-    def test_a_code_cannot_be_guessed_there(self):
+    def test_code_guesses_are_limited(self):
         grant = self.verified("guessed@example.com")
         right = self.asked("guessed@example.com")
         for _ in range(5):

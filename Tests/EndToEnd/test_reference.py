@@ -61,7 +61,7 @@ def examples(pages):
 
 
 class Described(Case):
-    def test_every_route_is_described_and_nothing_else(self):
+    def test_the_reference_describes_exactly_the_routes(self):
         listing = subprocess.run(
             [BUILD / "dossierd", "routes"], check=True, capture_output=True, text=True).stdout
         routes = {line.split("\t")[0] for line in listing.splitlines()}
@@ -79,7 +79,7 @@ class Described(Case):
                     security = document["paths"][path][method.lower()]["security"]
                     self.assertEqual([list(entry) for entry in security], [[scheme]], line)
 
-    def test_it_is_small_and_an_app_can_have_the_part_of_its_users(self):
+    def test_the_reference_is_small_and_has_a_part_for_users(self):
         self.assertLess(len(self.site.get("/openapi.json").body), 250 * 1024)
         part = self.expect(self.site.get("/openapi.json?for=users"), 200).json
         security = {name for item in part["paths"].values() for operation in item.values()
@@ -99,7 +99,7 @@ class Described(Case):
         self.assertEqual({link for link in links if "?for=users" not in link}, {"/reference"})
         self.expect(self.site.get("/reference?for=all"), 422, "invalid")
 
-    def test_its_chapters_have_every_route_and_its_links_lead_somewhere(self):
+    def test_the_chapters_cover_every_route_and_links_have_targets(self):
         for query in ["", "?for=users"]:
             found = pages(self.site, query)
             for code in self.site.reference.problems["statuses"]:
@@ -137,7 +137,7 @@ class Described(Case):
                      "/reference?q=a&q=b", "/reference?q=%ff", "/reference?q=" + "a" * 101]:
             self.expect(self.site.get(path), 422, "invalid")
 
-    def test_the_entrance_leads_browsers_to_the_page(self):
+    def test_the_root_redirects_browsers_to_the_page(self):
         browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
         for method in ["GET", "HEAD"]:
             answer = self.site.request(method, "/", headers=browser)
@@ -148,7 +148,7 @@ class Described(Case):
             self.assertIn("Accept", answer.headers.get_all("Vary"))
         self.expect(self.site.request("POST", "/", {}, {**JSON, **browser}), 404, "route_not_found")
 
-    def test_it_is_compressed_and_nothing_else_is(self):
+    def test_only_the_reference_is_compressed(self):
         accepts = {"Accept-Encoding": "gzip"}
         for path in ["/openapi.json", "/reference", "/reference/types", "/reference?q=sign"]:
             with contextlib.closing(self.site.connection()) as connection:
@@ -162,7 +162,7 @@ class Described(Case):
         answer = self.site.get("/v1/me/metadata", headers=accepts, token=token)
         self.assertNotIn("Content-Encoding", self.expect(answer, 200).headers)
 
-    def test_the_type_of_a_problem_leads_to_its_cause_and_cure(self):
+    def test_the_type_of_a_problem_links_to_its_cause_and_remedy(self):
         problem = self.expect(self.site.get("/v1/me"), 401).json
         text = self.expect(self.site.get(problem["type"]), 200).body.decode()
         for words in ["token_missing", problem["title"], "Send Authorization: Bearer", "GET /v1/me<",
@@ -196,14 +196,14 @@ class Examples(Case):
         self.assertEqual(run.returncode, 0, (run.stdout[-800:], run.stderr[-800:]))
         return run.stdout
 
-    def test_those_of_the_reference(self):
+    def test_examples_of_the_reference(self):
         commands = examples(pages(self.site))
         self.assertGreater(len(commands), 6)
         shown = self.run_all("\n".join(commands))
         self.assertIn('"items": ["axe", "lamp", "rope"]', shown)
         self.assertIn('"sound":true', shown)
 
-    def test_those_of_the_readme(self):
+    def test_examples_of_the_readme(self):
         readme = (ROOT / "README.md").read_text()
         # `deploy/up` does not return, so the other commands are for a second shell.
         self.assertIn("```sh\ndeploy/up ", readme)
@@ -221,7 +221,7 @@ class Fuzzing(Case):
     LONG = True
     SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
 
-    def test_every_answer_is_documented(self):
+    def test_every_response_is_documented(self):
         self.fuzz(*(f"--exclude-operation-id={name}" for name in LAST))
         self.fuzz(*(f"--include-operation-id={name}" for name in LAST))
 

@@ -97,7 +97,7 @@ class Examples(Case):
     def validator(self, schema):
         return jsonschema.Draft202012Validator({**strict(schema), "components": self.components})
 
-    def test_each_fits_its_schema(self):
+    def test_each_example_matches_its_schema(self):
         count = 0
         for place, schema, value in self.examples():
             errors = [f"{error.json_path}: {error.message}"
@@ -106,7 +106,7 @@ class Examples(Case):
             count += 1
         self.assertGreater(count, 100)
 
-    def test_ids_are_ids_and_each_is_of_one_thing(self):
+    def test_each_id_belongs_to_one_kind_of_object(self):
         kinds = {}
         for place, schema, value in self.examples():
             for shape, member, part in self.parts(schema, value, place):
@@ -122,7 +122,7 @@ class Examples(Case):
         self.assertGreater(len(kinds), 10)
         self.assertEqual({part: kind for part, kind in kinds.items() if len(kind) > 1}, {})
 
-    def test_none_is_shown_for_things_of_several_kinds(self):
+    def test_no_example_is_used_for_several_types(self):
         """All objects without an example of their own were {"theme": "dark"}."""
         shapes = {}
         for place, schema, value in self.examples():
@@ -135,7 +135,7 @@ class Examples(Case):
         self.assertEqual(dark, {"Metadata"})
         self.assertEqual({text: found for text, found in shapes.items() if len(found) > 1}, {})
 
-    def test_nothing_but_a_person_is_named_like_one(self):
+    def test_examples_of_things_have_no_names_of_persons(self):
         names = set()
         for place, schema, value in self.examples():
             for shape, member, part in self.parts(schema, value, place):
@@ -154,7 +154,7 @@ class Examples(Case):
                          if part.get(name)]
                 self.assertEqual(times, sorted(times), place)
 
-    def test_logins_show_what_logins_answer(self):
+    def test_examples_of_logins_match_real_responses(self):
         credentials = {"email": "shown@example.com", "password": PASSWORD}
         first = self.expect(self.post("/v1/register", credentials), 201).json
         device = {"Dossier-Device": first["device_secret"]}
@@ -196,7 +196,7 @@ class Guides(Case):
     def option(words, name):
         return words[words.index(name) + 1] if name in words else None
 
-    def test_each_request_fits_the_reference(self):
+    def test_each_request_of_the_guides_matches_the_reference(self):
         document = self.site.reference.document
         schemas = {"components": {"schemas": strict(document["components"]["schemas"])}}
         count = 0

@@ -27,7 +27,7 @@ class Searched(Case):
         return [html.unescape(detail if re.match("[A-Z]{3,} /", detail) else title)
                 for _, title, detail in results], text
 
-    def test_everyday_words_error_codes_and_text_are_found(self):
+    def test_the_search_finds_common_words_error_codes_and_text(self):
         for words, first in [
                 ("sign up", {"POST /v1/register", "POST /v1/login/code"}),
                 ("forgot password", {"POST /v1/password/reset-request", "POST /v1/password/reset"}),
@@ -54,7 +54,7 @@ class Searched(Case):
         self.assertEqual(self.search("tenant", **{"for": "users"})[0], [])
         self.assertIn("POST /v1/apps", self.search("tenant")[0])
 
-    def test_nothing_is_found_and_too_much_is(self):
+    def test_a_search_without_results_and_one_with_too_many(self):
         found, text = self.search("zebra crossing")
         self.assertEqual(found, [])
         self.assertIn("Nothing here has these words.", text)
@@ -66,7 +66,7 @@ class Searched(Case):
         for words in ["", "   "]:
             self.assertIn('id="routes"', self.search(words)[1])
 
-    def test_hostile_words_stay_words(self):
+    def test_markup_in_a_search_stays_text(self):
         for words in ["</title><script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>",
                       "'\u0301\"\u0301<\u0301u>", "\u202e&amp;", "!!!", "ä" * 100, "a b " * 25]:
             _, text = self.search(words)
@@ -105,7 +105,7 @@ class Shown(Case):
                 self.assertLessEqual(
                     self.browser.script("return document.documentElement.scrollWidth"), width)
 
-    def test_results_are_shown_while_words_are_typed(self):
+    def test_results_appear_while_the_user_types(self):
         self.open("/reference/users")
         field = self.browser.find("#q")
         field.send_keys("switch to")
@@ -135,7 +135,7 @@ class Shown(Case):
         self.assertFalse(self.browser.script("return window.ran === true"))
         self.assertIn("Content Security Policy", " ".join(self.browser.complaints()))
 
-    def test_old_addresses_lead_to_their_places(self):
+    def test_old_urls_redirect_to_their_sections(self):
         for old, new in [("/reference#postRegister", "/reference/signing-in#postRegister"),
                          ("/reference?for=users#postRegister",
                           "/reference/signing-in?for=users#postRegister"),
@@ -147,7 +147,7 @@ class Shown(Case):
             self.open(old)
             self.browser.wait(lambda: self.path() == new, f"{new} instead of {self.path()}")
 
-    def test_each_view_fits_its_screen_and_has_no_fault(self):
+    def test_each_view_fits_its_screen_and_is_accessible(self):
         for path, heading in [
                 ("/reference", "API reference"), ("/reference/signing-in", "Signing in"),
                 ("/reference/errors", "Errors"), ("/reference?q=avatar", "Results for “avatar”"),

@@ -22,13 +22,13 @@ class Scripts(Case):
                  for name, text in sections}
         return {name: html.unescape(match[1]) for name, match in found.items() if match}
 
-    def test_they_fit_the_client_as_it_is_declared(self):
+    def test_scripts_of_the_reference_match_the_types_of_the_client(self):
         scripts = self.scripts()
         self.assertGreater(len(scripts), 50)
         self.check("declare const dossier: Dossier;\ndeclare const file: Blob;\n"
                    + "\n".join(scripts.values()))
 
-    def test_those_of_the_guide_fit_it_too(self):
+    def test_scripts_of_the_guide_match_the_types_of_the_client(self):
         guide = (ROOT / "Sources/RESTWire/RESTWire.docc/Signing in.md").read_text()
         blocks = re.findall(r"^```js\n(.*?)^```", guide, re.S | re.M)
         self.assertEqual(len(blocks), 2)
@@ -51,7 +51,7 @@ class Scripts(Case):
                  folder / "check.ts"], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stdout)
 
-    def test_none_loses_the_tokens_that_it_is_answered(self):
+    def test_scripts_keep_the_returned_tokens(self):
         """A page that asked for these by `request` would be logged out."""
         scripts = self.scripts()
         for name in ["postReauthenticate", "postLogout", "postPasswordChange", "deleteMe",
@@ -64,7 +64,7 @@ class Scripts(Case):
                 if "TokensOK" in answers or "schemas/Tokens" in answers:
                     self.assertNotIn("dossier.request(", scripts.get(operation["operationId"], ""))
 
-    def test_a_refresh_is_answered_as_it_is_shown(self):
+    def test_a_refresh_returns_what_the_example_shows(self):
         page = self.site.get("/reference/signing-in").body.decode()
         section = page[page.index('id="postTokenRefresh"'):].split("</section>")[0]
         body = html.unescape(re.search(r"-d (?:&#39;|')(\{.*?\})(?:&#39;|')", section, re.S)[1])

@@ -67,7 +67,7 @@ class Reload(unittest.TestCase):
         self.assert_only(after)
         self.assertEqual(self.site.get("/v1/me", token=self.token).status, 200)
 
-    def test_a_mistake_in_the_settings_changes_nothing(self):
+    def test_invalid_settings_change_nothing(self):
         self.settings.write_text("logg = requests\n")
         self.refused("there is no setting logg", "exit 78")
         # By a signal, for which no client waits.
@@ -89,7 +89,7 @@ class Reload(unittest.TestCase):
         # No worker of earlier reloads is left.
         self.succeeds()
 
-    def test_another_program_behind_the_link_is_the_one_that_starts(self):
+    def test_a_reload_starts_the_new_program_behind_the_link(self):
         release = self.folder / "release-2"
         release.write_text("#!/bin/sh\necho this is release 2 >&2\nexit 3\n")
         release.chmod(0o755)
@@ -100,7 +100,7 @@ class Reload(unittest.TestCase):
         self.point_to(BUILD / "dossierd")
         self.succeeds()
 
-    def test_one_worker_keeps_house_also_after_reloads(self):
+    def test_one_worker_runs_maintenance_after_reloads(self):
         def keepers():
             lines = [pathlib.Path(f"/proc/{worker}/cmdline").read_bytes().split(b"\0")
                      for worker in self.site.workers()]
@@ -111,7 +111,7 @@ class Reload(unittest.TestCase):
             self.succeeds()
             self.assertEqual(keepers(), 1)
 
-    def test_a_database_that_lets_no_new_worker_in(self):
+    def test_a_database_that_refuses_new_workers(self):
         # Open connections stay open.
         self.site.sql("alter role server nologin")
         self.refused("not ready: database: ", "not permitted to log in")
@@ -126,7 +126,7 @@ class Reload(unittest.TestCase):
         self.settings.write_text(f"database = {database}\n")
         self.site.start_dossierd()
 
-    def test_after_a_corrected_password_no_request_goes_to_the_old_workers(self):
+    def test_no_request_reaches_the_old_workers_after_a_corrected_password(self):
         rules = self.site.folder / "postgres/pg_hba.conf"
         self.site.sql("alter role server password 'right'")
         rules.write_text("local all server scram-sha-256\n" + rules.read_text())
@@ -180,11 +180,11 @@ class Reload(unittest.TestCase):
             client.join()
         self.assertEqual(set(statuses), {200}, len(statuses))
 
-    def test_what_a_reload_cannot_change_is_said(self):
+    def test_settings_that_need_a_restart_are_reported(self):
         self.settings.write_text("socket_mode = 0600\nconnections = 400\n")
         self.refused("socket_mode is '0600' and was '0660' at the start: that needs a restart")
 
-    def test_only_the_same_user_is_heard_and_only_dossierd_answers(self):
+    def test_a_reload_requires_a_dossierd_process_of_the_same_user(self):
         with subprocess.Popen(["sleep", "60"]) as other:
             reload = subprocess.run(
                 [BUILD / "dossierd", "reload", str(other.pid)], capture_output=True, text=True)
@@ -200,7 +200,7 @@ class Reload(unittest.TestCase):
             self.assertIn("only root and the user of dossierd", reload.stderr)
             self.assert_only(before)
 
-    def test_who_takes_the_name_first_keeps_nobody_from_serving(self):
+    def test_a_taken_control_socket_does_not_prevent_serving(self):
         thief = self.folder / "thief"
         thief.write_text(
             "#!/usr/bin/python3\n"
@@ -216,7 +216,7 @@ class Reload(unittest.TestCase):
         self.assertTrue(any("will not reach this" in line for line in site.messages()))
         self.assertEqual(site.get("/healthz").status, 200)
 
-    def test_an_old_supervisor_leaves_the_sockets_of_a_new_one(self):
+    def test_an_old_supervisor_does_not_remove_the_sockets_of_a_new_one(self):
         old = self.site.supervisor
         # A second one on live sockets is refused.
         second = subprocess.run(

@@ -21,7 +21,7 @@ class Repeats(Case):
     def keys(self):
         return len(self.expect(self.me(self.grant, "/api-keys"), 200).json)
 
-    def test_the_same_request_is_done_once_and_answered_alike(self):
+    def test_a_repeated_request_is_executed_once_and_gets_the_same_response(self):
         first = self.expect(self.make("laptop", '"8e03978e-40d5-43dd-bc93-6894a57f9324"'), 201)
         self.assertNotIn("Idempotent-Replayed", first.headers)
         # Most clients leave out the quotes.
@@ -50,7 +50,7 @@ class Repeats(Case):
         self.expect(self.make("desktop", "k"), 422, "idempotency_key_reused")
         self.assertEqual(self.keys(), 1)
 
-    def test_a_key_is_its_caller_s_and_its_app_s(self):
+    def test_an_idempotency_key_belongs_to_its_caller_and_app(self):
         first = self.expect(self.make("laptop", "k"), 201).json
         other = self.site.login()
         second = self.expect(self.make("laptop", "k", token=other["access_token"]), 201).json
@@ -64,7 +64,7 @@ class Repeats(Case):
                 for n, name in enumerate(["default", "elsewhere"])]
         self.assertNotEqual(*made)
 
-    def test_programs_make_what_they_make_once(self):
+    def test_repeated_creations_by_clients_create_once(self):
         program = self.site.client("--operator")["secret"]
         answers = [self.expect(self.send("/v1/users", {"email": "once@example.com"}, "import-7",
                                          token=program), 201) for _ in range(3)]
@@ -75,7 +75,7 @@ class Repeats(Case):
                                201) for _ in range(2)]
         self.assertEqual(answers[0].body, answers[1].body)
 
-    def test_what_was_refused_is_not_kept(self):
+    def test_refusals_are_not_stored(self):
         self.expect(self.make("", "k"), 422, "invalid")
         self.expect(self.make("laptop", "k"), 201)
         update = {"update": {"$inc": {"n": 1}}}
@@ -89,7 +89,7 @@ class Repeats(Case):
             self.assertEqual((done.json["version"], done.headers["ETag"]), (2, '"2"'))
         self.assertEqual(self.me(self.grant, "/custom-data").json, {"n": 2})
 
-    def test_one_of_many_at_once_is_carried_out(self):
+    def test_one_of_concurrent_repeats_is_executed(self):
         answers = in_parallel(8, lambda _: self.make("laptop", "k"))
         done = {answer.body for answer in answers if answer.status == 201}
         self.assertEqual(len(done), 1)
@@ -99,7 +99,7 @@ class Repeats(Case):
         self.assertEqual({self.expect(self.make("laptop", "k"), 201).body}, done)
         self.assertEqual(self.keys(), 1)
 
-    def test_a_day_is_the_end_of_it_and_a_dead_worker_s_request_may_begin_anew(self):
+    def test_a_key_expires_after_a_day(self):
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.site.sql(
             "select round(extract(epoch from expires_at - now()) / 3600) from kept_answers "
@@ -111,19 +111,19 @@ class Repeats(Case):
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.keys(), 2)
 
-    def test_who_may_not_ask_any_more_is_answered_nothing(self):
+    def test_a_repeat_without_access_gets_no_stored_response(self):
         self.expect(self.make("laptop", "k"), 201)
         self.expect(self.post("/v1/logout", token=self.grant["access_token"]), 204)
         self.expect(self.make("laptop", "k"), 401, "session_ended")
 
-    def test_what_is_kept_goes_with_the_user(self):
+    def test_stored_responses_are_deleted_with_the_user(self):
         self.expect(self.make("laptop", "k"), 201)
         where = f"from kept_answers where owner = '{self.grant['user_id']}'"
         self.assertEqual(self.site.sql(f"select count(*) {where}"), "1")
         self.expect(self.site.request("DELETE", "/v1/me", token=self.grant["access_token"]), 204)
         self.assertEqual(self.site.sql(f"select count(*) {where}"), "0")
 
-    def test_a_user_has_so_many(self):
+    def test_the_number_of_keys_of_a_user_is_limited(self):
         self.expect(self.make("laptop", "k"), 201)
         self.site.sql(
             "insert into kept_answers (app_id, owner, user_id, key_hash, request_hash, expires_at) "
@@ -135,7 +135,7 @@ class Repeats(Case):
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.keys(), 1)
 
-    def test_answers_with_tokens_are_never_kept_and_keys_have_a_form(self):
+    def test_responses_with_tokens_are_not_stored_and_malformed_keys_are_refused(self):
         fields = {"Idempotency-Key": "k"}
         for path, body, token in [
             ("/v1/login/anonymous", {}, None),

@@ -91,7 +91,7 @@ class Resilience(unittest.TestCase):
         self.assertEqual({status for status, _ in answers}, {200})
         self.assertEqual(len(self.site.workers()), 2)
 
-    def test_a_killed_worker_is_replaced_and_the_others_go_on(self):
+    def test_a_killed_worker_is_replaced_while_others_serve(self):
         first, other = self.site.workers()
         load = Load(self.site)
         load.go_on()
@@ -110,7 +110,7 @@ class Resilience(unittest.TestCase):
         self.assertLessEqual(len(failed), len(load.tokens))
         self.assertLessEqual(set(failed), {502, 503})
 
-    def test_sigterm_under_load_answers_what_was_accepted(self):
+    def test_sigterm_under_load_completes_accepted_requests(self):
         # A read that takes a while: passwords are hashed one after the other.
         statuses = []
 
@@ -152,7 +152,7 @@ class Connections(unittest.TestCase):
         self.assertEqual(statuses, {200})
         client.close()
 
-    def test_a_hundred_connections_at_once(self):
+    def test_a_hundred_concurrent_connections(self):
         token = self.site.login()["access_token"]
         clients = [self.site.connection() for _ in range(100)]
         for client in clients:
@@ -165,7 +165,7 @@ class Connections(unittest.TestCase):
             client.close()
         self.assertEqual(statuses, {200})
 
-    def test_clients_that_abort_harm_nobody(self):
+    def test_aborted_requests_do_not_affect_others(self):
         token = self.site.login()["access_token"]
         request = f"GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
         for index in range(200):
@@ -176,13 +176,13 @@ class Connections(unittest.TestCase):
         self.assertEqual(self.site.get("/v1/me", token=token).status, 200)
         self.assertEqual(len(workers), 2)
 
-    def test_a_body_over_the_limit_of_nginx_is_refused_in_the_words_of_the_api(self):
+    def test_a_body_over_the_limit_of_nginx_gets_an_error_of_the_api(self):
         token = self.site.login()["access_token"]
         body = b'{"a":"' + b"x" * (1 << 20) + b'"}'
         answer = self.site.request("PUT", "/v1/me/custom-data", body, JSON, token)
         self.assertEqual((answer.status, answer.json["code"]), (413, "body_too_large"))
 
-    def test_what_nginx_refuses_by_itself_is_a_problem_too(self):
+    def test_errors_of_nginx_are_problems_too(self):
         for path, headers, status, code in [
             ("/" + "x" * 20_000, {}, 414, "uri_too_long"),
             ("/v1/me", {"X-Long": "x" * 20_000}, 431, "header_too_large"),
@@ -205,7 +205,7 @@ class Connections(unittest.TestCase):
         except ConnectionResetError:
             pass
 
-    def test_records_that_arrive_byte_by_byte_are_answered_and_hold_up_nobody(self):
+    def test_records_that_arrive_byte_by_byte_do_not_delay_others(self):
         with self.worker() as slow:
             request = records()
             for start in range(0, len(request), 5):
@@ -232,7 +232,7 @@ class Connections(unittest.TestCase):
             client.sendall(whole)
             self.assertIn(b"access_token", responses(client))
 
-    def test_who_sends_faults_and_goes_on_sending_is_left(self):
+    def test_a_client_that_keeps_sending_invalid_records_is_disconnected(self):
         begin, end = records()[:16], b"\x01\x04\x00\x01\x00\x00\x00\x00" + records()[-8:]
         half = b"\x01\x04\x00\x01\x00\x01\x00\x00\x05"
         unfit = b"\x01\x01\x00\x01\x00\x00\x00\x00"
@@ -250,7 +250,7 @@ class Connections(unittest.TestCase):
                 wait_until(is_closed, 20, what="the end of the connection")
                 self.assertEqual(self.site.get("/healthz").status, 200)
 
-    def test_a_body_that_never_ends_is_given_up(self):
+    def test_a_body_that_never_ends_is_aborted(self):
         with self.worker() as client:
             client.sendall(records(content_length=2, body=b"{}")[:-8])
             self.assert_closed(client)
@@ -262,7 +262,7 @@ class Connections(unittest.TestCase):
 
     # Operation
 
-    def test_metrics_are_summed_over_the_workers_and_logs_hold_no_secrets(self):
+    def test_metrics_are_summed_over_workers_and_logs_have_no_secrets(self):
         grant = self.site.login()
         for _ in range(40):
             client = self.site.connection()

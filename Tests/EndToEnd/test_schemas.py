@@ -73,7 +73,7 @@ class Schemas(Administration):
 
     # Writing
 
-    def test_every_way_to_write_from_both_sides_keeps_to_the_schema(self):
+    def test_every_write_of_users_and_clients_must_match_the_schema(self):
         for kind in KINDS:
             self.set(kind, PERSON)
         add = [{"op": "add", "path": "/age", "value": -1}]
@@ -122,7 +122,7 @@ class Schemas(Administration):
                 body = {"update": {"$set": {"name": "Cyd"}}, "upsert": True}
                 self.assertTrue(self.expect(write("POST", body, JSON, update), 200).json["upserted"])
 
-    def test_values_of_extended_json_are_validated_as_plain_ones(self):
+    def test_extended_json_is_validated_as_plain_values(self):
         """By REST, by operators and by App Services, for stored values of every type."""
         oid, date = {"$oid": "64b0000000000000000000A1"}, {"$date": "2024-02-29T12:00:00Z"}
         cases = [
@@ -176,7 +176,7 @@ class Schemas(Administration):
                         stored = self.ask("GET", path, key=token).json["a"][name]
                         self.assertEqual(set(stored), set(value), stored)
 
-    def test_a_class_without_a_schema_and_another_app_are_free(self):
+    def test_other_kinds_and_other_apps_are_not_restricted(self):
         self.set("metadata", False)
         _, token = self.user()
         self.expect(self.ask("PUT", "/v1/me/custom-data", {"a": 1}, JSON, token), 200)
@@ -186,7 +186,7 @@ class Schemas(Administration):
         other = self.site.login()["access_token"]
         self.expect(self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, other), 200)
 
-    def test_writers_that_race_never_leave_what_does_not_fit(self):
+    def test_concurrent_writes_never_store_a_mismatch(self):
         self.set("custom-data", {"maxProperties": 3})
         user, token = self.user()
         self.expect(self.ask("PUT", "/v1/me/custom-data", {}, JSON, token), 200)
@@ -229,7 +229,7 @@ class Schemas(Administration):
         many = self.ask("PUT", path, {"rows": [-1] * 1000}, JSON, token)
         self.assertEqual(len(self.expect(many, 422, "schema_mismatch").json["errors"]), 20)
 
-    def test_what_was_stored_before_stays_until_it_is_written(self):
+    def test_stored_documents_stay_valid_until_they_are_written(self):
         _, token = self.user()
         self.expect(self.ask("PUT", "/v1/me/metadata", {"old": 1}, JSON, token), 200)
         self.set("metadata", PERSON)
@@ -239,7 +239,7 @@ class Schemas(Administration):
         fit = self.ask("PATCH", "/v1/me/metadata", {"old": None, "name": "Ada"}, MERGE, token)
         self.expect(fit, 200)
 
-    def test_nothing_is_written_past_a_schema_that_cannot_be_used(self):
+    def test_an_unusable_schema_prevents_writes(self):
         self.set("metadata", True)
         # As one of a later version of the program would be.
         self.site.sql("update document_schemas set body = '{\"later\": 1}' where app_id = "
@@ -315,14 +315,14 @@ class Schemas(Administration):
                     ("schema_remove", "client", "app-metadata")]
         self.assertEqual(trail[::-1], [(a, b, {"class": c}) for a, b, c in expected])
 
-    def test_a_removed_schema_binds_nobody(self):
+    def test_a_removed_schema_no_longer_applies(self):
         self.set("metadata", False)
         _, token = self.user()
         self.refuses(self.ask("PUT", "/v1/me/metadata", {}, JSON, token), ("", "false"))
         self.command("remove", "metadata")
         self.expect(self.ask("PUT", "/v1/me/metadata", {"a": 1}, JSON, token), 200)
 
-    def test_what_is_wrong_in_a_schema_is_told_with_its_place(self):
+    def test_errors_in_a_schema_are_reported_with_their_place(self):
         deep = {}
         for _ in range(70):
             deep = {"items": deep}
@@ -358,7 +358,7 @@ class Schemas(Administration):
             self.refused(12, "schema", "set", "metadata", file, "--app", self.app, words=words)
         self.assertEqual(self.command("list"), [])
 
-    def test_who_may_not_touch_schemas(self):
+    def test_callers_without_access_to_schemas_are_refused(self):
         _, token = self.user()
         program = self.program()
         for method, path in [("GET", "/v1/schemas"), ("GET", "/v1/schemas/metadata"),
@@ -370,7 +370,7 @@ class Schemas(Administration):
 
     # Checking
 
-    def test_check_tells_who_does_not_fit(self):
+    def test_schema_check_lists_mismatching_users(self):
         randomness = random.Random(1)
         # More than a page, most without a document.
         self.site.sql(f"""

@@ -47,7 +47,7 @@ class Required(FactorCase):
         again = self.asked(self.login(email))
         self.expect(self.prove(again, grant["recovery_codes"][0]), 200)
 
-    def test_who_signs_up_enrolls_a_factor(self):
+    def test_a_new_user_enrolls_a_factor(self):
         grant, authenticator = self.join(self.register("new@example.com"))
         self.assertEqual(self.me(grant).json["email"], "new@example.com")
         self.sign_in("new@example.com", authenticator)
@@ -79,7 +79,7 @@ class Required(FactorCase):
         self.assertEqual(grant["user_id"], guest["user_id"])
         self.expect(self.me(guest), 401, "session_ended")
 
-    def test_of_two_flows_that_enroll_one_makes_the_factor(self):
+    def test_one_of_two_enrolling_flows_creates_the_factor(self):
         self.site.set_app(mfa="optional")
         self.verified("two@example.com")
         self.set_mfa("required")
@@ -95,7 +95,7 @@ class Required(FactorCase):
         self.expect(enroll, 401, "code_invalid")
         self.expect(self.prove(second, mine.code(1)), 401, "code_invalid")
 
-    def test_a_session_without_a_factor_does_not_go_on_by_the_device(self):
+    def test_a_device_does_not_extend_a_session_without_a_factor(self):
         self.site.set_app(mfa="optional", allowed_origins=["https://app.example.com"])
         self.verified("page@example.com")
         page = {"Dossier-Device": "cookie", "Origin": "https://app.example.com"}

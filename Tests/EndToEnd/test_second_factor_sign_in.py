@@ -90,7 +90,7 @@ class Ways(FactorCase, IssuerCase):
         for session in [script, self.site.login()]:
             self.expect(self.refresh(session), 200)
 
-    def test_who_has_an_api_key_links_nothing_and_removes_no_factor(self):
+    def test_a_session_of_an_api_key_links_nothing_and_removes_no_factor(self):
         grant = self.verified("linked@example.com")
         authenticator, _ = self.protected(grant)
         key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
@@ -102,7 +102,7 @@ class Ways(FactorCase, IssuerCase):
                                    token=thief["access_token"])
         self.expect(remove, 401, "reauthentication_required")
 
-    def test_a_factor_of_who_only_had_the_password_is_taken_over_with_the_account(self):
+    def test_a_takeover_by_mail_removes_an_attackers_factor(self):
         email = "victim@example.com"
         attacker = self.expect(self.register(email, "attackers pass"), 201).json
         self.protected(attacker)
@@ -131,7 +131,7 @@ class Codes(FactorCase):
     def wrong(self, flow, **options):
         return self.prove(flow, self.authenticator.wrong(), **options)
 
-    def test_a_code_is_good_once(self):
+    def test_a_code_works_once(self):
         self.user()
         first, second = self.flow(), self.flow()
         code = self.authenticator.code()
@@ -161,7 +161,7 @@ class Codes(FactorCase):
 
                 self.assertEqual(self.in_one_step(attempt).status, status)
 
-    def test_a_recovery_code_is_good_once_however_it_is_typed(self):
+    def test_a_recovery_code_works_once_in_every_notation(self):
         self.user()
         first, second, third = self.recovery_codes[:3]
         self.expect(self.prove(self.flow(), first), 200)
@@ -175,7 +175,7 @@ class Codes(FactorCase):
         self.protected(self.verified(email))
         self.expect(self.prove(self.asked(self.login(email)), third), 401, "code_invalid")
 
-    def test_of_requests_with_one_code_at_once_one_succeeds(self):
+    def test_one_of_concurrent_requests_with_one_code_succeeds(self):
         self.user()
         for code, flows in [(self.recovery_codes[0], [self.flow()] * 4),
                             (self.recovery_codes[1], [self.flow() for _ in range(4)]),
@@ -206,7 +206,7 @@ class Codes(FactorCase):
         self.later(self.grant["user_id"])
         self.expect(self.prove(self.flow(), self.authenticator.code()), 200)
 
-    def test_a_right_code_is_no_failure(self):
+    def test_a_correct_code_does_not_count_as_a_failure(self):
         self.user()
         self.site.set_app(failures_per_identifier=3)
         self.addCleanup(self.site.set_app, failures_per_identifier=10)
@@ -217,7 +217,7 @@ class Codes(FactorCase):
             self.expect(self.login(self.email, "a guess", headers={ADDRESS: "192.0.2.9"}), 401)
         self.expect(self.prove(self.flow(), self.recovery_codes[6]), 200)
 
-    def test_a_right_code_is_no_failure_where_the_sign_in_fails(self):
+    def test_a_correct_code_does_not_count_as_a_failure_if_the_sign_in_fails(self):
         self.user()
         self.site.set_app(failures_per_identifier=3)
         self.addCleanup(self.site.set_app, failures_per_identifier=10)
@@ -231,7 +231,7 @@ class Codes(FactorCase):
         self.site.dossier("user", "unblock", self.grant["user_id"])
         self.expect(self.prove(flow, self.recovery_codes[0]), 200)
 
-    def test_a_device_of_an_api_key_has_no_guesses_of_its_own(self):
+    def test_a_device_of_an_api_key_gets_no_separate_limit(self):
         self.user()
         key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
                                     token=self.grant["access_token"]), 201).json["key"]
@@ -288,7 +288,7 @@ class Codes(FactorCase):
                     "reauthentication_required")
         self.expect(self.post("/v1/password/change", change, token=self.grant["access_token"]), 200)
 
-    def test_a_flow_has_so_many_tries_and_ten_minutes(self):
+    def test_a_flow_has_limited_tries_and_ten_minutes(self):
         self.user()
         self.site.set_app(failures_per_identifier=100)
         self.addCleanup(self.site.set_app, failures_per_identifier=10)
@@ -304,7 +304,7 @@ class Codes(FactorCase):
         for again in [flow, flow[:-4] + "AAAA", ""]:
             self.expect(self.prove(again, self.recovery_codes[1]), 401, "code_invalid")
 
-    def test_a_flow_is_of_one_app_and_one_purpose(self):
+    def test_a_flow_belongs_to_one_app_and_one_purpose(self):
         self.user()
         flow, other = self.flow(), self.site.add_app("another", mfa="required")
         code = self.recovery_codes[0]

@@ -47,7 +47,7 @@ class SecondFactors(FactorCase):
         self.later(user)
         self.expect(self.confirm(grant, authenticator), 404, "not_found")
 
-    def test_what_is_stored_is_neither_a_secret_nor_a_code(self):
+    def test_secrets_and_codes_are_not_stored_in_plain_text(self):
         grant = self.verified("stored@example.com")
         authenticator, codes = self.protected(grant)
         where = f"where user_id = '{grant['user_id']}'"
@@ -74,7 +74,7 @@ class SecondFactors(FactorCase):
         self.assertEqual(urllib.parse.unquote(account), email)
         self.assertEqual(urllib.parse.parse_qs(uri.query)["issuer"], ["Ada & Søns: 100%"])
 
-    def test_an_enrollment_replaces_one_that_was_not_confirmed_and_five_are_all(self):
+    def test_an_enrollment_replaces_an_unconfirmed_one_and_five_are_the_limit(self):
         grant = self.verified("many@example.com")
         first = self.enroll(grant)
         second = self.enroll(grant)
@@ -88,7 +88,7 @@ class SecondFactors(FactorCase):
         # A code is of each of them.
         self.sign_in("many@example.com", second)
 
-    def test_of_two_confirmations_at_once_one_counts(self):
+    def test_one_of_two_concurrent_confirmations_counts(self):
         grant = self.verified("twice@example.com")
         authenticator = self.enroll(grant)
         answers = in_parallel(3, lambda _: self.confirm(grant, authenticator))
@@ -133,7 +133,7 @@ class SecondFactors(FactorCase):
         self.assertEqual(len(self.events(grant["user_id"], "recovery_codes_make")), 1)
         self.expect_mail(email, "recovery codes")
 
-    def test_only_a_person_who_has_just_signed_in_changes_factors(self):
+    def test_changes_of_factors_require_a_recent_sign_in(self):
         grant = self.verified("fresh@example.com")
         authenticator, _ = self.protected(grant)
         key = self.expect(self.post("/v1/me/api-keys", {"name": "script"},
@@ -153,7 +153,7 @@ class SecondFactors(FactorCase):
                                 401, "reauthentication_required")
         self.assertEqual(len(self.factors(script)["second_factors"]), 1)
 
-    def test_an_app_without_second_factors_asks_for_none(self):
+    def test_an_app_without_second_factors_requires_none(self):
         email = "off@example.com"
         grant = self.verified(email)
         authenticator, _ = self.protected(grant)
@@ -208,7 +208,7 @@ class SecondFactors(FactorCase):
 
 
 class MasterKeys(FactorCase):
-    def test_factors_outlive_the_master_key_that_sealed_them(self):
+    def test_factors_survive_a_change_of_the_master_key(self):
         email = "sealed@example.com"
         grant = self.verified(email)
         authenticator, codes = self.protected(grant)

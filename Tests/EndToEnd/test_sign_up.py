@@ -57,7 +57,7 @@ class Immediate(SignUp):
         self.assertEqual(again["user_id"], first["user_id"])
         self.assertEqual(self.me(again, "/custom-data").json, {"level": 7})
 
-    def test_an_address_is_taken_in_its_own_app_alone(self):
+    def test_an_address_is_taken_only_in_its_own_app(self):
         other = self.site.add_app("other")
         grant = self.expect(self.register("two-apps@example.com"), 201).json
         second = self.expect(self.register("two-apps@example.com", headers=other), 201).json
@@ -150,7 +150,7 @@ class VerifyFirst(SignUp):
         self.assertEqual(self.users("raced@example.com"), "1")
         self.expect(self.me(grant), 200)
 
-    def test_a_registration_meets_a_user_who_was_made_meanwhile(self):
+    def test_a_registration_of_an_address_that_was_taken_meanwhile(self):
         key = self.site.client("--app", "default", "--scope", "create:users")["secret"]
         for verified in [False, True]:
             with self.subTest(verified=verified):
@@ -165,14 +165,14 @@ class VerifyFirst(SignUp):
                 self.expect(self.login(email, MINE), 401 if verified else 200)
                 self.expect(self.login(email, THEIRS), 200 if verified else 401)
 
-    def test_one_code_entered_many_times_at_once_makes_one_user(self):
+    def test_concurrent_entries_of_one_code_create_one_user(self):
         flow = self.expect(self.register("crowd@example.com"), 202).json["flow"]
         code = self.mailed_code("crowd@example.com")
         answers = in_parallel(5, lambda _: self.enter(flow, code))
         self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 4)
         self.assertEqual(self.users("crowd@example.com"), "1")
 
-    def test_flows_of_one_address_entered_at_once_make_one_user(self):
+    def test_concurrent_flows_of_one_address_create_one_user(self):
         flows = []
         for count in [1, 2, 3]:
             asked = self.register("both@example.com", f"{MINE} {count}")
@@ -190,7 +190,7 @@ class VerifyFirst(SignUp):
         self.expect(self.enter(flow, code), 401, "code_invalid")
         self.assertEqual(self.users("late@example.com"), "0")
 
-    def test_a_flow_of_one_app_is_none_of_another(self):
+    def test_a_flow_belongs_to_its_app(self):
         other = self.site.add_app("elsewhere", sign_up="verify_first")
         flow = self.expect(self.register("apart@example.com"), 202).json["flow"]
         code = self.mailed_code("apart@example.com")
@@ -256,7 +256,7 @@ class VerifyFirst(SignUp):
         self.expect(answer, 409, "email_taken")
         self.assertTrue(self.me(guest).json["anonymous"])
 
-    def test_a_registration_is_completed_where_codes_sign_nobody_in(self):
+    def test_a_registration_completes_in_an_app_without_code_sign_in(self):
         grant = self.sign_up("codeless@example.com")
         self.expect(self.post("/v1/login/code/request", {"email": "codeless@example.com"}),
                     403, "login_method_disabled")
@@ -280,7 +280,7 @@ class Closed(SignUp):
     def made(self, **members):
         return self.expect(self.post("/v1/users", members, token=self.key), 201).json
 
-    def test_nobody_is_created_by_a_request_of_the_public(self):
+    def test_no_public_request_creates_a_user(self):
         for path, body in [
                 ("/v1/register", {"email": "none@example.com", "password": MINE}),
                 ("/v1/login/anonymous", {}),
@@ -290,13 +290,13 @@ class Closed(SignUp):
         self.assertEqual(self.site.sql("select count(*) from users where email = "
                                        "'none@example.com' or anonymous"), "0")
 
-    def test_a_registration_says_nothing_of_the_address(self):
+    def test_a_registration_reveals_nothing_about_the_address(self):
         self.made(email="known@example.com", password=MINE)
         answers = [self.expect(self.register(email), 403, "sign_up_closed").json
                    for email in ["known@example.com", "unknown@example.com"]]
         self.assertEqual(*[{**answer, "instance": None} for answer in answers])
 
-    def test_users_whom_the_back_end_made_sign_in(self):
+    def test_users_created_by_the_back_end_sign_in(self):
         user = self.made(email="made@example.com", password=MINE, email_verified=True)
         grant = self.expect(self.login("made@example.com", MINE), 200).json
         self.assertEqual(grant["user_id"], user["id"])
@@ -308,7 +308,7 @@ class Closed(SignUp):
             self.expect(self.post("/v1/login/jwt", self.token("made")), 200).json["user_id"],
             user["id"])
 
-    def test_a_code_for_an_unknown_address_is_requested_alike_and_not_mailed(self):
+    def test_a_code_for_an_unknown_address_is_accepted_and_not_mailed(self):
         self.made(email="reader@example.com", email_verified=True)
         first, second = [
             self.expect(self.post("/v1/login/code/request", {"email": email}), 202)

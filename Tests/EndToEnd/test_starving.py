@@ -48,7 +48,7 @@ class Starving(Case):
     def test_many_small_writes(self):
         self.attacked("small writes of one row")
 
-    def test_a_large_document_is_read_as_a_small_one(self):
+    def test_a_large_document_is_read_like_a_small_one(self):
         token = self.site.login()["access_token"]
         for size in (32_700, 32_768 - len('{"a": ""}'), 32_800, 500_000):
             body = {"a": "x" * size}

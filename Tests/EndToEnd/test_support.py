@@ -15,7 +15,7 @@ class Support(Administration):
     def dossier(self, *arguments, **options):
         return self.site.dossier(*arguments, **options)
 
-    def test_a_user_is_made_and_chooses_a_password_by_mail(self):
+    def test_a_created_user_chooses_a_password_by_mail(self):
         made = self.dossier("user", "create", "email=made@example.com", "email_verified=true",
                             "name=12", 'metadata={"seats": 4}', "--mail")
         self.assertEqual((made["email_verified"], made["name"]), (True, "12"))
@@ -32,7 +32,7 @@ class Support(Administration):
         self.refused(12, "user", "create", "shoe_size=44", words="/shoe_size")
         self.refused(64, "user", "create", "name", words="name is not member=value")
 
-    def test_a_user_is_made_with_a_password_that_no_argument_shows(self):
+    def test_a_user_is_created_with_a_password_from_a_file(self):
         made = self.dossier("user", "create", "email=typed@example.com", "--password-file", "-",
                             given="said by keyboard\n")
         grant = self.expect(self.login("typed@example.com", "said by keyboard"), 200).json
@@ -45,7 +45,7 @@ class Support(Administration):
         self.refused(12, "user", "create", "email=w@example.com", "--password-file", "-",
                      given="short\n", words="/password")
 
-    def test_a_password_is_set_and_the_owner_is_told(self):
+    def test_a_password_is_set_and_the_owner_is_notified(self):
         grant = self.verified("forgot@example.com")
         self.expect(self.post("/v1/me/api-keys", {"name": "one"}, token=grant["access_token"]), 201)
         self.dossier("user", "password", "forgot@example.com", "--from", "-",
@@ -84,7 +84,7 @@ class Support(Administration):
         self.expect(self.me(grant), 401, "session_ended")
         self.expect(self.login("owned@example.com", "chosen anew"), 200)
 
-    def test_all_that_is_stored_of_a_user_is_printed(self):
+    def test_all_data_of_a_user_is_exported(self):
         grant = self.verified("data@example.com")
         own = self.expect(self.me(grant, "/export"), 200).json
         told = self.dossier("user", "export", "data@example.com")
@@ -105,7 +105,7 @@ class Support(Administration):
         """Logs in from an unknown device; returns the status."""
         return self.login(email, headers={ADDRESS: address}).status
 
-    def test_who_was_slowed_down_may_try_again(self):
+    def test_a_rate_limit_of_a_user_is_reset(self):
         self.site.dossier("app", "set", "failures_per_identifier_hourly=20",
                           "failures_per_ip=100")
         for name in ["slow", "other"]:
@@ -129,7 +129,7 @@ class Support(Administration):
         self.refused(12, "rate-limit", "reset", "--network", "here", words="/network: ")
         self.refused(64, "rate-limit", "reset", "slow@example.com", "--all")
 
-    def test_a_network_may_try_again_or_everybody(self):
+    def test_rate_limits_of_a_network_or_of_the_app_are_reset(self):
         self.site.dossier("app", "set", "anonymous_users_per_ip=2")
         self.addCleanup(self.site.dossier, "app", "set", "anonymous_users_per_ip=null")
 
@@ -181,7 +181,7 @@ class Support(Administration):
 
     # At a terminal
 
-    def test_a_person_is_asked_and_may_say_no(self):
+    def test_a_deletion_asks_for_confirmation(self):
         user = self.site.login()["user_id"]
 
         def asked(answer):
@@ -202,7 +202,7 @@ class Support(Administration):
         self.assertEqual(asked(b"y\n"), 0)
         self.refused(10, "user", "show", user)
 
-    def test_shells_complete_the_words_of_all_programs(self):
+    def test_shells_complete_the_commands_of_all_programs(self):
         for program, word in [("dossier", "rate-limit"), ("dossierd", "socket-unit"),
                               ("dossier-migrate", "status")]:
             for shell in ["bash", "zsh", "fish"]:

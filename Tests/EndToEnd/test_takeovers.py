@@ -42,7 +42,7 @@ class TakeOvers(IssuerCase):
 
     # A stolen token
 
-    def test_a_native_token_gets_none_of_app_services(self):
+    def test_a_native_token_gets_no_app_services_token(self):
         grant = self.verified("native@example.com")
         answer = self.post(self.provider("custom-token/login?link=true"),
                            {"token": self.token("native-thief")}, token=grant["access_token"])
@@ -54,7 +54,7 @@ class TakeOvers(IssuerCase):
                                       token=grant["access_token"]), 403)
         self.expect(self.me(grant), 200)
 
-    def test_an_old_login_changes_no_way_in(self):
+    def test_an_old_login_cannot_change_credentials(self):
         self.expect(self.post(self.provider("local-userpass/register"),
                               {"email": "old@example.com", "password": PASSWORD}), 201)
         grant = self.expect(self.services_login("old@example.com", PASSWORD), 200).json
@@ -130,7 +130,7 @@ class TakeOvers(IssuerCase):
                 self.assertEqual((user["user_id"], user["state"]), (grant["user_id"], "active"))
                 self.assertEqual(self.me(grant, "/api-keys").json, [])
 
-    def test_a_copy_that_was_refreshed_before_the_link_is_useless_too(self):
+    def test_a_copied_session_refreshed_before_the_link_is_revoked(self):
         grant = self.site.login()
         copy = self.expect(self.refresh(grant), 200).json
         self.expect(self.post("/v1/me/identities", {
@@ -141,7 +141,7 @@ class TakeOvers(IssuerCase):
         # The session of a link proves nothing that an attacker could use: it is new.
         self.expect(self.login("copied@example.com", MINE), 200)
 
-    def test_a_later_link_ends_the_callers_session_alone(self):
+    def test_a_later_link_ends_only_the_callers_session(self):
         grant = self.site.login()
         self.expect(self.link(grant, provider="jwt", token=self.token("stays")), 200)
         grant = self.expect(self.post("/v1/login/jwt", {"token": self.token("stays")}), 200).json
@@ -154,7 +154,7 @@ class TakeOvers(IssuerCase):
         self.expect(self.me(other), 200)
         self.expect(self.key_login(key), 200)
 
-    def test_what_was_made_while_anonymous_ends_when_app_services_link(self):
+    def test_a_link_by_app_services_revokes_anonymous_credentials(self):
         self.expect(self.post(self.provider("local-userpass/register"),
                               {"email": "registered@example.com", "password": MINE}), 201)
         for provider, body in [
@@ -171,7 +171,7 @@ class TakeOvers(IssuerCase):
                 self.expect(self.post(f"{SERVICES}/auth/session", {},
                                       token=grant["refresh_token"]), 201)
 
-    def test_a_link_that_is_refused_ends_nothing(self):
+    def test_a_refused_link_ends_nothing(self):
         self.expect(self.post("/v1/login/jwt", {"token": self.token("somebodys")}), 200)
         grant = self.site.login()
         key, other = self.begun(grant["access_token"])
@@ -181,7 +181,7 @@ class TakeOvers(IssuerCase):
         self.expect(self.me(other), 200)
         self.expect(self.key_login(key), 200)
 
-    def test_beside_a_way_back_nothing_is_linked_by_other_doors(self):
+    def test_every_api_refuses_a_link_while_a_restore_is_pending(self):
         grant = self.verified("door@example.com", MINE)
         key = self.key_of(grant)
         way, = [i for i in self.me(grant, "/identities").json if i["provider"] == "password"]
@@ -207,7 +207,7 @@ class TakeOvers(IssuerCase):
 
     # An address that an attacker registered first
 
-    def test_a_link_of_a_mail_alone_leaves_the_takeover_to_the_next_reset(self):
+    def test_a_verification_by_mail_alone_leaves_the_takeover_to_a_reset(self):
         """App Services verifies by the token alone: the address is verified by mail only."""
         for number, prove in enumerate([
                 lambda email: self.reset_by_mail(email, MINE), self.sign_in_by_code]):
@@ -237,7 +237,7 @@ class TakeOvers(IssuerCase):
             events = [event["action"] for event in self.me(again, "/audit?limit=100").json]
             self.assertEqual(events.count("account_takeover"), 1)
 
-    def test_a_verification_with_the_password_ends_the_state_verified_by_mail_only(self):
+    def test_a_verification_with_the_password_counts_as_proof_of_the_user(self):
         email = "asked@example.com"
         mine = self.expect(self.register(email, MINE), 201).json
         code = self.site.mailed(email, "ds_verify")
@@ -257,7 +257,7 @@ class TakeOvers(IssuerCase):
         return int(self.site.sql("select count(*) from audit where action = 'login_failure' "
                                  f"and user_id = '{user}'"))
 
-    def test_guesses_by_other_doors_are_in_the_trail(self):
+    def test_guesses_through_every_api_are_audited(self):
         holder = self.verified("guessed@example.com")
         user = holder["user_id"]
         guest = self.expect(self.post(self.provider("anon-user/login"), {}), 200).json

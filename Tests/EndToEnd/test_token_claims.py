@@ -23,7 +23,7 @@ class Claims(Administration):
     def ask(self, path, body, token=None, status=200):
         return self.expect(self.site.request("POST", path, body, self.app, token), status).json
 
-    def test_none_are_there_by_default_but_the_audience(self):
+    def test_tokens_have_only_the_audience_by_default(self):
         self.add("claims-default", app_services_collection=COLLECTION)
         grant = self.ask("/v1/register", {"email": "ada@example.com", "password": "correct horse"},
                          status=201)
@@ -34,7 +34,7 @@ class Claims(Administration):
         services = App(self.site, "claims-default").log_in("anon-user")
         self.assertEqual(claims_of_services(services.access)["aud"], native["iss"])
 
-    def test_a_setting_chooses_them_and_a_refresh_renews_them(self):
+    def test_a_setting_chooses_the_claims_and_a_refresh_updates_them(self):
         chosen = ["email", "email_verified", "anonymous"]
         self.add("claims-chosen", access_token_claims=chosen, app_services_collection=COLLECTION)
 
@@ -57,7 +57,7 @@ class Claims(Administration):
         services = App(self.site, "claims-chosen").log_in("anon-user")
         self.assertFalse(set(chosen) & set(claims_of_services(services.access)))
 
-    def test_what_may_be_chosen(self):
+    def test_invalid_claims_are_refused(self):
         self.add("claims-set")
         for value in ["email,nickname", "phone", "true", '["email", 1]', '{"email": true}']:
             run = self.site.dossier("app", "set", "--app", "claims-set", f"access_token_claims={value}",

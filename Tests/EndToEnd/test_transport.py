@@ -21,7 +21,7 @@ class Transport(unittest.TestCase):
     def tearDownClass(cls):
         cls.site.stop()
 
-    def test_the_reference_uses_only_files_of_this_server_and_stands_in_no_frame(self):
+    def test_the_reference_loads_no_other_hosts_and_cannot_be_framed(self):
         page = self.site.get("/reference")
         policy = {part.strip().split(" ", 1)[0]: part.strip().split(" ", 1)[1]
                   for part in page.headers["Content-Security-Policy"].split(";")}
@@ -43,10 +43,10 @@ class Transport(unittest.TestCase):
         self.assertEqual(page.headers["Referrer-Policy"], "no-referrer")
         self.assertEqual(page.headers["X-Content-Type-Options"], "nosniff")
 
-    def test_without_tls_nothing_is_promised_about_it(self):
+    def test_no_hsts_header_is_sent_without_tls(self):
         self.assertIsNone(self.site.get("/reference").headers["Strict-Transport-Security"])
 
-    def test_where_fields_are_added_these_are_too(self):
+    def test_every_location_with_headers_repeats_the_security_headers(self):
         # A location with fields of its own does not inherit those of the server.
         conf = "".join(
             (ROOT / "deploy/nginx" / name).read_text()
@@ -59,7 +59,7 @@ class Transport(unittest.TestCase):
                          "Strict-Transport-Security"]:
                 self.assertIn(f"add_header {name} ", place)
 
-    def test_every_answer_has_one_policy_and_pages_have_their_own(self):
+    def test_every_response_has_one_content_security_policy(self):
         device = self.site.login()
         for method, path, status, headers in [
             ("GET", "/v1/me", 200, {"Authorization": f"Bearer {device['access_token']}"}),
@@ -92,7 +92,7 @@ class Transport(unittest.TestCase):
                     self.assertEqual(policy, "default-src 'none'; frame-ancestors 'none'")
                 client.close()
 
-    def test_a_transfer_coding_that_nginx_does_not_know_is_refused_in_the_words_of_the_wire(self):
+    def test_an_unknown_transfer_coding_gets_an_error_of_the_api(self):
         for path, member in [("/v1/me", "code"), ("/api/client/v2.0/auth/profile", "error_code")]:
             client = http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=120)
             client.request("GET", path, headers={"Transfer-Encoding": "identity"})
@@ -135,7 +135,7 @@ class Transport(unittest.TestCase):
         wait_until(lambda: is_listening(port), what="nginx with TLS")
         return port
 
-    def test_with_tls_every_answer_says_so_to_come_by_it(self):
+    def test_every_response_over_tls_has_an_hsts_header(self):
         port = self.with_tls()
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -27,7 +27,7 @@ class Updates(Case):
         return self.post(self.PATH + "/update", {"update": update, **others}, token=self.token,
                          headers=headers)
 
-    def test_operators_change_what_they_name_and_count_what_they_did(self):
+    def test_operators_change_their_fields_and_report_counts(self):
         self.put({"level": 1, "tags": ["a"], "box": {"x": 1}, "list": [{"n": 1}, {"n": 5}]})
         done = self.expect(self.update({
             "$inc": {"level": 2}, "$addToSet": {"tags": {"$each": ["a", "b"]}},
@@ -42,13 +42,13 @@ class Updates(Case):
         same = self.expect(self.update({"$addToSet": {"tags": "a"}}), 200).json
         self.assertEqual((same["matched_count"], same["modified_count"], same["version"]), (1, 0, 2))
 
-    def test_a_dollar_is_the_element_that_the_filter_found(self):
+    def test_the_positional_operator_selects_the_matched_element(self):
         self.put({"list": [{"n": 1}, {"n": 5}]})
         self.expect(self.update({"$inc": {"list.$.n": 1}}, filter={"list.n": {"$mod": [5, 0]}}), 200)
         self.assertEqual(self.stored().json, {"list": [{"n": 1}, {"n": 6}]})
         self.expect(self.update({"$inc": {"list.$.n": 1}}), 422, "update_refused")
 
-    def test_what_is_no_wrapper_is_data_by_every_door(self):
+    def test_objects_that_are_not_extended_json_are_stored_as_data(self):
         odd = {"$oid": "xyz"}
         self.put({"a": odd})
         self.expect(self.update({"$set": {"b": odd, "c.$x": 1}}), 200)
@@ -57,7 +57,7 @@ class Updates(Case):
         self.expect(self.update({"$unset": {"a": 1, "c.$x": 1, "b.$oid": 1}}), 200)
         self.assertEqual(self.stored().json, {"b": {}, "c": {}, "d": odd})
 
-    def test_what_was_stored_before_there_were_limits_can_be_read_changed_and_removed(self):
+    def test_documents_older_than_the_limits_can_be_read_changed_and_deleted(self):
         """By every route, with any other content in the document."""
         for number in ("1e1000::numeric", "0.1e-5000::numeric", "round(0::numeric, 9000)"):
             with self.subTest(number):
@@ -110,7 +110,7 @@ class Updates(Case):
         self.assertEqual(self.stored().json, {
             **body, "big": 9007199254740993, "price": {"$numberDecimal": "1.15"}, "n": 1})
 
-    def test_a_filter_decides_and_an_upsert_makes_one(self):
+    def test_a_filter_selects_the_document_and_an_upsert_creates_it(self):
         none = self.expect(self.update({"$set": {"a": 1}}), 200).json
         self.assertEqual((none["matched_count"], none["version"]), (0, 0))
         self.assertEqual(none["outcome"], "no_document")
@@ -128,7 +128,7 @@ class Updates(Case):
         stale = self.update({"$inc": {"a": 1}}, headers={"If-Match": '"1"'})
         self.expect(stale, 412, "precondition_failed")
 
-    def test_what_cannot_be_done_is_told_by_place_and_code(self):
+    def test_invalid_updates_are_reported_with_place_and_code(self):
         self.put({"a": "text", "list": [1]})
         for update, others, pointer, code in [
             ({"$inc": {"a": 1}}, {}, "/update/$inc/a", 14),
@@ -149,7 +149,7 @@ class Updates(Case):
             answer = self.post(self.PATH + "/update", body, token=self.token)
             self.expect(answer, 422, "invalid")
 
-    def test_increments_at_once_all_count(self):
+    def test_concurrent_increments_all_count(self):
         self.put({"n": 0})
         answers = in_parallel(8, lambda _: [
             self.update({"$inc": {"n": 1}}).status for _ in range(10)])
@@ -210,7 +210,7 @@ class Programs(Case):
         self.assertEqual(len(changes), 8)
         self.assertTrue(all(event["actor"].startswith("client:") for event in changes))
 
-    def test_a_program_reaches_blocked_users_and_none_of_another_app(self):
+    def test_a_client_reaches_blocked_users_but_no_other_app(self):
         self.site.sql(f"update users set blocked_at = now() where user_id = '{self.grant['user_id']}'")
         self.expect(self.call("writer", "PUT", "/metadata", {"a": 1}), 200)
         self.site.sql("insert into apps (app_id, name) values (new_object_id(), 'elsewhere')")
@@ -229,7 +229,7 @@ class Programs(Case):
                     self.keys["writer"])
                 self.expect(answer, 404, "not_found")
 
-    def test_a_program_ends_sessions_and_unlinks(self):
+    def test_a_client_ends_sessions_and_unlinks_identities(self):
         grant = self.verified("program@example.com")
         self.grant = grant
         sessions = self.expect(self.call("reader", "GET", "/sessions"), 200).json

@@ -47,7 +47,7 @@ class UserCommands(Administration):
             + [("session_end", "operator")] * 2 + [("user_block", "operator"),
                             ("user_unblock", "operator")])
 
-    def test_an_operator_verifies_an_address_and_nothing_ends_until_a_reset(self):
+    def test_an_address_verified_by_the_operator_revokes_nothing_until_a_reset(self):
         grant = self.expect(self.register("told@example.com"), 201).json
         key = self.expect(self.post("/v1/me/api-keys", {"name": "x"},
                                     token=grant["access_token"]), 201).json["key"]
@@ -69,7 +69,7 @@ class UserCommands(Administration):
         self.refused(10, "user", "verify-email", self.site.login()["user_id"])
         self.refused(10, "user", "verify-email", "0" * 24)
 
-    def test_a_user_is_deleted_and_its_trail_stays(self):
+    def test_a_user_is_deleted_and_its_audit_log_is_kept(self):
         grant = self.verified("gone@example.com")
         self.refused(23, "user", "delete", "gone@example.com", words=grant["user_id"])
         self.expect(self.me(grant), 200)
@@ -105,7 +105,7 @@ class UserCommands(Administration):
         self.assertEqual((fact["action"], fact["actor"]), ("data_change", "operator"))
         self.assertRegex(fact["agent"], r"^dossier \(.+\)$")
 
-    def test_the_trail_has_pages(self):
+    def test_the_audit_log_has_pages(self):
         first = self.site.dossier("audit", "--limit", "2", check=False)
         cursor = re.search("--cursor ([0-9a-f]{24})", first.stderr)[1]
         second = self.trail("--limit", "2", "--cursor", cursor)
@@ -114,7 +114,7 @@ class UserCommands(Administration):
         self.refused(12, "audit", "--cursor", "x", words="cursor")
         self.refused(10, "audit", "--app", "nope")
 
-    def test_all_sessions_of_an_app_or_of_an_issuers_users_end(self):
+    def test_all_sessions_of_an_app_or_an_issuer_are_ended(self):
         app, other = self.site.add_app("ending"), self.site.add_app("staying")
         for name in ["ending", "staying"]:
             self.site.sql(

@@ -24,7 +24,7 @@ class Creation(Case):
     def users(self):
         return int(self.site.sql("select count(*) from users"))
 
-    def test_a_document_too_large_is_told_its_limit(self):
+    def test_a_document_over_the_limit_is_refused_with_the_limit(self):
         for name, limit in (("metadata", 65_536), ("custom_data", 1_048_576)):
             # Short enough as it is sent, but PostgreSQL writes a space behind each comma.
             documents = {"metadata": {"b": 1}, "custom_data": {"b": 1}, name: {"a": [0] * (limit * 2 // 5)}}
@@ -35,7 +35,7 @@ class Creation(Case):
             self.assertEqual(answer["limit"], limit)
             self.assertIn(str(limit), answer["detail"])
 
-    def test_all_that_can_be_told_is_stored(self):
+    def test_all_members_of_a_user_are_stored(self):
         made = self.expect(self.create(
             email="Ada@Example.com", email_verified=True, password="correct horse", name="Ada",
             phone="+4930123456", created_at="2020-01-02T03:04:05Z",
@@ -62,7 +62,7 @@ class Creation(Case):
         hash_ = self.site.sql(f"select hash from passwords where user_id = '{user}'")
         self.assertTrue(hash_.startswith("$argon2id$"), hash_)
 
-    def test_an_id_that_is_used_again_brings_nothing_of_who_had_it(self):
+    def test_a_reused_id_has_no_data_of_the_earlier_user(self):
         described = {"email": "first@example.com", "email_verified": True,
                      "password": "correct horse", "metadata": {"a": 1}}
         user = self.expect(self.create(**described), 201).json["id"]
@@ -85,13 +85,13 @@ class Creation(Case):
             "select string_agg(action, ' ' order by event_id desc) from audit "
             f"where user_id = app_id and detail ->> 'former_user' = '{user}'"), " ".join(former))
 
-    def test_an_id_of_an_app_is_no_users(self):
+    def test_the_id_of_an_app_is_refused(self):
         app = self.site.sql("select app_id from apps where name = 'default'")
         for taken in [app, "0" * 24]:
             refused = self.expect(self.create(id=taken), 409, "user_exists")
             self.assertEqual(refused.json["errors"][0]["code"], "id_taken")
 
-    def test_nothing_told_makes_an_anonymous_user_and_null_a_password_to_be_chosen(self):
+    def test_an_empty_body_creates_a_guest_and_a_null_hash_requires_a_reset(self):
         self.assertTrue(self.expect(self.create(), 201).json["anonymous"])
         made = self.expect(self.create(email="later@example.com", password_hash=None), 201).json
         self.assertFalse(made["anonymous"])
@@ -102,7 +102,7 @@ class Creation(Case):
         self.expect(self.post("/v1/password/reset", reset), 200)
         self.expect(self.login("later@example.com", "chosen by mail"), 200)
 
-    def test_what_breaks_a_rule_is_named_and_nobody_is_made(self):
+    def test_invalid_members_are_reported_and_no_user_is_created(self):
         count = self.users()
         for members, pointer in [
             ({"nope": 1}, "/nope"), ({"id": "x"}, "/id"), ({"email": "x"}, "/email"),
@@ -121,7 +121,7 @@ class Creation(Case):
         self.expect(self.post("/v1/users", [], token=self.key), 422, "invalid")
         self.assertEqual(self.users(), count)
 
-    def test_what_belongs_to_another_is_refused_by_its_place(self):
+    def test_values_of_another_user_are_refused_with_their_place(self):
         subject = {"provider": "jwt:web", "subject": "taken"}
         first = self.expect(self.create(
             email="taken@example.com", email_verified=True, password="correct horse",
@@ -138,14 +138,14 @@ class Creation(Case):
         self.assertEqual(self.users(), count)
         self.assertEqual(self.read(first["id"])["version"], first["version"])
 
-    def test_of_many_at_once_one_is_made(self):
+    def test_concurrent_creations_create_one_user(self):
         answers = in_parallel(8, lambda _: self.create(
             email="race@example.com", email_verified=True, password="correct horse"))
         self.assertEqual(sorted(answer.status for answer in answers), [201] + [409] * 7)
         ids = in_parallel(8, lambda _: self.create(id="0" * 23 + "a"))
         self.assertEqual(sorted(answer.status for answer in ids), [201] + [409] * 7)
 
-    def test_documents_fit_the_schema_that_the_app_has(self):
+    def test_documents_must_match_the_schema_of_the_app(self):
         path = self.site.folder / "schema.json"
         path.write_text('{"properties": {"level": {"type": "integer"}}}')
         self.site.dossier("schema", "set", "custom-data", path)
@@ -154,13 +154,13 @@ class Creation(Case):
         self.expect(self.create(custom_data={"level": 3}), 201)
         self.site.dossier("schema", "remove", "custom-data")
 
-    def test_app_metadata_asks_for_its_scope(self):
+    def test_app_metadata_requires_its_scope(self):
         poor = self.site.client("--app", "default", "--scope", "create:users")["secret"]
         self.expect(self.post("/v1/users", {"app_metadata": {}}, token=poor), 403,
                     "insufficient_scope")
         self.expect(self.post("/v1/users", {"metadata": {}}, token=poor), 201)
 
-    def test_an_address_is_stored_in_the_form_that_can_be_sent_mail(self):
+    def test_an_address_is_stored_in_its_deliverable_form(self):
         # Full-width letters become ASCII. An address without an ASCII form is stored as it was given.
         wide = "".join(chr(ord(letter) + 0xfee0) for letter in "wide") + "@example.com"
         for told, stored in [(wide, "wide@example.com"),

@@ -79,12 +79,12 @@ class Verification(IssuerCase):
         self.expect(self.link(grant, provider="jwt", token=token), 200)
         return token
 
-    def test_passwords_are_not_guessed_by_verifying(self):
+    def test_password_guesses_by_verification_are_limited(self):
         _, token = self.registered("guess@example.com")
         statuses = [self.verify(token, password=f"wrong {i}").status for i in range(12)]
         self.assertEqual((statuses[0], statuses[-1]), (401, 429))
 
-    def test_a_guess_is_in_the_audit_and_leaves_the_token(self):
+    def test_a_guess_is_audited_and_keeps_the_token(self):
         grant, token = self.registered("one-guess@example.com")
         self.expect(self.verify(token, password=THEIRS), 401, "wrong_credentials")
         self.assertIn("login_failure", self.actions(grant))
@@ -106,7 +106,7 @@ class Verification(IssuerCase):
         self.expect(self.verify(token, password=MINE), 400, "mail_token_invalid")
         self.assertEqual(self.me(grant).json["email"], "another-one@example.com")
 
-    def test_a_token_of_one_purpose_has_no_other(self):
+    def test_a_token_serves_only_its_own_purpose(self):
         grant, token = self.registered("purpose@example.com")
         self.expect(self.reset(token, THEIRS), 400, "mail_token_invalid")
         self.expect(self.post("/v1/email/restore", {"token": token, "password": THEIRS}),
@@ -116,7 +116,7 @@ class Verification(IssuerCase):
         self.expect(self.verify(other, grant), 400, "mail_token_invalid")
         self.expect(self.verify(token, grant), 204)
 
-    def test_a_token_used_many_times_at_once_verifies_once(self):
+    def test_concurrent_uses_of_one_token_verify_once(self):
         grant, token = self.registered("at-once@example.com")
         answers = in_parallel(5, lambda _: self.verify(token, grant))
         self.assertEqual(sorted(answer.status for answer in answers), [204] + [400] * 4)
@@ -124,7 +124,7 @@ class Verification(IssuerCase):
 
     # What stays
 
-    def test_nothing_of_the_user_ends(self):
+    def test_a_verification_ends_nothing(self):
         for number, shown in enumerate([{"grant": True}, {"password": MINE}]):
             with self.subTest(shown=shown):
                 email = f"stays-{number}@example.com"

@@ -33,7 +33,7 @@ class WaysIn(IssuerCase):
                    what=f"{count} mails that say {words!r}")
         return next(mail for mail in self.site.mails(email) if words in mail)
 
-    def test_every_change_of_a_way_in_is_mailed_to_the_owner(self):
+    def test_every_change_of_a_login_method_is_mailed_to_the_owner(self):
         email = "told@example.com"
         grant = self.verified(email)
         self.told(email, "This address was confirmed")
@@ -76,7 +76,7 @@ class WaysIn(IssuerCase):
         self.assertEqual(
             (actions.count("api_key_disable"), actions.count("api_key_enable")), (1, 1))
 
-    def test_who_deletes_an_account_is_told(self):
+    def test_the_deletion_of_an_account_is_mailed_to_its_owner(self):
         for index, delete in enumerate([
             lambda grant: self.call(grant, "DELETE", "/v1/me"),
             lambda grant: self.site.request(
@@ -88,7 +88,7 @@ class WaysIn(IssuerCase):
             mail = self.told(email, "Your account was deleted")
             self.assertIn("Contact those who run default", mail)
 
-    def test_what_a_program_takes_away_is_told(self):
+    def test_changes_by_a_client_are_mailed_to_the_owner(self):
         email = "program@example.com"
         grant = self.verified(email)
         made = self.make_key(grant)
@@ -107,7 +107,7 @@ class WaysIn(IssuerCase):
         self.told("after@example.com", "This address was confirmed")
         self.assertNotIn("your account", "".join(self.site.mails(email)).lower())
 
-    def test_an_app_says_it_in_its_own_words(self):
+    def test_an_app_sets_the_text_of_the_mail(self):
         self.site.dossier("app", "create", "wordy")
         self.site.dossier("app", "set", "--app", "wordy", "change_subject=Look: {{app}}",
                           "change_text=<<{{change}}|{{advice}}|{{email}}|{{app}}>>")
@@ -136,7 +136,7 @@ class WaysIn(IssuerCase):
         self.expect(self.change(grant), 200)
         self.assertEqual(self.key_status(three["key"]), 401)
 
-    def test_sessions_that_a_key_has_opened_end_with_it(self):
+    def test_sessions_of_an_api_key_end_with_it(self):
         self.site.sql("delete from attempts")
         grant = self.verified("opened@example.com")
         program = self.site.client(
@@ -185,7 +185,7 @@ class WaysIn(IssuerCase):
         self.assertFalse(live(spared))
         self.assertTrue(live(grant))
 
-    def test_sessions_of_keys_from_before_end_with_any(self):
+    def test_sessions_without_a_recorded_key_end_with_any_key(self):
         grant = self.verified("older@example.com")
         one, two = self.make_key(grant), self.make_key(grant)
         opened = self.expect(self.post("/v1/login/api-key", {"key": one["key"]}), 200).json
@@ -217,7 +217,7 @@ class WaysIn(IssuerCase):
            ("my default secret", "personal"), ("dossier of secrets", "personal"),
            ("87654321", "common"), ("asdasdasd", "common"), ("Michelle", "common")]
 
-    def test_passwords_that_are_tried_first_are_refused_wherever_one_is_chosen(self):
+    def test_every_route_refuses_common_passwords(self):
         self.site.set_app(mail_from_name="Dossier")
         email = "margaret@example.com"
         grant = self.verified(email)
@@ -243,7 +243,7 @@ class WaysIn(IssuerCase):
                                          token=key)), ("/password", code))
         self.expect(self.change(grant, "margarine is not in it"), 200)
 
-    def test_names_that_are_in_too_many_words_are_no_fault(self):
+    def test_short_names_are_allowed_in_passwords(self):
         # Less than four bytes before the @.
         self.expect(self.register("ada@example.com", "adamant as a rock"), 201)
         self.expect(self.register("adam@example.com", "adamant as a rock"), 422, "invalid")

@@ -45,11 +45,11 @@ class Types(unittest.TestCase):
         new source.Dossier(...({} as ConstructorParameters<typeof declared.Dossier>));
         """
 
-    def test_the_source_has_the_types_that_are_declared(self):
+    def test_the_source_matches_the_declared_types(self):
         run = self.check(self.BOTH_WAYS)
         self.assertEqual(run.returncode, 0, run.stdout)
 
-    def test_the_page_uses_it_as_declared(self):
+    def test_the_page_matches_the_declared_types(self):
         run = self.tsc("--allowJs", "--checkJs", WEB / "page.js")
         self.assertEqual(run.returncode, 0, run.stdout)
 
@@ -150,7 +150,7 @@ class Stories(PageCase):
             {"Content-Type": "application/json"}, token=grant["access_token"]), 200)
         self.expect(self.site.request("POST", "/v1/logout", token=grant["access_token"]), 204)
 
-    def test_the_page_of_the_readme_works_as_it_is_printed(self):
+    def test_the_page_of_the_readme_works(self):
         printed, = re.findall(r"```html\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
         self.assertIn("http://127.0.0.1:8080", printed)
         with tempfile.TemporaryDirectory() as folder:

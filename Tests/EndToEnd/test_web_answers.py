@@ -6,7 +6,7 @@ from web import WebCase
 
 
 class Answers(WebCase):
-    def test_refusals_can_be_read_whoever_says_them(self):
+    def test_pages_can_read_errors_of_dossier_and_nginx(self):
         """Without CORS on these a wrong path looked like a wrong origin."""
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         found = self.run_script("""
@@ -27,7 +27,7 @@ class Answers(WebCase):
             "route_not_found", "route_not_found", "method_not_allowed", "method_not_allowed",
             "body_too_large", "app_not_found", "invalid"])
 
-    def test_a_picture_that_was_shown_can_be_fetched_and_drawn(self):
+    def test_a_displayed_picture_can_be_fetched_and_drawn(self):
         """It is kept for ever, with the fields that came for the element, which had no origin."""
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         found = self.run_script("""

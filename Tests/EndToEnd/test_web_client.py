@@ -7,7 +7,7 @@ from web import PASSWORD, WEB, WebCase
 
 
 class Client(WebCase):
-    def test_tabs_refresh_once_between_them(self):
+    def test_tabs_share_one_refresh(self):
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         self.run_script("await dossier.signInAnonymously();")
         before = self.refreshes()
@@ -23,7 +23,7 @@ class Client(WebCase):
         self.assertEqual(self.refreshes(), before + 1)
         self.quiet()
 
-    def test_two_tabs_stay_two_users(self):
+    def test_two_tabs_keep_two_users(self):
         for device in ["secret", "cookie"]:
             with self.subTest(device):
                 self.in_another_tab()
@@ -43,7 +43,7 @@ class Client(WebCase):
                     [ada, ada])
                 self.quiet()
 
-    def test_a_page_of_another_site_has_the_cookie_where_the_app_says_so(self):
+    def test_a_page_of_another_site_uses_the_cookie_if_the_app_allows_it(self):
         """`localhost` and 127.0.0.1 are different sites on all ports."""
         abroad = self.pages.origin.replace("127.0.0.1", "localhost")
         self.site.set_app(allowed_origins=[self.pages.origin, abroad])
@@ -79,7 +79,7 @@ class Client(WebCase):
                 self.assertIn(refused, ["session_ended", "refresh_token_invalid"])
                 self.assertEqual((left, again), (None, "not_logged_in"))
 
-    def test_who_has_lost_the_secret_is_a_new_device(self):
+    def test_a_client_without_its_secret_becomes_a_new_device(self):
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         ada = self.run_script("return dossier.signInAnonymously();")
         self.site.sql("update devices set replaced_at = null, secret_hash = sha256('lost')")
@@ -96,7 +96,7 @@ class Client(WebCase):
         # The tokens that were given out go on.
         self.assertEqual(still, ada)
 
-    def test_every_way_in_and_every_error_has_a_code(self):
+    def test_every_login_method_works_and_every_error_has_a_code(self):
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         email = "ways@example.com"
         found = self.run_script("""

@@ -9,7 +9,7 @@ class Mistakes(WebCase):
     def begin(self, origin=None):
         self.browser.open(f"{origin or self.pages.origin}/dossier.d.ts")
 
-    def test_an_id_leads_to_no_other_path(self):
+    def test_an_id_cannot_change_the_path_of_a_request(self):
         """An id that came from elsewhere, such as the address of the page, deleted the user."""
         self.begin()
         refused, made, still = self.run_script("""
@@ -27,7 +27,7 @@ class Mistakes(WebCase):
         self.assertEqual(made, still)
         self.assertLessEqual(set(refused), {"not_found", "invalid", "not_logged_in"})
 
-    def test_a_key_that_no_path_leads_to_is_told(self):
+    def test_a_key_that_no_path_can_name_is_refused(self):
         self.begin()
         found = self.run_script("""
             await dossier.signInAnonymously();
@@ -46,7 +46,7 @@ class Mistakes(WebCase):
             """)
         self.assertEqual(found, [["invalid"] * 9, [True] * 10])
 
-    def test_a_token_goes_to_no_other_host(self):
+    def test_a_token_is_never_sent_to_another_host(self):
         self.begin()
         codes = self.run_script("""
             await dossier.signInAnonymously();
@@ -63,7 +63,7 @@ class Mistakes(WebCase):
         self.assertEqual(codes, [["invalid"] * 7, []])
         self.quiet()
 
-    def test_a_page_that_the_app_does_not_know_is_told_so(self):
+    def test_a_page_of_an_unknown_origin_gets_an_explanation(self):
         abroad = self.pages.origin.replace("127.0.0.1", "localhost")
         self.begin(abroad)
         code, words = self.run_script("""
@@ -72,7 +72,7 @@ class Mistakes(WebCase):
         self.assertEqual(code, "unreachable")
         self.assertIn(f"allowed_origins={abroad}", words)
 
-    def test_a_page_of_another_site_is_told_why_its_cookie_is_of_no_use(self):
+    def test_a_page_of_another_site_gets_an_explanation_of_its_cookie(self):
         abroad = self.pages.origin.replace("127.0.0.1", "localhost")
         self.site.set_app(allowed_origins=[self.pages.origin, abroad])
         self.addCleanup(self.site.set_app, allowed_origins=[self.pages.origin])
@@ -84,7 +84,7 @@ class Mistakes(WebCase):
         self.assertEqual(code, "device_unknown")
         self.assertIn("device_cookie_same_site", words)
 
-    def test_the_page_says_where_it_has_looked_for_the_server(self):
+    def test_the_page_names_the_server_that_it_tried(self):
         self.browser.open(f"{self.pages.origin}/?server=http://127.0.0.1:1")
         self.browser.wait(lambda: "?server=" in self.browser.find("#said").text, "an explanation")
         self.assertIn("http://127.0.0.1:1", self.browser.find("#said").text)
@@ -100,7 +100,7 @@ class Mistakes(WebCase):
         self.assertEqual(found, ["not_logged_in"] * 4)
         self.quiet()
 
-    def test_the_user_after_a_deletion_is_the_one_that_was_asked_for(self):
+    def test_the_requested_user_is_active_after_a_deletion(self):
         for device in ["secret", "cookie"]:
             for next_ in ["none", "most_recent"]:
                 with self.subTest(device, next=next_):
@@ -120,7 +120,7 @@ class Mistakes(WebCase):
                         found, [[is_next, True, "active" if is_next else "inactive"], None])
         self.quiet()
 
-    def test_a_file_without_a_type_is_looked_at(self):
+    def test_the_type_of_a_file_is_detected(self):
         """Chromium knows no type of HEIF on some systems."""
         self.begin()
         path = self.run_script("""

@@ -210,7 +210,7 @@ class Links(PageCase):
         self.assertIn("mail_token_invalid", self.follow(link))
         self.assertEqual((self.me(), self.is_verified(), self.asks()), (user, True, False))
 
-    def test_a_forgotten_password_is_chosen_anew(self):
+    def test_a_forgotten_password_is_reset(self):
         email = "forgot@example.com"
         self.open()
         self.enter_as("register", email)
@@ -245,7 +245,7 @@ class Links(PageCase):
             self.assertIn(old, self.browser.find("#me").text)
         self.assertRegex(self.submit("profile", "", name="Thief"), ENDED)
 
-    def test_a_code_of_a_mail_signs_in(self):
+    def test_a_mailed_code_signs_in(self):
         self.open()
         self.assertEqual(self.submit("credentials", "[value=code]", email="coded@example.com"),
                          "Look at your mail.")
