@@ -42,7 +42,7 @@ class AtOnce(Waiting):
 
     # Registrations
 
-    def test_equal_registrations_make_one_user(self):
+    def test_equal_registrations_create_one_user(self):
         email = "equal@example.com"
         for statuses in [[201] + [409] * 5, [409] * 6]:
             answers = in_parallel(6, lambda _: self.register(email, MINE))
@@ -79,7 +79,7 @@ class AtOnce(Waiting):
         self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 15)
         self.assertEqual(self.users(email), 1)
 
-    def test_equal_registrations_by_app_services_make_one_user(self):
+    def test_equal_registrations_by_app_services_create_one_user(self):
         for name in [APP, "careful"]:
             email, app = f"equal-at-{name}@example.com", App(self.site, name)
             path = f"{app.path}/auth/providers/local-userpass"

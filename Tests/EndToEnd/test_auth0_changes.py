@@ -106,7 +106,7 @@ class Changes(Auth0Case):
         self.refused(self.management("GET", f"users/auth0|{user}", token=tokens["access_token"]),
                      401, None)
 
-    def test_one_change_makes_one_version_of_the_user(self):
+    def test_one_change_creates_one_version_of_the_user(self):
         _, user = self.user()
         token = self.back_end_token()
         picture = "https://pictures.example.com/c.png"

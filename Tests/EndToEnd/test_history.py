@@ -215,7 +215,7 @@ class History(Administration):
                 "app_metadata" in {version["class"] for version in export["document_versions"]}, seen)
         self.site.dossier("app", "set", "app_metadata_readable=null")
 
-    def test_an_export_has_the_versions_and_erasure_leaves_none(self):
+    def test_an_export_has_the_versions_and_a_deletion_leaves_none(self):
         grant = self.site.login()
         token = grant["access_token"]
         self.write(token, {"secret": 2.0})
@@ -264,7 +264,7 @@ class History(Administration):
             {v["version"] for v in export["document_versions"] if v["body_left_out"]},
             {101, 102, 103, 104})
 
-    def test_a_user_is_erased_while_its_documents_are_written(self):
+    def test_a_user_is_deleted_while_its_documents_are_written(self):
         for _ in range(5):
             grant = self.site.login()
             token = grant["access_token"]

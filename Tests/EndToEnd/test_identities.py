@@ -59,7 +59,7 @@ class Identities(Case):
 
     # The story
 
-    def test_an_anonymous_user_becomes_permanent_and_keeps_what_it_has(self):
+    def test_an_anonymous_user_becomes_permanent_and_keeps_its_data(self):
         grant = self.site.login()
         path = "/v1/me/custom-data"
         token = grant["access_token"]
@@ -361,7 +361,7 @@ class Identities(Case):
 
     # API keys
 
-    def test_an_api_key_is_shown_once_disabled_and_deleted(self):
+    def test_an_api_key_is_returned_once_and_can_be_disabled_and_deleted(self):
         grant = self.verified("keys@example.com")
         token = grant["access_token"]
         made = self.expect(self.post("/v1/me/api-keys", {"name": "cron"}, token=token), 201).json

@@ -40,7 +40,7 @@ class ImportTakeovers(IssuerCase):
             f"where user_id = '{user['user_id']}' "
             "and action in ('unlink', 'device_remove', 'session_end') group by actor) ends")
 
-    def test_a_row_gives_nothing_to_a_user_who_only_registered_its_address(self):
+    def test_a_row_does_not_change_a_user_who_only_registered_its_address(self):
         email = "arrives@example.com"
         thief = self.expect(self.register(email, THEIRS), 201).json
         run = self.imported({"email": email, "password_hash": HASH, "metadata": {"secret": 1}},

@@ -82,7 +82,7 @@ class IssuersKeys(IssuerCase):
                       token[:-4], f"{head}.{token.split('.')[1]}."):
             self.expect(self.post("/v1/login/jwt", {"token": other}), 401)
 
-    def test_times_may_have_a_fraction(self):
+    def test_times_can_have_fractions(self):
         exp = claims("ada")["exp"]
         self.assert_taken(self.edwards, "EdDSA", "edwards", exp=exp + 0.5, nbf=exp - 300.25)
         self.assert_refused(self.edwards, "EdDSA", "edwards", exp=exp - 500.5)

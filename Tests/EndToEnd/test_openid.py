@@ -21,7 +21,7 @@ class Discovery(OpenIDCase):
             path = urllib.parse.urlsplit(found[f"{name}_endpoint"]).path
             self.assertNotEqual(self.site.request("POST", path, "", FORM).status, 404, path)
 
-    def test_pages_of_all_origins_may_read_them(self):
+    def test_pages_of_all_origins_may_read_the_discovery_documents(self):
         for path in ["openid-configuration", "jwks.json"]:
             answer = self.site.get(f"/.well-known/{path}", headers={"Origin": "https://x.example"})
             self.assertEqual(answer.headers.get_all("Access-Control-Allow-Origin"), ["*"])

@@ -94,7 +94,7 @@ class Codes(OpenIDCase):
         self.refused(party.exchange(code), "Failed to verify code verifier")
         self.expect(party.exchange(code, code_verifier=None), 200)
 
-    def test_one_code_makes_one_session(self):
+    def test_one_code_creates_one_session(self):
         party, code = self.coded()
         answers = []
         threads = [threading.Thread(target=lambda: answers.append(party.exchange(code)))

@@ -392,7 +392,7 @@ class EmailCodes(DirectCase):
             "New@Example.com", self.mailed_code("new@example.com")), 200).json
         self.assertNotEqual(claims(made["id_token"])["sub"], user)
 
-    def test_a_code_works_once_and_the_newest_only(self):
+    def test_only_the_newest_code_works_and_only_once(self):
         email = self.own_email()
         wrong = (403, "invalid_grant", "Wrong email or verification code.")
         self.error(self.code(email, "12345678"), *wrong)
@@ -406,7 +406,7 @@ class EmailCodes(DirectCase):
         self.expect(self.code(email, second), 200)
         self.error(self.code(email, second), *wrong)
 
-    def test_a_code_takes_five_tries(self):
+    def test_a_code_allows_five_tries(self):
         email = self.own_email()
         self.start(email)
         right = self.mailed_code(email)

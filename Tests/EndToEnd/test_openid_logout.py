@@ -89,7 +89,7 @@ class DirectLogout(OpenIDCase):
             page = self.logout(**parameters)
             self.assertEqual((page.status, page.location), (303, "/oidc/logout/done"), parameters)
 
-    def test_other_targets_get_a_page_and_sign_nobody_out(self):
+    def test_unregistered_targets_get_a_page_and_end_no_session(self):
         self.tokens(scope="openid")
         for target in [
                 "https://evil.example/", LOGOUT + "/", LOGOUT.upper(), "https://app.example.com/BYE",

@@ -124,7 +124,7 @@ class Settings(unittest.TestCase):
                     self.assertEqual(refused.returncode, 78, refused.stdout + refused.stderr)
                     self.assertIn(f"Debian's package {package}", refused.stdout + refused.stderr)
 
-    def test_a_secret_comes_from_a_file(self):
+    def test_a_secret_is_read_from_a_file(self):
         with tempfile.NamedTemporaryFile("w") as file:
             file.write(KEY + "\n")
             file.flush()

@@ -91,7 +91,7 @@ class Access(Case):
                 self.refused(answer, [404], route)
         self.assertEqual(self.owner.read_user()["properties"], {})
 
-    def test_open_routes_ignore_a_token(self):
+    def test_public_routes_ignore_a_token(self):
         for route, access in ROUTES:
             if access == "open":
                 plain = self.ask(route)

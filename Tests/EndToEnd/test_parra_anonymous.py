@@ -53,7 +53,7 @@ class Link(AnonymousCase):
             "id", "created_at", "name", "first_name", "last_name", "display_name", "avatar",
             "properties", "metadata"]}
 
-    def test_a_sign_up_keeps_all(self):
+    def test_a_sign_up_keeps_all_data(self):
         for way in ["password", "code"]:
             with self.subTest(way=way):
                 email = f"{way}@example.com"

@@ -61,7 +61,7 @@ class SignIn(CodeCase):
         self.assertEqual(client.log_in_by_code(self.code("code@example.com", 2))["id"], user["id"])
         self.assertIn("passwordless_email", str(client.challenges("code@example.com")))
 
-    def test_a_code_works_once_and_only_the_newest(self):
+    def test_only_the_newest_code_works_and_only_once(self):
         client = self.client()
         client.ask_for_code("once@example.com")
         first = self.code("once@example.com")
@@ -71,7 +71,7 @@ class SignIn(CodeCase):
         for code in {first, second}:
             self.assertEqual(self.refused(self.client(), code).status, 400)
 
-    def test_two_requests_with_one_code_make_one_session(self):
+    def test_two_requests_with_one_code_create_one_session(self):
         client = self.client()
         client.ask_for_code("race@example.com")
         code = self.code("race@example.com")
@@ -105,7 +105,7 @@ class SignIn(CodeCase):
         client.ask_for_code("tries@example.com")
         client.log_in_by_code(self.code("tries@example.com", 2))
 
-    def test_parallel_guesses_get_no_more_tries(self):
+    def test_concurrent_guesses_get_no_additional_tries(self):
         client = self.client()
         client.ask_for_code("guess@example.com")
         self.site.sql("update authentication_flows set tries = 1")
@@ -113,7 +113,7 @@ class SignIn(CodeCase):
         in_parallel(6, lambda _: self.refused(client, self.wrong(code)))
         self.assertEqual(self.site.sql("select max(tries) from authentication_flows"), "0")
 
-    def test_a_right_code_of_a_neighbor_uses_up_no_try(self):
+    def test_a_correct_code_of_a_neighbor_uses_no_try(self):
         one, other = self.client(), self.client()
         one.ask_for_code("one@example.com")
         other.ask_for_code("other@example.com")

@@ -49,7 +49,7 @@ class Custom(Case):
     def status(self, token, path="/auth/user-info", method="GET", tenant="default"):
         return self.site.request(method, f"/v1/tenants/{tenant}{path}", None, JSON, token).status
 
-    def test_a_token_makes_its_user_and_finds_it_again(self):
+    def test_a_token_creates_its_user_and_finds_it_again(self):
         client = self.client("ada")
         user = client.finish_login()
         self.assertFalse(user["is_anonymous"])
@@ -146,7 +146,7 @@ class Custom(Case):
         self.assertEqual(self.count("leaving"), "0")
         self.assertNotEqual(self.client("leaving").read_user()["id"], client.user["id"])
 
-    def test_a_log_out_never_fails_and_makes_no_user(self):
+    def test_a_log_out_never_fails_and_creates_no_user(self):
         self.client("closing").finish_login()
         sessions = ("select count(*) from sessions s join identities i on i.user_id = s.user_id "
                     "where i.subject = 'closing' and s.ended_at is null")

@@ -55,7 +55,7 @@ class Keys(Case):
         self.client.call("PUT", self.path, {**keys, COMPOSED: 1})
         self.assertEqual(len(self.one("PUT", DECOMPOSED, {"value": 2})), 100)
 
-    def test_concurrent_writes_of_two_spellings_make_one_key(self):
+    def test_concurrent_writes_of_two_spellings_create_one_key(self):
         in_parallel(8, lambda n: self.one("PUT", [COMPOSED, DECOMPOSED][n % 2], {"value": n}))
         self.assertEqual(len(self.client.call("GET", self.path)), 1)
 

@@ -106,7 +106,7 @@ class Users(Case):
             self.assertEqual(self.client.call("DELETE", f"{self.client.user_path}/avatar"), {})
             self.assertIsNone(self.client.read_user()["avatar"])
 
-    def test_a_picture_of_16_bits_keeps_its_alpha_and_its_answer_may_be_kept(self):
+    def test_a_16_bit_picture_keeps_its_alpha_and_may_be_cached(self):
         boundary, part = "B", "\r\n--B\r\nContent-Disposition: form-data; name="
         group = f'{part}"group"\r\nContent-Type: text/plain\r\n\r\navatars'
         for depth, alpha in [(16, 0x80), (8, 0x80), (8, 0)]:

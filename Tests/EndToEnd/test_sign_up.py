@@ -89,7 +89,7 @@ class VerifyFirst(SignUp):
     def taken_mails(self, email):
         return sum("You have an account." in mail for mail in self.site.mails(email))
 
-    def test_the_code_makes_the_user_and_the_session(self):
+    def test_the_code_creates_the_user_and_the_session(self):
         answer = self.expect(self.register("new@example.com", MINE), 202)
         self.assertEqual(sorted(answer.json), ["expires_in", "flow"])
         code = self.mailed_code("new@example.com")

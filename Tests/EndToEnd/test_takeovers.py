@@ -110,7 +110,7 @@ class TakeOvers(IssuerCase):
             "select distinct actor || ' ' || (detail ->> 'reason') from audit "
             f"where user_id = '{owner}' and action = 'session_end'"), "user link")
 
-    def test_a_first_link_revokes_what_the_guest_had(self):
+    def test_a_first_link_revokes_the_credentials_of_the_guest(self):
         for body in [{"provider": "jwt", "token": self.token("goes-on")},
                      {"provider": "password", "email": "goes-on@example.com", "password": MINE}]:
             with self.subTest(body["provider"]):
