@@ -217,7 +217,7 @@ class Codes(FactorCase):
             self.expect(self.login(self.email, "a guess", headers={ADDRESS: "192.0.2.9"}), 401)
         self.expect(self.prove(self.flow(), self.recovery_codes[6]), 200)
 
-    def test_a_correct_code_does_not_count_as_a_failure_if_the_sign_in_fails(self):
+    def test_a_failed_sign_in_does_not_count_its_correct_code_as_a_failure(self):
         self.user()
         self.site.set_app(failures_per_identifier=3)
         self.addCleanup(self.site.set_app, failures_per_identifier=10)
