@@ -68,7 +68,7 @@ class User:
         self.profile = profile
 
     def fetch(self, method, path, body=None):
-        """A call with the access token: after a 401 with a new one, and again, without a limit."""
+        """Sends a request with the access token. After each 401, repeats it with a new one."""
         for _ in range(PATIENCE):
             try:
                 return self.app.send(method, path, body, bearer=self.access)
@@ -85,7 +85,7 @@ class User:
         raise AssertionError(f"an SDK repeats {method} {path} for ever")
 
     def call(self, name, **arguments):
-        """An operation on the collection of custom data."""
+        """Runs an operation on the collection of custom data."""
         return self.function(name, {"database": "my_database", "collection": "users", **arguments})
 
     def function(self, name, *arguments, service="mongodb-atlas"):
@@ -139,7 +139,7 @@ class App:
         return {"device": device}
 
     def send(self, method, path, body=None, bearer=None):
-        """One request; what came of it, checked as realm-web and realm-core both check it."""
+        """Sends one request, and checks the response as realm-web and realm-core do."""
         if not self.is_located:
             self.is_located = True
             location = self.send("GET", f"{self.path}/location")
@@ -192,7 +192,7 @@ class App:
 
 
 def check_link(site, answer, body):
-    """The link of an error leads to the explanation of its code, and names the request."""
+    """Checks that the link of an error explains its code and names the request."""
     base = f"http://127.0.0.1:{site.port}"
     link = body["link"]
     if link.startswith("/"):
@@ -210,7 +210,7 @@ def check_link(site, answer, body):
 
 
 def checked(site, answer):
-    """The body of an answer; what SDKs would stumble over fails."""
+    """Returns the body of a response. Fails on anything that SDKs cannot read."""
     kind = answer.headers["Content-Type"]
     if not answer.body:
         assert kind is None, f"an empty answer is {kind}"
@@ -259,7 +259,7 @@ class Services(Case):
 
 
 class Recording(Services):
-    """Requests as SDKs send them, and the whole answers."""
+    """Sends requests as SDKs do, and compares whole responses."""
 
     def ask(self, method, path, body=None, headers=None, token=None):
         return self.site.request(method, path, body, headers, token)

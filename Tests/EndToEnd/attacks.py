@@ -1,4 +1,4 @@
-"""Attacks by which one anonymous user could take a server from all others."""
+"""Attacks by which one anonymous user could make a server unavailable to all others."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ LARGE = json.dumps({f"k{number}": 0 for number in range(61_000)}, separators=(",
 
 
 class Attack:
-    """Requests of one user by many connections, all the time, below the rate limit of nginx."""
+    """Sends requests of one user on many connections, continuously, below the rate limit of nginx."""
 
     RATE = 95
     """Requests a second; nginx allows 100."""

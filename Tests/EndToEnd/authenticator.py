@@ -1,4 +1,4 @@
-"""An authenticator app, and what tests of second factors have in common."""
+"""An authenticator app, and the base class for tests of second factors."""
 
 import base64
 import hmac
@@ -21,7 +21,7 @@ class Authenticator:
         self.secret = base64.b32decode(enrollment["secret"])
 
     def code(self, later=0):
-        """The code of the present time step, or of a later one."""
+        """Returns the code of the current time step, or of a later one."""
         step = int(time.time()) // PERIOD + later
         digest = hmac.digest(self.secret, step.to_bytes(8, "big"), "sha1")
         place = digest[-1] & 15
@@ -48,7 +48,7 @@ class FactorCase(Case):
         self.addCleanup(self.site.set_app, mfa="optional")
 
     def enroll(self, grant, **options):
-        """Begins to enroll an authenticator."""
+        """Starts the enrollment of an authenticator."""
         options["token"] = grant["access_token"]
         answer = self.post("/v1/me/second-factors", {}, **options)
         return Authenticator(self.expect(answer, 201).json)
@@ -72,7 +72,7 @@ class FactorCase(Case):
         return self.expect(self.me(grant, "/second-factors", **options), 200).json
 
     def asked(self, answer, *methods):
-        """The flow of a sign-in that asks for a second factor."""
+        """Returns the flow of a sign-in that requires a second factor."""
         body = self.expect(answer, 401, "additional_factor_required").json
         self.assertEqual(body["methods"], list(methods or ["totp", "recovery_code"]))
         self.assertEqual(body["expires_in"], 600)
@@ -83,7 +83,7 @@ class FactorCase(Case):
         return self.post("/v1/login/second-factor", {"flow": flow, "code": code}, **options)
 
     def later(self, user):
-        """As after some minutes: the code of the present time step was not used."""
+        """Advances the user by some minutes, so that the code of the current time step is unused."""
         self.site.sql(f"update second_factors set last_step = 0 where user_id = '{user}'")
 
     def sign_in(self, email, authenticator, **options):
@@ -94,7 +94,7 @@ class FactorCase(Case):
         return self.expect(self.prove(flow, authenticator.code(), **options), 200).json
 
     def in_one_step(self, attempt):
-        """The result of what was done within one time step."""
+        """Returns the result of an attempt that ran within one time step."""
         while True:
             before = int(time.time()) // PERIOD
             result = attempt()
@@ -102,7 +102,7 @@ class FactorCase(Case):
                 return result
 
     def events(self, user, action):
-        """The details of what the audit log has of a user."""
+        """Returns the details of a user's events in the audit log."""
         found = self.site.sql(
             "select actor || ' ' || detail::text from audit "
             f"where user_id = '{user}' and action = '{action}' order by event_id")

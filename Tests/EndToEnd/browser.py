@@ -1,4 +1,4 @@
-"""Chromium without a window, and pages of another origin than the server's."""
+"""Headless Chromium, and pages of another origin than the server's."""
 
 import functools
 import http.server
@@ -19,7 +19,7 @@ PATIENCE = 120
 
 
 class Pages:
-    """Serves a folder; `origin` is where."""
+    """Serves a folder at `origin`."""
 
     def __init__(self, folder=ROOT / "deploy/web"):
         class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -41,10 +41,10 @@ class Pages:
 
 
 class Browser:
-    """One browser with a new profile of its own."""
+    """One browser with a new profile."""
 
     def __init__(self, width=1200, height=900, records=False):
-        """`records` is for `navigations`."""
+        """`records` enables `navigations`."""
         options = Options()
         options.binary_location = "/usr/bin/chromium"
         # Tests may be run by root, where /dev/shm is small, and beside others.
@@ -103,7 +103,7 @@ class Browser:
         return self.driver.execute_script(text, *arguments)
 
     def emulate(self, scheme, width):
-        """Shows the page in a color scheme and in a window of a width, without transitions."""
+        """Sets the color scheme and the width of the window, and disables transitions."""
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": "prefers-color-scheme", "value": scheme},
                          # Colors in transition have no contrast yet.
@@ -113,7 +113,7 @@ class Browser:
         assert self.script("return innerWidth") == width
 
     def axe_faults(self, rules=None):
-        """Returns the faults that axe finds in the page, by all rules or some of them."""
+        """Returns the violations that axe finds in the page, by all rules or some of them."""
         self.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
         if not self.script("return 'axe' in window"):
             self.script((TOOLS_FOLDER / "axe.min.js").read_text())
@@ -127,7 +127,7 @@ class Browser:
         return faults
 
     def evaluate(self, text, *arguments):
-        """Runs the body of an async function; what it returns, or that it failed."""
+        """Runs the body of an async function. Returns its result or its failure."""
         value, error = self.driver.execute_async_script(
             "const give = arguments[arguments.length - 1], given = [...arguments].slice(0, -1);"
             f"(async (...given) => {{ {text} }})(...given)"

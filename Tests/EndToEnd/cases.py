@@ -12,7 +12,7 @@ from machine import TOOLS, wait_until
 
 
 class Case(unittest.TestCase):
-    """Tests on one deployment, which each class has for itself."""
+    """Tests on one deployment for each class."""
 
     SETTINGS = {}
 
@@ -27,7 +27,7 @@ class Case(unittest.TestCase):
         cls.site.stop()
 
     def restart(self, ready=True, **settings):
-        """Starts dossierd again with other settings; None takes one away."""
+        """Restarts dossierd with other settings. None removes a setting."""
         self.site.supervisor.send_signal(signal.SIGTERM)
         self.site.supervisor.wait(120)
         self.site.environment.update(settings)
@@ -72,12 +72,12 @@ class Case(unittest.TestCase):
         return answer
 
     def codes(self, email):
-        """The codes that were mailed to an address, the oldest first."""
+        """Returns the codes mailed to an address, the oldest first."""
         return [found[0] for mail in self.site.mails(email)
                 for found in [re.search(r"\b\d{4} \d{4}\b", mail)] if found]
 
     def mailed_code(self, email, count=1):
-        """The newest of `count` codes that were mailed to an address."""
+        """Waits for `count` codes mailed to an address. Returns the newest."""
         wait_until(lambda: len(self.codes(email)) >= count, what=f"{count} codes to {email}")
         return self.codes(email)[-1]
 
@@ -90,7 +90,7 @@ class Case(unittest.TestCase):
         self.expect(self.post("/v1/me/email/verify", body, **options), 204)
 
     def full_device(self, **app):
-        """The header of a device that has no room for one more user."""
+        """Returns the header of a device with the maximum number of users."""
         device = {}
         for _ in range(20):
             answer = self.post("/v1/login/anonymous", {}, headers={**app, **device})
@@ -98,12 +98,12 @@ class Case(unittest.TestCase):
         return device
 
     def renewed(self, answer, grant):
-        """Goes on with the tokens of a new session, as after a proof or a change of password."""
+        """Replaces the tokens in `grant` by those of a new session, as after a password change."""
         grant.update(self.expect(answer, 200).json)
         return answer
 
     def reset(self, token, password, **options):
-        """Chooses a new password by a token of a mail."""
+        """Sets a new password with a mailed token."""
         return self.post(
             "/v1/password/reset", {"token": token, "password": password}, **options)
 
@@ -158,7 +158,7 @@ class Administration(Case):
 
 
 class Held:
-    """What a statement does in the database, and undoes when it is over: it locks until `release`."""
+    """A statement in an open transaction, whose locks last until `release`, which rolls it back."""
 
     def __init__(self, site, statement):
         self.psql = subprocess.Popen(
@@ -183,7 +183,7 @@ class Held:
 
 
 class Waiting(Case):
-    """Tests of calls that meet, one of which waits for a lock."""
+    """Tests of concurrent requests, one of which waits for a lock."""
 
     # Longer than any test: a request that is refused has met others that wait for one another.
     SETTINGS = {"DOSSIER_LOCK_SECONDS": "600"}
@@ -196,7 +196,7 @@ class Waiting(Case):
         self.threads = []
 
     def started(self, request):
-        """Begins a request; what waits for its answer."""
+        """Starts a request. Returns a function that waits for its response."""
         answers = []
         thread = threading.Thread(target=lambda: answers.append(request()))
         thread.start()
@@ -209,7 +209,7 @@ class Waiting(Case):
         return answer
 
     def wait_for(self, count):
-        """Waits until so many wait, or one has been answered."""
+        """Waits until `count` requests wait for a lock, or one has a response."""
         waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         wait_until(lambda: int(self.site.sql(waiting)) >= count
                    or not all(thread.is_alive() for thread in self.threads),

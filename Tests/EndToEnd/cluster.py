@@ -53,7 +53,7 @@ class Cluster:
             self.require_tls(cluster)
 
     def require_tls(self, cluster):
-        """Makes a certificate, and has all who come over TCP use TLS and a password."""
+        """Makes a certificate, and requires TLS and a password for connections over TCP."""
         # All of 127.0.0.0/8 is this machine: no other server has this address.
         self.address = "127." + ".".join(str(random.randrange(1, 255)) for _ in range(3))
         key, certificate = cluster / "server.key", cluster / "server.crt"
@@ -84,7 +84,7 @@ class Cluster:
             check=True, cwd="/", stdout=subprocess.DEVNULL)
 
     def listens(self):
-        """The option of the server for where it listens."""
+        """Returns the server's option for the addresses on which it listens."""
         return f"-c listen_addresses={self.address if self.tls else repr('')}"
 
     def stop_postgres(self, mode="fast"):
@@ -100,7 +100,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def locked(self, table):
-        """While a table is locked, statements that want it wait."""
+        """Locks a table, so that other statements on it wait."""
         psql = subprocess.Popen(
             [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atq"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -116,19 +116,19 @@ class Cluster:
                  f"version = version + 1 where name = '{name}'")
 
     def add_app(self, name, **settings):
-        """Makes an app; what it takes to ask it. Counts at once: workers look for a name they miss."""
+        """Creates an app; returns the header that selects it. Workers look up unknown names at once."""
         self.sql("insert into apps (app_id, name, settings) values "
                  f"(new_object_id(), '{name}', {quoted(settings)})")
         return {"Dossier-App": name}
 
 
 def quoted(value):
-    """A value as JSON in a literal of SQL."""
+    """Returns a value as JSON in an SQL literal."""
     return "'" + json.dumps(value).replace("'", "''") + "'"
 
 
 class Template(Cluster):
-    """A stopped cluster with the migrated database `dossier`: its copy costs a tenth of the making."""
+    """A stopped cluster with the migrated database `dossier`, which tests copy."""
 
     def __init__(self, migrator=BUILD / "dossier-migrate", migrations=ROOT / "migrations"):
         self.migrator, self.migrations = migrator, migrations

@@ -82,7 +82,7 @@ class Deployment(Cluster, Asking):
             raise
 
     def served_folder(self, name, mode, group=None):
-        """Makes a folder of dossierd's."""
+        """Creates a folder that belongs to the user of dossierd."""
         folder = self.folder / name
         folder.mkdir()
         if IS_ROOT:
@@ -91,27 +91,27 @@ class Deployment(Cluster, Asking):
         return folder
 
     def socket(self, index):
-        """Where a worker listens."""
+        """Returns the socket of a worker."""
         return self.sockets / f"worker-{index}.sock"
 
     def mail_messages(self, address):
-        """The parsed mails to an address, the oldest first."""
+        """Returns the parsed mails to an address, the oldest first."""
         found = [email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
                  for path in sorted(self.mail.glob("*.eml"))]
         return [message for message in found
                 if address in [mailbox.addr_spec for mailbox in message["To"].addresses]]
 
     def mails(self, address):
-        """The text parts of what was sent to an address, the oldest first."""
+        """Returns the text parts of the mails to an address, the oldest first."""
         return [message.get_body(["plain"]).get_content().replace("\r\n", "\n")
                 for message in self.mail_messages(address)]
 
     def tokens(self, address, kind):
-        """The tokens of a kind that were mailed to an address, the oldest first."""
+        """Returns the tokens of a kind mailed to an address, the oldest first."""
         return re.findall(rf"\b{kind}_[\w-]+", "\n".join(self.mails(address)))
 
     def mailed(self, address, kind, count=1):
-        """The newest of `count` tokens of a kind that were mailed to an address."""
+        """Waits for `count` tokens of a kind mailed to an address. Returns the newest."""
         wait_until(lambda: len(self.tokens(address, kind)) >= count,
                    what=f"{count} mails to {address}")
         return self.tokens(address, kind)[-1]
@@ -135,7 +135,7 @@ class Deployment(Cluster, Asking):
               "read:users_app_metadata", "update:users_app_metadata", "read:logs_users"]
 
     def client(self, *arguments):
-        """Makes a client of kind machine; its id and secret."""
+        """Creates a client of kind machine. Returns its id and secret."""
         return self.dossier("client", "create", "test", *arguments)
 
     # dossierd and nginx
@@ -207,14 +207,14 @@ class Deployment(Cluster, Asking):
         wait_until(serves, what="nginx")
 
     def reload_nginx(self):
-        """Has nginx read its files again; none of its processes knows the old ones then."""
+        """Reloads nginx, and waits until no process uses the old files."""
         children = pathlib.Path(f"/proc/{self.nginx.pid}/task/{self.nginx.pid}/children")
         before = set(children.read_text().split())
         self.nginx.send_signal(signal.SIGHUP)
         wait_until(lambda: not before & set(children.read_text().split()), what="nginx")
 
     def with_pictures(self, server):
-        """The configuration with the part about the folder of pictures, if there is one."""
+        """Returns the configuration with the picture folder, if the deployment has one."""
         if not self.pictures:
             return server
         before, part = server.split("  # location /v1/pictures/ {")
@@ -223,13 +223,13 @@ class Deployment(Cluster, Asking):
         return f"{before}  location /v1/pictures/ {{{part}  }}{after}"
 
     def metric(self, name):
-        """The value of a metric, summed over the workers."""
+        """Returns the value of a metric, summed over the workers."""
         text = self.get("/metrics").body.decode()
         return int(re.search(rf"^{re.escape(name)} (\d+)$", text, re.M)[1])
 
     @contextlib.contextmanager
     def without_postgres(self):
-        """Stops PostgreSQL; when it runs again, each worker has reconnected."""
+        """Stops PostgreSQL. At the end, starts it and waits until each worker has reconnected."""
         self.stop_postgres()
         wait_until(lambda: self.metric("dossier_database_up") == 0, what="every worker cut off")
         try:
@@ -245,15 +245,15 @@ class Deployment(Cluster, Asking):
                    self.patience, "readiness")
 
     def logged(self):
-        """Log lines of requests."""
+        """Returns the log lines of requests."""
         return [line for line in self.log_lines() if "route" in line]
 
     def messages(self):
-        """Messages of log lines that are not about a request."""
+        """Returns the messages of log lines that are not about a request."""
         return [line["message"] for line in self.log_lines() if "message" in line]
 
     def log_lines(self):
-        """All of the log, each line of which is a JSON object."""
+        """Returns the whole log, in which each line is a JSON object."""
         text = (self.folder / "dossierd.log").read_text()
         # The last line may be under way.
         return [json.loads(line) for line in text.split("\n")[:-1]]

@@ -26,7 +26,7 @@ def int64(value):
 
 
 def encoded(value):
-    """A value in canonical Extended JSON, as SDKs write arguments."""
+    """Returns a value in canonical Extended JSON, as SDKs write arguments."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, Number):
@@ -50,7 +50,7 @@ WRAPPERS = {"$oid", "$date", "$numberInt", "$numberLong", "$numberDouble", "$num
 
 
 def decoded(value):
-    """Extended JSON as realm-core reads it; fails where that would end a process."""
+    """Returns Extended JSON as realm-core reads it. Fails where realm-core would crash."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, int):
@@ -66,7 +66,7 @@ def decoded(value):
 
 
 def typed(name, inner, value):
-    """A wrapper, which must be one to the letter: realm-core asserts it, or ends."""
+    """Decodes a wrapper. Fails unless it has the exact form that realm-core requires."""
     if name in ["$date", "$binary", "$timestamp", "$regularExpression"]:
         assert isinstance(inner, dict), value
         members = {"$date": {"$numberLong"}, "$binary": {"base64", "subType"},

@@ -1,10 +1,10 @@
-"""FastCGI, without nginx between."""
+"""FastCGI requests without nginx."""
 
 import struct
 
 
 def records(*, content_length=0, body=b""):
-    """A request as nginx would send it: GET /healthz, or an anonymous login with a body."""
+    """Returns a request as nginx sends it: GET /healthz, or an anonymous login with a body."""
     def record(kind, content, padding=0):
         return struct.pack(">BBHHBx", 1, kind, 1, len(content), padding) + content + bytes(padding)
 

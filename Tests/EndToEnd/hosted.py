@@ -22,7 +22,7 @@ class Form:
 
 
 class Page(html.parser.HTMLParser):
-    """A response, and what its document has."""
+    """A response, with the forms, links, errors and text of its document."""
 
     def __init__(self, status, headers, body, path):
         super().__init__()
@@ -131,7 +131,7 @@ class Visitor:
         return self.send("GET", path, **options)
 
     def form(self, action=None):
-        """The form of the page whose action ends so, or the first one."""
+        """Returns the form whose action has this ending, or the first one."""
         forms = [form for form in self.page.forms
                  if action is None or form.action.split("?")[0].endswith(action)]
         assert forms, (action, self.page.path, [form.action for form in self.page.forms])
@@ -208,7 +208,7 @@ class HostedCase(Case):
         return f"{self._testMethodName.replace('_', '-')[-40:]}@example.com"
 
     def link(self, email, kind, count=1):
-        """The path of the newest link of a kind that was mailed to an address."""
+        """Returns the path of the newest link of a kind mailed to an address."""
         token = self.site.mailed(email, kind, count)
         mails = "\n".join(self.site.mails(email))
         found = re.search(rf"http://\S+{re.escape(token)}", mails)

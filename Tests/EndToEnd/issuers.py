@@ -1,4 +1,4 @@
-"""Issuers of tokens, with keys that openssl makes and a server that shows them."""
+"""Issuers of tokens, with keys from openssl and a server that publishes them."""
 
 import base64
 import hmac
@@ -55,9 +55,7 @@ class Key:
 
 
 class KeyServer:
-    """Shows `keys` on loopback, and counts how often it was asked.
-
-    It answers while `gate` is set.
+    """Serves `keys` on loopback, and counts the requests. It answers while `gate` is set.
     """
 
     def __init__(self):
@@ -96,7 +94,7 @@ class KeyServer:
 
 
 class IssuerCase(Case):
-    """Tests on a deployment whose app takes the tokens of `cls.key`."""
+    """Tests on a deployment whose app accepts the tokens of `cls.key`."""
 
     SETTINGS = {"DOSSIER_ISSUER_NETWORK": "any"}
 

@@ -16,7 +16,7 @@ def of_rsa(key):
 
 
 def of_curve(key):
-    """The key of a curve. PyJWT 2.6 omits the zeros with which a coordinate may begin."""
+    """Returns the key of a curve. PyJWT 2.6 omits leading zeros of a coordinate."""
     numbers = key.public_key().public_numbers()
     size = (key.curve.key_size + 7) // 8
     name = next(n for n, curve in CURVES.items() if curve.name == key.curve.name)

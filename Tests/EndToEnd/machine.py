@@ -25,7 +25,7 @@ FOREIGN = {name: value for name, value in os.environ.items() if not name.startsw
 
 
 def functions(script, *arguments, **options):
-    """Runs a script that has the functions of deploy/ at hand, on what is tested here."""
+    """Runs a script with the functions of deploy/ on the tested checkout."""
     head = f'set -euo pipefail; here={ROOT}; programs={BUILD}; . "$here/deploy/functions"; '
     return subprocess.run(
         ["bash", "-c", head + script, "bash", *map(str, arguments)],

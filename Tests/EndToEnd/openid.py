@@ -27,12 +27,12 @@ def unbase64url(text):
 
 
 def claims(token):
-    """The claims of a token, whose signature is not verified."""
+    """Returns the claims of a token without verifying it."""
     return json.loads(unbase64url(token.split(".")[1]))
 
 
 def verified(token, keys):
-    """The claims of a token that one of the keys has signed."""
+    """Returns the claims of a token after verifying it with one of the keys."""
     head, body, signature = token.split(".")
     key_id = json.loads(unbase64url(head))["kid"]
     key = next(key for key in keys if key["kid"] == key_id)
@@ -43,7 +43,7 @@ def verified(token, keys):
 
 
 def target(page):
-    """The URL to which a redirect or a page gives the browser back."""
+    """Returns the URL to which a redirect or a page returns the browser."""
     found = re.search(r'http-equiv="refresh" content="0;url=([^"]*)"', page.body.decode())
     return page.location or html.unescape(found[1])
 
@@ -67,7 +67,7 @@ class Party:
         return "/authorize?" + urllib.parse.urlencode(self.parameters)
 
     def answer(self, page):
-        """The parameters of the response that a page or a redirect gives the client."""
+        """Returns the parameters of the response in a redirect or on a page."""
         url = target(page)
         self.case.assertTrue(url.startswith(self.parameters["redirect_uri"]), url)
         query = url[len(self.parameters["redirect_uri"]) + 1:]
@@ -80,7 +80,7 @@ class Party:
         return answer["code"]
 
     def token(self, headers=None, **fields):
-        """Sends a request to the token endpoint; a field of None is left out."""
+        """Sends a request to the token endpoint. Omits fields of None."""
         body = {"client_id": self.client["id"], "client_secret": self.client.get("secret"), **fields}
         body = {name: value for name, value in body.items() if value is not None}
         host = {"Host": self.host} if self.host else {}
@@ -125,7 +125,7 @@ class OpenIDCase(HostedCase):
         return email, self.expect(self.register(email, password), 201).json["user_id"]
 
     def signed_in(self, party, email, password=PASSWORD, visitor=None):
-        """The page that follows a sign-in at the pages."""
+        """Returns the page after a sign-in at the hosted pages."""
         visitor = visitor or self.visitor
         visitor.open(party.path)
         if visitor.page.heading == "Confirm that it is you":
@@ -134,7 +134,7 @@ class OpenIDCase(HostedCase):
         return visitor.submit("/password", password=password)
 
     def tokens(self, email=None, client=None, visitor=None, **parameters):
-        """Signs a user in; the tokens of the client, and its request."""
+        """Signs a user in. Returns the tokens of the client and its request."""
         if email is None:
             email, _ = self.user()
         party = Party(self, client or self.spa, **parameters)

@@ -1,4 +1,4 @@
-"""A client of Parra, as strict as the published SDK: what it requires, and when it repeats a call."""
+"""A client of Parra that checks and repeats requests as the published SDK does."""
 
 import base64
 import json
@@ -59,7 +59,7 @@ class Client:
         raise NetworkError(answer)
 
     def call(self, method, path, body=None, headers=None):
-        """One call of the API; after a 401 or 403 once more, with a new token."""
+        """Sends a request to the API. After a 401 or 403, repeats it once with a new token."""
         path = f"{self.base}{path}"
         answer = self.send(method, path, body, headers, self.tokens["access_token"])
         if answer.status in (401, 403):
@@ -68,7 +68,7 @@ class Client:
         return self.decoded(answer)
 
     def issue(self, path, body):
-        """One call of the issuer with JSON."""
+        """Sends a request with JSON to the issuer."""
         return self.decoded(self.send("POST", f"{self.issuer}/{path}", body))
 
     @property
@@ -78,7 +78,7 @@ class Client:
         return f"/{path}/auth"
 
     def form(self, **fields):
-        """One call of the token route, which accepts exactly 200."""
+        """Sends a request to the token route, which must return 200."""
         answer = self.site.request(
             "POST", f"{self.issuer}/token", urllib.parse.urlencode(fields),
             {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
@@ -114,7 +114,7 @@ class Client:
         return info
 
     def launch(self):
-        """The first start: anonymous if the app allows it, or else a guest."""
+        """Starts the app for the first time: anonymous if the app allows it, otherwise as a guest."""
         self.read_info()
         if "anonymous_auth" in self.info["auth"].get("database", {}):
             self.tokens = checked_tokens(self.issue("issuers/anonymous/token", {}))

@@ -1,4 +1,4 @@
-"""What clients of Parra require of an answer: fields, types, enumerations, numbers and dates."""
+"""The fields, types, enumerations, numbers and dates that clients of Parra require in responses."""
 
 import json
 import math
@@ -42,18 +42,18 @@ class SignedOut(Exception):
 
 
 def native_id(text):
-    """The id of Dossier in the UUID of a user."""
+    """Returns Dossier's id from the UUID of a user."""
     digits = text.replace("-", "")
     return digits[:12] + digits[20:]
 
 
 def canonical(key):
-    """A key as Swift compares it."""
+    """Returns a key in the form in which Swift compares it."""
     return unicodedata.normalize("NFC", key)
 
 
 def decode(text):
-    """The JSON of an answer; a number that is no double fails all of it, as in the SDK."""
+    """Returns the JSON of a response. A number that is not a double fails, as in the SDK."""
     def number(text):
         assert math.isfinite(float(text)), text
         return float(text) if re.search("[.eE]", text) else int(text)

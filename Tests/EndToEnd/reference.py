@@ -1,11 +1,11 @@
-"""Holds answers against the OpenAPI document that the server serves."""
+"""Compares responses with the OpenAPI document of the server."""
 
 import copy
 import re
 
 
 def strict(schema):
-    """The schema, with no members but those that are described."""
+    """Returns the schema without additional members."""
     schema = copy.deepcopy(schema)
 
     def close(value):
@@ -56,7 +56,7 @@ class Reference:
         return None
 
     def fault(self, method, target, answer):
-        """What is undocumented in an answer; None when nothing is."""
+        """Returns what is undocumented in a response, or None."""
         operation = self.operation(method, target)
         if operation is None:
             return None
@@ -94,14 +94,14 @@ class Reference:
         return self.resolved(response)
 
     def resolved(self, part):
-        """A part of the document, where it is described."""
+        """Returns the part of the document to which a reference points."""
         if part and "$ref" in part:
             _, _, kind, name = part["$ref"].split("/")
             return self.document["components"][kind][name]
         return part
 
     def codes(self, operation):
-        """The kinds of problems that an operation may answer: its own, and those of what it is."""
+        """Returns the problem codes of an operation: its own, and those of its kind of operation."""
         codes = set(operation.get("x-problems", []) + self.problems["everywhere"])
         for security in operation["security"]:
             for scheme in security:
@@ -117,7 +117,7 @@ class Reference:
         return codes
 
     def problem_fault(self, operation, answer):
-        """Returns what is undocumented in a problem beside its schema."""
+        """Returns what is undocumented in a problem, apart from its schema."""
         try:
             code = answer.json["code"]
         except (ValueError, KeyError, TypeError):

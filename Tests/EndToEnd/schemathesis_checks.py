@@ -1,4 +1,4 @@
-"""What Schemathesis looks at beside its own checks: that a refusal is one of those documented."""
+"""Adds a check to Schemathesis: each error must be documented."""
 
 import schemathesis
 

@@ -69,7 +69,7 @@ class PageCase(WebCase):
         return self.said()
 
     def said(self):
-        """Returns the report of the page, once it has done what it was asked for."""
+        """Returns the report of the page, once it has finished."""
         self.browser.wait(
             lambda: self.browser.script(
                 "const said = document.getElementById('said');"
