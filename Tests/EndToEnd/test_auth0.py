@@ -121,7 +121,7 @@ print("done")
 
 
 class Auth0Case(OpenIDCase):
-    """Tests with a back end that may do all, and a single-page app of Auth0's SDK."""
+    """Tests with a back end that has all scopes, and a single-page app with Auth0's SDK."""
 
     SCOPES = ["read:users", "create:users", "update:users", "delete:users"]
 
@@ -160,7 +160,7 @@ class Auth0Case(OpenIDCase):
         self.assertEqual(answer.json["statusCode"], status)
 
     def consented(self, email, scope):
-        """The tokens of a user who agrees to the scopes of this API."""
+        """Returns the tokens of a user who consents to the scopes of this API."""
         party = Party(self, self.page, scope=scope, audience=self.api)
         page = self.signed_in(party, email)
         if "wants access" in page.heading:

@@ -1,4 +1,4 @@
-"""Who may use which route of the Management API: all routes, and each kind of caller."""
+"""Tests access to all routes of the Management API by each kind of caller."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ PARTS = {"user": f"auth0%7C{ID}"}
 
 
 class Matrix(Auth0Case):
-    """All routes; one that a later version adds is tested without a change here."""
+    """Tests all routes, including those that later versions add."""
 
     @classmethod
     def setUpClass(cls):
@@ -31,7 +31,7 @@ class Matrix(Auth0Case):
         cls.machine_tokens = {}
 
     def token_with(self, scopes):
-        """A token of a back end that has these scopes only."""
+        """Returns a token of a back end with only these scopes."""
         key = " ".join(sorted(scopes))
         if key not in self.machine_tokens:
             machine = self.new_client("machine")

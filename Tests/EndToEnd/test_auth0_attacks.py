@@ -52,7 +52,7 @@ class Refused(Auth0Case):
                 yield self.management(method, path, named, token, **options)
 
     def is_untouched(self):
-        """The session and the refresh token are live."""
+        """Asserts that the session and the refresh token are live."""
         token = self.back_end_token()
         for path in ["sessions/{session}", "refresh-tokens/{token}"]:
             self.expect(self.management("GET", path.format(**self.names), token=token), 200)

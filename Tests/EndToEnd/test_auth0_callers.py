@@ -1,4 +1,4 @@
-"""Callers of the routes for Auth0's SDKs who had a right, or have one elsewhere."""
+"""Callers of the routes for Auth0's SDKs with expired rights, or with rights of another app."""
 
 import json
 

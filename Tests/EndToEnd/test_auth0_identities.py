@@ -77,7 +77,7 @@ class Links(Auth0Case):
         return self.expect(self.post("/v1/login/jwt", {"token": token}), 200).json
 
     def partner_user(self, prefix=""):
-        """A user of the other issuer: its id on the wire, and its subject there."""
+        """Creates a user of the other issuer. Returns its id in the API and its subject."""
         subject = prefix + self._testMethodName
         return f"auth0|{self.partner_sign_in(subject, name='Second')['user_id']}", subject
 
@@ -195,7 +195,7 @@ class Links(Auth0Case):
             self.assertEqual(found, [200, 404])
 
     def user_without_address(self):
-        """Tokens of a user at the pages, whose only identity is the other issuer's by now."""
+        """Returns tokens of a user whose only identity is now that of the other issuer."""
         mail, _ = self.wire_user()
         tokens = self.page_tokens(mail)
         grant = self.expect(self.login(mail, PASSWORD), 200).json

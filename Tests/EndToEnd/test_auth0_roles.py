@@ -315,7 +315,7 @@ class Requests(RoleCase):
 
 
 class ManyUsers(RoleCase):
-    """More users of a role, and of a scope, than one statement takes them from."""
+    """Roles and scopes with more users than one statement changes."""
 
     def test_a_role_and_a_scope_are_removed_from_all_users(self):
         role, server = self.role()[4:], self.api_id()

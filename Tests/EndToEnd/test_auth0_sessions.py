@@ -51,7 +51,7 @@ class Sessions(Auth0Case):
         self.path = f"users/{self.subject}"
 
     def new_tokens(self):
-        """Tokens of the page in the browser's session, which the first call begins."""
+        """Returns tokens of the page in the browser's session, which the first call starts."""
         party = Party(self, self.page, scope=self.SCOPE)
         page = self.visitor.open(party.path)
         if page.status == 200 and page.forms:

@@ -24,7 +24,7 @@ ANNOUNCEMENT = {
 
 
 class App:
-    """The tutorial's app with Auth0.swift, which knows a domain and a client id."""
+    """The tutorial's app with Auth0.swift, configured with a domain and a client id."""
 
     def __init__(self, case, domain, client, version):
         self.case, self.domain, self.client, self.version = case, domain, client, version
@@ -34,7 +34,7 @@ class App:
         self.credentials = self.user = None
 
     def log_in(self, act, scope=IDENTITY, audience=None):
-        """Opens the sheet, in which the user acts, and exchanges the code."""
+        """Opens the browser sheet for the user, then exchanges the code."""
         # Before 2.19.0, the SDK sends no nonce unless the app sets one.
         own = {"nonce": None} if self.version < (2, 19, 0) else {}
         party = Party(self.case, {"id": self.client}, redirect=self.redirect, scope=scope,
@@ -53,7 +53,7 @@ class App:
         return self.credentials
 
     def profile(self, nonce):
-        """Validates the ID token; the user as the app reads it from the claims."""
+        """Validates the ID token. Returns the user that the app reads from its claims."""
         keys = self.case.site.get("/.well-known/jwks.json").json["keys"]
         found = verified(self.credentials["id_token"], keys)
         self.case.assertEqual(found["iss"], f"http://{self.domain}/")
@@ -103,7 +103,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         return self.site.dossier(*words, "--app", "default", **options)
 
     def new_app(self, version):
-        """The steps of the dashboard: an application of the type Native, and its lists of URLs."""
+        """Creates an application of type Native with its URLs, as the steps of the dashboard do."""
         made = self.dossier("client", "create", "--kind", "native", "iOS SwiftUI Metadata",
                             "claims_profile=auth0")
         app = App(self, made["domain"], made["id"], version)
@@ -128,7 +128,7 @@ class Tutorial(OpenIDCase, BrowserCase):
     # The sheet
 
     def sheet(self, path):
-        """Opens a page in a new sheet, which shares the cookies of those before."""
+        """Opens a page in a new sheet, which shares the cookies of earlier sheets."""
         driver = self.browser.driver
         before = driver.current_window_handle
         driver.switch_to.new_window("tab")
@@ -140,7 +140,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         self.browser.script("setTimeout(() => location.href = arguments[0])", self.server + path)
 
     def caught(self, redirect):
-        """The parameters with which the browser was sent to the app."""
+        """Returns the parameters of the redirect to the app."""
         def found():
             for url in self.browser.navigations():
                 # A browser writes a scheme in lower case; the SDK compares so, too.
@@ -157,7 +157,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         return dict(urllib.parse.parse_qsl(query[1:], strict_parsing=True)) if query else {}
 
     def enter(self):
-        """The user enters the address, and then the password."""
+        """Enters the address, then the password."""
         self.shown("Sign in")
         self.send(email=self.email)
         self.shown("Enter your password")
@@ -255,7 +255,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         self.assertEqual(refused.json["errorCode"], "insufficient_scope")
 
     def picture(self, url):
-        """Reads a picture as an app does, without cookies; PNG is what all platforms show."""
+        """Reads a picture as an app does, without cookies. All platforms display PNG."""
         self.assertTrue(url.startswith(self.issuer), url)
         answer = self.site.get(url[len(self.issuer) - 1:])
         self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "image/png"))
@@ -290,7 +290,7 @@ class Tutorial(OpenIDCase, BrowserCase):
 
 
 class OldVersion(Tutorial):
-    """The version that the tutorial pins: no nonce, and the port stays in the redirect."""
+    """The version that the tutorial pins. It sends no nonce, and keeps the port in the redirect."""
 
     VERSION = (2, 3, 1)
 

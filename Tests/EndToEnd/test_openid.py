@@ -185,7 +185,7 @@ class RefreshTokens(OpenIDCase):
         self.assertEqual(native.status, 401)
 
     def test_refresh_errors_describe_the_user_and_the_audience(self):
-        """In the words that SDKs compare."""
+        """SDKs compare these texts."""
         tokens, party = self.tokens(scope=self.SCOPE, audience=self.API)
         user = claims(tokens["access_token"])["sub"]
 

@@ -1,4 +1,4 @@
-"""Clients that sign an assertion with a key of their own in place of sending a secret."""
+"""Clients that sign an assertion with their own key instead of sending a secret."""
 
 import base64
 import hashlib

@@ -66,7 +66,7 @@ class Codes(OpenIDCase):
         self.refused(party.exchange(code))
 
     def test_a_code_of_another_sign_in_is_not_accepted(self):
-        """An attacker injects a code that the attacker's own request has got."""
+        """An attacker injects a code from the attacker's own request."""
         attacker, code = self.coded()
         victim = Party(self, self.spa)
         self.refused(victim.exchange(code), "Failed to verify code verifier")
@@ -207,7 +207,7 @@ class Browsers(OpenIDCase):
         self.email, _ = self.user()
 
     def test_another_browser_cannot_continue_a_sign_in(self):
-        """An attacker begins, and lets the victim continue; or the other way round."""
+        """An attacker starts a sign-in that the victim continues, or the reverse."""
         self.visitor.open(Party(self, self.spa).path)
         path, body = self.visitor.page.path, self.visitor.body(self.visitor.form(), email="x@example.com")
         stranger = self.new_visitor()
@@ -314,7 +314,7 @@ class Browsers(OpenIDCase):
             self.assertTrue(silent.code(guest.open(silent.path)))
 
     def test_a_client_chooses_its_login_methods(self):
-        """A session of another way does not count, with and without pages."""
+        """A session of another login method does not count, with and without pages."""
         self.settings(email_code=True)
         strict = self.new_client("single_page", "--callback", CALLBACK)
         self.site.dossier("client", "set", strict["id"], 'connections=["email_code"]')
@@ -379,7 +379,7 @@ class Consent(OpenIDCase):
         self.assertEqual(more.answer(self.visitor.open(more.path))["error"], "consent_required")
 
     def test_another_account_neither_authenticates_nor_agrees(self):
-        """An attacker signs in with an own account, and then chooses the victim's in its place."""
+        """An attacker signs in with an own account, then chooses the victim's instead."""
         self.tokens(self.email)
         other = "other-" + self.email
         self.user(other)

@@ -1,4 +1,4 @@
-"""Messages that tell clients of the end of their sessions, from server to server."""
+"""Back-channel logout: the server notifies clients of ended sessions."""
 
 import http.server
 import queue
@@ -43,7 +43,7 @@ class BackChannelCase(OpenIDCase):
 
     @classmethod
     def told(cls, client):
-        """Gives a client the URL of the test."""
+        """Sets the back-channel logout URL of a client."""
         cls.site.dossier("client", "set", client["id"], "backchannel_logout_url="
                          f"http://127.0.0.1:{cls.server.server_port}/bye")
 
@@ -124,7 +124,7 @@ class BackChannel(BackChannelCase):
         self.reset_by_mail(self.email, "another horse")
 
     def take_the_account_over(self):
-        """The address is not verified, so a mailed code proves more than the password."""
+        """Takes the account over with a mailed code, since the address is not verified."""
         self.sign_in_by_code(self.email)
 
     def end_sessions_at_the_api(self):

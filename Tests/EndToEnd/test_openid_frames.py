@@ -37,7 +37,7 @@ class Messages(OpenIDCase, BrowserCase):
         self.email, _ = self.user()
 
     def party(self, **parameters):
-        """The request of a page that names its origin alone, as Auth0's SDK does."""
+        """Returns the request of a page that sends only its origin, as Auth0's SDK does."""
         return Party(self, self.page, redirect=self.pages.origin, response_mode="web_message",
                      scope="openid email", **parameters)
 
@@ -51,12 +51,12 @@ class Messages(OpenIDCase, BrowserCase):
         self.browser.script(LISTEN)
 
     def frame(self, party):
-        """Opens a hidden frame; the messages that the page has got once it has loaded."""
+        """Opens a hidden frame. Returns the messages of the page after the load."""
         self.browser.driver.execute_async_script(FRAME, self.server + party.path)
         return self.browser.script("return messages")
 
     def message(self, party, code=True):
-        """The response in the only message, which comes from this server."""
+        """Returns the response in the only message, which must be from this server."""
         self.browser.wait(lambda: self.browser.script("return messages.length"), "a message")
         (found,) = self.browser.script("return messages")
         self.assertEqual((found["origin"], found["data"]["type"]),

@@ -1,4 +1,4 @@
-"""Apps with host names: each host is an issuer, and nothing of one app is of use at another."""
+"""Apps with host names: each host is an issuer, and other apps refuse its credentials."""
 
 import json
 import time
@@ -16,7 +16,7 @@ from test_openid_backchannel import BackChannelCase
 
 
 class HostCase(OpenIDCase):
-    """Two apps of one deployment, each with host names of its own."""
+    """Two apps of one deployment, each with its own host names."""
 
     HOSTS = {"one": ["one.example", "eins.example"], "two": ["two.example"]}
     ORIGIN = "https://app.example.com"
@@ -51,7 +51,7 @@ class HostCase(OpenIDCase):
         return f"http://{self.host(name)}/"
 
     def signed(self, app, name=None, visitor=None, **parameters):
-        """Signs a new user in at a host; the browser, the request and the tokens."""
+        """Signs a new user in at a host. Returns the browser, the request and the tokens."""
         host = self.host(name or self.HOSTS[app][0])
         visitor = visitor or self.new_visitor(host=host)
         email = f"{app}-{self.own_email()}"
@@ -205,7 +205,7 @@ class Apps(HostCase):
 
 
 class Issuers(HostCase):
-    """Two hosts of one app: a client of one issuer knows nothing of the other."""
+    """Two hosts of one app: a client uses only its own issuer."""
 
     def setUp(self):
         super().setUp()

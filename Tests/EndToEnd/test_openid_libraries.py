@@ -1,4 +1,4 @@
-"""Relying parties of libraries from PyPI sign in, refresh, revoke and sign out."""
+"""Relying parties built with libraries from PyPI sign in, refresh, revoke and sign out."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The parameters of `/authorize`, and what a client gets for each."""
+"""The parameters of `/authorize`, and their effect on the response."""
 
 import time
 import unittest
@@ -13,12 +13,12 @@ MFA = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 
 class RequestCase(OpenIDCase):
     def begin(self, client=None, **parameters):
-        """Opens the request of a client; the page, and the request."""
+        """Opens the request of a client. Returns the page and the request."""
         party = Party(self, client or self.spa, **parameters)
         return self.visitor.open(party.path), party
 
     def answered(self, client=None, **parameters):
-        """The parameters of the response to a request that needs no page."""
+        """Returns the parameters of the response to a request that shows no page."""
         page, party = self.begin(client, **parameters)
         return party.answer(page)
 
@@ -26,7 +26,7 @@ class RequestCase(OpenIDCase):
         return claims(self.expect(party.exchange(party.code(page)), 200).json["id_token"])
 
     def finished(self, client=None, **parameters):
-        """The claims of the ID token of a request that needs no page."""
+        """Returns the claims of the ID token of a request that shows no page."""
         return self.code_of(*self.begin(client, **parameters))
 
 
@@ -121,7 +121,7 @@ class Pages(RequestCase):
         self.email, self.user_id = self.user()
 
     def age(self):
-        """The user has signed in an hour ago."""
+        """Backdates the user's sign-in by an hour."""
         self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
                       f"where user_id = '{self.user_id}'")
 

@@ -1,4 +1,4 @@
-"""Signing out with OpenID Connect: what ends with the sign-in of a user, and what a client must show."""
+"""Sign-out with OpenID Connect: the sessions that it ends, and the proof that a client must send."""
 
 import unittest
 import urllib.parse
