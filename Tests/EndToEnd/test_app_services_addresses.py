@@ -25,14 +25,14 @@ class Addresses(Services):
         self.email = f"address{self.count}@example.test"
 
     def use(self, name, **settings):
-        """Makes an app and a client of it."""
+        """Creates an app and a client of it."""
         self.site.add_app(name, app_services_collection=COLLECTION, failures_per_ip=10**6,
                           **settings)
         self.app = App(self.site, name)
         self.new_address()
 
     def modes(self, name):
-        """Makes an app of each mode in which users may register."""
+        """Creates an app for each sign-up mode."""
         for mode in ["immediate", "verify_first"]:
             with self.subTest(mode):
                 self.use(f"{name}-{mode.replace('_', '-')}", sign_up=mode)
@@ -145,7 +145,7 @@ class TakeOver(Addresses):
     """An attacker registers the address before its owner does (pre-hijacking)."""
 
     def plant(self):
-        """The attacker signs in, stores data and makes credentials; returns the user and a key."""
+        """Signs in as the attacker, stores data and creates credentials. Returns the user and a key."""
         attacker = self.log_in(app=App(self.site, self.app.name))
         attacker.call("insertOne", document={"userId": attacker.id, "planted": True})
         key = attacker.app.send("POST", f"{PREFIX}/auth/api_keys", {"name": "later"},
@@ -153,7 +153,7 @@ class TakeOver(Addresses):
         return attacker, key
 
     def assert_taken_over(self, attacker, key):
-        """Nothing of the attacker works; the data is still there."""
+        """Asserts that all credentials of the attacker are revoked and the data is kept."""
         user = self.log_in(OTHER)
         self.assertEqual(user.id, attacker.id)
         self.assertEqual(user.identities, ["local-userpass"])
@@ -218,7 +218,7 @@ class TakeOver(Addresses):
 
 class Overtaken(Waiting, Addresses):
     def test_a_link_with_a_password_that_a_concurrent_reset_replaced(self):
-        """The attacker registered the address, and links it while its reader resets the password."""
+        """The attacker registered the address, and links it while its recipient resets the password."""
 
         email = self.own_email()
         self.email = email

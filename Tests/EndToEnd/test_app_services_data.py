@@ -70,7 +70,7 @@ class Collection(Services):
         return self.user.call(name, **arguments)
 
     def patiently(self, name, **arguments):
-        """Calls a function again as long as the server is too busy."""
+        """Repeats a function call while the server is overloaded."""
         while True:
             try:
                 return self.call(name, **arguments)

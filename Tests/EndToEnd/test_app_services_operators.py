@@ -102,7 +102,7 @@ class EachOperator(Services):
                      update={"$set": {"rows.$.m": 7}})
 
     def test_the_number_of_patterns_in_a_request_is_limited(self):
-        """However many places it has for them: each compiles to as much as 100 KiB."""
+        """Each pattern compiles to up to 100 KiB, so the limit is per request."""
         self.insert()
         many = {"$or": [{"x": {"$regex": "a"}}] * 33}
         self.user.call("find", query=many)

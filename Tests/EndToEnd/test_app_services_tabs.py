@@ -51,7 +51,7 @@ class Tabs(WebCase):
         self.assertEqual(answer.status, 201, answer.body)
 
     def tabs(self):
-        """Opens two tabs; their handles."""
+        """Opens two tabs. Returns their handles."""
         handles = []
         for _ in range(2):
             self.in_another_tab()

@@ -46,7 +46,7 @@ class Tokens(Services):
             self.assertEqual(access["exp"] - access["iat"], 1_800)
 
     def test_an_address_of_another_user(self):
-        """An address belongs to one user: the second user of an issuer comes without it."""
+        """An address belongs to one user, so the second user of an issuer has none."""
         email = "shared@example.test"
         first, second = [
             self.app.log_in("custom-token", token=self.token(f"shared-{number}", email=email))
@@ -113,7 +113,7 @@ class MissingClaims(Services):
         return self.app.log_in("custom-token", token=token)
 
     def logged(self, token):
-        """The reason in the log for a refused token, found by the id of the request."""
+        """Returns the logged reason for a refused token, by the id of the request."""
         self.requests += 1
         name = f"{self.app.name}-{self.requests}"
         answer = self.site.request(

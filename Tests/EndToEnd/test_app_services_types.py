@@ -26,7 +26,7 @@ class Lookalikes(Services):
         self.user = self.anonymous()
 
     def raw(self, name, **arguments):
-        """An operation with arguments as they are written here."""
+        """Runs an operation with arguments that are sent unchanged."""
         body = {"name": name, "service": "mongodb-atlas", "arguments": [
             {"database": "my_database", "collection": "users", **arguments}]}
         return self.site.request("POST", f"{self.app.path}/functions/call", json.dumps(body), JSON,

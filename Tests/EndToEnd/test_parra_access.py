@@ -49,7 +49,7 @@ class Access(Case):
             self.assertTrue(is_api_error(answer.json) or is_grant_error(answer.json), answer.body)
 
     def tokens(self):
-        """The users of some tokens, and tokens that reach no user of the tenant, by name."""
+        """Returns the users of some tokens, and tokens without a user of the tenant, by name."""
         neighbor = Client(self.site, "neighbor").launch().tokens["access_token"]
         guest = Client(self.site, "guests").launch().tokens["access_token"]
         gone = Client(self.site).launch()

@@ -1,4 +1,4 @@
-"""Anonymous users of Parra who stay, and who become users with an address."""
+"""Anonymous users of Parra who remain anonymous, and who link an address."""
 
 import re
 import unittest
@@ -24,7 +24,7 @@ class AnonymousCase(Case):
         self.site.sql("delete from attempts; delete from authentication_flows")
 
     def code(self, client, email):
-        """Asks for a code, and returns it."""
+        """Requests a code, and returns it."""
         def codes():
             return [found[0].replace(" ", "") for mail in self.site.mails(email)
                     for found in [re.search(r"^\d{3} \d{3}$", mail, re.M)] if found]
@@ -35,7 +35,7 @@ class AnonymousCase(Case):
         return codes()[-1]
 
     def furnished(self):
-        """An anonymous user with all that a user may have."""
+        """Creates an anonymous user with every kind of data."""
         client = Client(self.site).launch()
         body = {"first_name": "Ada", "last_name": "Lovelace", "name": "ada",
                 "properties": {"level": 3, "exact": 1.5}}

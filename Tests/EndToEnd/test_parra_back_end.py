@@ -1,4 +1,4 @@
-"""What back ends write of users of Parra: metadata by the Management API, and roles."""
+"""Data of Parra's users that back ends write: metadata by the Management API, and roles."""
 
 import unittest
 

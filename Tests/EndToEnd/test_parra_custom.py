@@ -14,7 +14,7 @@ KEY, SECRET = "key-1", b"a secret that has as many bytes as the longest algorith
 
 
 def custom(identity, tenant="default", secret=SECRET, algorithm="HS256", head=None, **others):
-    """A token as the SDK for back ends makes it."""
+    """Returns a token like that of the SDK for back ends."""
     now = int(time.time())
     claims = {"iss": KEY, "sub": tenant, "iat": now, "exp": now + 3600, "jti": f"{KEY}-{now}",
               "grants": {"identity": identity}, **others}

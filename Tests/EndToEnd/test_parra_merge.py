@@ -125,7 +125,7 @@ class Merge(Case):
             self.assertEqual(client.log_in("ended@example.com")["properties"], {})
 
     def expired(self, client):
-        """An access token of the client's session that has expired."""
+        """Returns an expired access token of the client's session."""
         self.site.set_app(access_token_seconds=1)
         try:
             token = client.issue("issuers/anonymous/token", {

@@ -18,7 +18,7 @@ def size(picture):
 
 
 def alpha_of(picture):
-    """The alpha of the first pixel of a PNG with 8 bits and an alpha channel."""
+    """Returns the alpha of the first pixel of an 8-bit PNG with an alpha channel."""
     assert tuple(picture[24:26]) == (8, 6), picture[:32]
     data, place = b"", 8
     while place < len(picture):
