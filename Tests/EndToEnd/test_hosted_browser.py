@@ -85,7 +85,7 @@ class LookingCase(BrowserCase):
         self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     def quiet(self):
-        """Checks that the console is silent, but for the statuses of error pages."""
+        """Checks that the console has only the statuses of error pages."""
         self.assertEqual([line for line in self.browser.complaints()
                           if "the server responded with a status of 4" not in line], [])
 

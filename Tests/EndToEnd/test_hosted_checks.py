@@ -18,7 +18,7 @@ class Flow(OpenIDCase):
     """Without scripts."""
 
     def twice(self, action, **fields):
-        """Sends a form of the page twice at once; the pages that follow."""
+        """Sends a form of the page twice concurrently. Returns both next pages."""
         form = self.visitor.form(action)
         body = self.visitor.body(form, **fields)
         visitors = [Visitor(self.site.port) for _ in range(2)]

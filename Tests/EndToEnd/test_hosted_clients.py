@@ -23,7 +23,7 @@ class ClientCase(OpenIDCase, LookingCase):
         return Party(self, self.partner, redirect=self.callback, **parameters)
 
     def arrived(self):
-        """The address at which the browser has arrived at the client."""
+        """Returns the URL at which the browser has arrived at the client."""
         self.browser.wait(
             lambda: self.browser.driver.current_url.startswith(self.callback), "the client")
         return self.browser.driver.current_url

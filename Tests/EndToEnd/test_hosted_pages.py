@@ -172,7 +172,7 @@ class SignIn(HostedCase):
 
 
 class Flow(HostedCase):
-    """Steps that come too early, too late, twice or from elsewhere."""
+    """Steps that are sent too early, too late, twice or from another browser."""
 
     def path(self, name):
         return re.sub(r"[a-z-]+$", name, self.visitor.page.path)
@@ -290,7 +290,7 @@ class Flow(HostedCase):
             self.assertIn("immutable", asset.headers["Cache-Control"])
 
     def test_long_input_does_not_look_like_a_crashed_worker(self):
-        """Pages repeat input in the header of a response, whose length nginx bounds."""
+        """Pages repeat input in a response header, whose length nginx limits."""
         self.visitor.open("/u/reset")
         for length in [300, 3_000, 12_000]:
             self.shows(self.visitor.submit("/forgot", email="x" * length),

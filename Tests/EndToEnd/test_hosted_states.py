@@ -30,7 +30,7 @@ class StateCase(LookingCase):
                       f"where u.user_id = s.user_id and u.email = '{email}'")
 
     def other(self, code):
-        """A code that is not this one."""
+        """Returns a code other than this one."""
         return "00000000" if code != "0000 0000" else "11111111"
 
 

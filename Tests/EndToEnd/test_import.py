@@ -1,4 +1,4 @@
-"""Users that come from elsewhere, and leave again: dossier user import and export."""
+"""Import and export of users: dossier user import and export."""
 
 import base64
 import hashlib
@@ -59,7 +59,7 @@ class Import(Case):
         return run
 
     def load(self, rows, *flags, status=0, app=None):
-        """Imports rows, or text; what became of each."""
+        """Imports rows or text. Returns the result of each row."""
         text = rows if isinstance(rows, (str, bytes)) else lines(rows)
         self.path.write_bytes(text if isinstance(text, bytes) else text.encode())
         self.dossier("user", "import", str(self.path), "--app", app or self.app,

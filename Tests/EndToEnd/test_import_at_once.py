@@ -1,4 +1,4 @@
-"""Rows of an import beside what others do with the same address at that moment."""
+"""Rows of an import, concurrent with requests about the same address."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ class ImportAtOnce(Waiting):
         cls.key = cls.site.client("--app", "default", "--scope", "create:users")["secret"]
 
     def load(self, rows, *flags):
-        """Imports rows; what became of each."""
+        """Imports rows. Returns the result of each row."""
         source = self.site.folder / f"{next(self.sources)}.ndjson"
         results = source.with_suffix(".results")
         source.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -34,7 +34,7 @@ class ImportAtOnce(Waiting):
         return self.post("/v1/users", {"email": email, "password": MINE}, token=self.key)
 
     def both(self, locked, first, second):
-        """Returns the outcomes of two, of which the first got as far as what is locked."""
+        """Returns the results of two calls, the first of which waited for the lock."""
         with locked:
             first = self.started(first)
             self.wait_for(1)
@@ -52,7 +52,7 @@ class ImportAtOnce(Waiting):
                     f"select '{user}', app_id, true from apps where name = 'default'")
 
     def assert_one_was_made(self, email, rows, user):
-        """Either the rows have made the user of an address, or `user` is the user, and they failed."""
+        """Asserts that the address has one user: from the rows, or `user` with failed rows."""
         [row] = rows
         if user:
             self.assertEqual((row["status"], row["errors"][0]["pointer"]), ("failed", "/email"))

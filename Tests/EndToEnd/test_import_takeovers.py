@@ -1,4 +1,4 @@
-"""Rows of an import that meet users whom an attacker has prepared."""
+"""Rows of an import for users whom an attacker has prepared."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ class ImportTakeovers(IssuerCase):
             self.expect(self.refresh(grant), 401, "refresh_token_invalid")
 
     def ends(self, user):
-        """The actors and reasons of what has ended, by the audit."""
+        """Returns the actors and reasons of ended sessions and revoked keys in the audit log."""
         return self.site.sql(
             "select string_agg(told, '; ' order by told) from (select actor || ': ' || "
             "string_agg(distinct action || coalesce(' ' || (detail ->> 'provider'), '') "
