@@ -1,4 +1,4 @@
-"""Requests whose clients have gone."""
+"""Requests whose clients disconnect."""
 
 import socket
 import tempfile

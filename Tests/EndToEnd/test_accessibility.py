@@ -1,4 +1,4 @@
-"""The sample page has no fault that axe finds: light and dark, wide and narrow."""
+"""Tests the sample page with axe: light and dark, wide and narrow."""
 
 import itertools
 
@@ -14,7 +14,7 @@ class Accessible(WebCase):
     LONG = True
 
     def check(self):
-        """Looks at the page that is open, in all schemes and widths."""
+        """Checks the open page in all color schemes and widths."""
         for scheme, width in itertools.product(SCHEMES, WIDTHS):
             self.browser.emulate(scheme, width)
             with self.subTest(scheme=scheme, width=width):

@@ -44,7 +44,7 @@ FAULTS = {
 
 
 class WaitingImport:
-    """An import that has begun, and waits for its only row."""
+    """A running import that waits for its only row."""
 
     numbers = itertools.count()
     Answer = collections.namedtuple("Answer", ["status", "body"])
@@ -62,13 +62,13 @@ class WaitingImport:
         wait_until(lambda: site.sql(begun) == "1", what="an import that has begun")
 
     def __call__(self):
-        """Sends the row; the status of the answer is as of a request."""
+        """Sends the row. Returns its result as the response to a request."""
         told, _ = self.process.communicate(self.row, 120)
         return self.Answer({0: 204, 17: 409}.get(self.process.returncode), told)
 
 
 class World:
-    """A user with an unverified address, and the requests that may meet."""
+    """A user with an unverified address, and the requests that may run concurrently."""
 
     def __init__(self, case, email):
         self.case, self.email, self.other = case, email, f"new-{email}"
@@ -118,7 +118,7 @@ class AccountRaces(Case):
         cls.site.set_app(failures_per_ip=10**6, failures_per_identifier=10**6)
 
     def change_of(self, grant, email):
-        """The last request of a change of address."""
+        """Returns the last request of an address change."""
         count = len(self.codes(email)) + 1
         asked = self.post("/v1/me/email", {"email": email}, token=grant["access_token"])
         flow = self.expect(asked, 202).json["flow"]
@@ -126,7 +126,7 @@ class AccountRaces(Case):
         return lambda: self.post("/v1/me/email/verify", body, token=grant["access_token"])
 
     def meet(self, one, other):
-        """The responses to two requests that are sent at once."""
+        """Returns the responses to two concurrent requests."""
         answers = in_parallel(2, lambda index: [one, other][index]())
         for answer in answers:
             self.assertIn(answer.status, {200, 201, 204, 400, 401, 409}, answer.body)
@@ -137,7 +137,7 @@ class AccountRaces(Case):
         self.assertEqual(dict(zip(FAULTS, told.split("\n"))), dict.fromkeys(FAULTS, "0"))
 
     def assert_sessions(self, grants):
-        """Tokens of live sessions are valid, and all others are not."""
+        """Asserts that exactly the tokens of live sessions are valid."""
         valid = []
         for grant in grants:
             answer = self.me(grant)

@@ -13,7 +13,7 @@ MINE, THEIRS = "my own password", "attackers password"
 
 
 def wide(email):
-    """Another form of an address, that compares equal to it."""
+    """Returns another form of an address that compares equal to it."""
     name, domain = email.split("@")
     return "".join(chr(ord(letter) + 0xfee0) for letter in name) + f"@{domain}"
 
@@ -74,7 +74,7 @@ class Accounts(IssuerCase):
         self.addCleanup(self.site.set_app, mfa="off")
 
         def enroll(answer):
-            """Signs in by a factor that the app requires."""
+            """Signs in with a factor that the app requires."""
             refused = self.expect(answer, 401, "additional_factor_required").json
             self.assertEqual(refused["methods"], ["enroll"])
             body = {"flow": refused["flow"]}

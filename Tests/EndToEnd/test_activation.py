@@ -57,7 +57,7 @@ class Activation(unittest.TestCase):
         self.assertEqual(self.site.get("/healthz").status, 200)
 
     def end(self):
-        """Ends what waits before it ends with a mistake, which a SIGTERM cuts short."""
+        """Ends dossierd during its delay after an error. Returns its exit status."""
         self.assertIsNone(self.site.supervisor.poll())
         self.site.supervisor.terminate()
         return self.site.supervisor.wait(60)

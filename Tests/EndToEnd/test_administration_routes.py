@@ -1,4 +1,4 @@
-"""The routes of programs: the operator's tools and the back ends of apps."""
+"""The routes for machine clients: the operator's tools and the back ends of apps."""
 
 import unittest
 

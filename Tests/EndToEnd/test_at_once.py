@@ -1,4 +1,4 @@
-"""Requests that are sent at once, by a client that repeats them, by two taps or by two users."""
+"""Concurrent requests: of a client that repeats them, of two taps or of two users."""
 
 import unittest
 
@@ -31,7 +31,7 @@ class AtOnce(Waiting):
         return int(self.site.sql(f"select count(*) from users where email = '{email}'"))
 
     def both(self, locked, *requests):
-        """Returns answers to requests that have all got as far as what is locked."""
+        """Returns the responses to requests that all waited for the lock."""
         with locked:
             answers = [self.started(request) for request in requests]
             self.wait_for(len(requests))
@@ -123,7 +123,7 @@ class AtOnce(Waiting):
     # Links
 
     def registered(self, email):
-        """A registration by App Services, and two anonymous users who may link it."""
+        """Registers by App Services. Returns two anonymous users who can link the registration."""
         self.expect(self.post(f"{SERVICES}/local-userpass/register",
                               {"email": email, "password": MINE}), 201)
         return [self.expect(self.post(f"{SERVICES}/anon-user/login", {}), 200).json

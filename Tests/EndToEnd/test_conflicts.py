@@ -1,4 +1,4 @@
-"""Tests conflicts of transactions, and a database server that does not answer."""
+"""Tests conflicts of transactions, and a database server that does not respond."""
 
 import os
 import pathlib
@@ -38,10 +38,10 @@ class Conflicts(Case):
 
 
 class Silence(Case):
-    """PostgreSQL stopped as by a frozen machine: connections stay, and no answer comes."""
+    """Suspends PostgreSQL as on a frozen machine: connections stay open without a response."""
 
     def server(self):
-        """The processes of PostgreSQL."""
+        """Returns the processes of PostgreSQL."""
         main = int((self.site.folder / "postgres/postmaster.pid").read_text().split()[0])
         children = pathlib.Path(f"/proc/{main}/task/{main}/children").read_text().split()
         return [main, *map(int, children)]

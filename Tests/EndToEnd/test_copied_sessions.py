@@ -8,7 +8,7 @@ from authenticator import FactorCase
 
 class CopiedSessions(FactorCase):
     def activated(self, copy):
-        """Chooses the user of copied tokens by the copied secret of the device."""
+        """Activates the user of copied tokens with the copied device secret."""
         fields = {**JSON, "Dossier-Device": copy["device_secret"]}
         return self.site.request(
             "PUT", "/v1/device/active", {"user_id": copy["user_id"]}, fields)

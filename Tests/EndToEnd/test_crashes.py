@@ -130,7 +130,7 @@ class Crashes(unittest.TestCase):
                    "and query like '%documents%'")
 
         def ended(method, body):
-            """Ends each worker that the request reaches; how many, and the answer."""
+            """Kills each worker that the request reaches. Returns their number and the response."""
             workers, answers = [], []
             sent = threading.Thread(target=lambda: answers.append(site.request(
                 method, "/v1/me/metadata", body, MERGE if body else {}, token)))
@@ -172,7 +172,7 @@ class Crashes(unittest.TestCase):
 
 
 class Silence(unittest.TestCase):
-    """Tests workers that do not answer, as those of a host without power."""
+    """Tests workers that do not respond, like those of a host without power."""
 
     def deploy(self, **options):
         # No test waits as long as a person would.
@@ -244,7 +244,7 @@ class Silence(unittest.TestCase):
 
 
 class Releases(unittest.TestCase):
-    """Deployments that start dossierd by another name."""
+    """Tests deployments that start dossierd under another name."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(dir="/tmp")
@@ -302,7 +302,7 @@ class Releases(unittest.TestCase):
 
 
 def client_of(site, backend):
-    """The worker that a process of PostgreSQL serves."""
+    """Returns the worker that a backend of PostgreSQL serves."""
     # Of the two ends of a Unix socket, one has the name of the other.
     ends = subprocess.run(["ss", "-xpnH"], capture_output=True, text=True, check=True).stdout
     sockets = {}
@@ -319,7 +319,7 @@ def client_of(site, backend):
 
 
 def waits(process):
-    """How often the process's first thread has waited for something."""
+    """Returns how often the process's main thread has waited."""
     status = pathlib.Path(f"/proc/{process}/task/{process}/status").read_text()
     return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
 

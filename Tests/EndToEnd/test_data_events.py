@@ -8,7 +8,7 @@ from cases import Case
 
 class DataEvents(Case):
     def changes(self, grant):
-        """The user's events of changed data, the newest first."""
+        """Returns the user's events of changed data, the newest first."""
         events = self.me(grant, "/audit").json
         return [(event["detail"]["what"], event["actor"], event["session_id"] is not None)
                 for event in events if event["action"] == "data_change"]

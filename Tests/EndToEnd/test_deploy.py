@@ -1,4 +1,4 @@
-"""What deploy/up makes on the machine: whose folders, sockets and processes."""
+"""Tests the owners of the folders, sockets and processes of deploy/up."""
 
 import contextlib
 import http.client
@@ -173,7 +173,7 @@ class Deploy(Case):
 
 
 class LocalPages(Case):
-    """Development servers choose their ports: pages of this machine may call from the start."""
+    """Development servers choose their ports, so pages of this machine are allowed by default."""
 
     LOCAL = "http://localhost:*, http://127.0.0.1:*"
 
@@ -216,7 +216,7 @@ class LocalPages(Case):
 
 
 class SampleData(Case):
-    """deploy/up --seed, and psql on what runs."""
+    """deploy/up --seed, and psql on the running database."""
 
     PASSWORD = "correct horse battery"
 

@@ -47,11 +47,11 @@ class Devices(Case):
         return grant
 
     def device(self, secret, method="GET", path="", body=None, **headers):
-        """Asks with the secret that the last login on the device has answered."""
+        """Sends a request with the secret of the last login on the device."""
         return self.shown(self.newest(secret), method, path, body, **headers)
 
     def shown(self, secret, method="GET", path="", body=None, **headers):
-        """Asks with just this secret."""
+        """Sends a request with exactly this secret."""
         fields = {"Dossier-Device": secret, **(JSON if body is not None else {}), **headers}
         return self.site.request(method, f"/v1/device{path}", body, fields)
 
@@ -376,7 +376,7 @@ class Devices(Case):
     # The secret, which each login replaces
 
     def pass_the_moment(self, device):
-        """Lets the time pass in which the previous secret still works."""
+        """Ends the time in which the previous secret still works."""
         self.site.sql("update devices set replaced_at = replaced_at - interval '31 seconds' "
                       f"where device_id = '{device}'")
 

@@ -11,7 +11,7 @@ from machine import IS_ROOT, free_port, is_listening, wait_until
 
 class Doctor(Administration):
     def faults(self, *arguments, **settings):
-        """Returns the faults by their subject."""
+        """Returns the reported faults by subject."""
         run = self.site.dossier("doctor", *arguments, check=False, **settings)
         self.assertIn(run.returncode, (0, 24), run.stderr)
         found = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
@@ -19,7 +19,7 @@ class Doctor(Administration):
         return found
 
     def nginx_folder(self, name):
-        """A folder as /etc/nginx, with the configuration of this deployment."""
+        """Creates a folder like /etc/nginx with the configuration of this deployment."""
         folder = self.site.folder / name
         (folder / "conf.d").mkdir(parents=True)
         for file in ["dossier.fastcgi_params", "dossier.body_limits", "dossier.error_pages"]:

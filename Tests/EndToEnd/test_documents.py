@@ -1,4 +1,4 @@
-"""Documents and the gate that every body passes, through nginx."""
+"""Documents, and the validation of every body, through nginx."""
 
 import json
 import pathlib

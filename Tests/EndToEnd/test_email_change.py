@@ -14,7 +14,7 @@ class EmailChange(Case):
         return self.post("/v1/me/email", {"email": email}, token=grant["access_token"], **options)
 
     def flow(self, grant, email):
-        """Requests a change; returns the flow and the code that was mailed."""
+        """Requests a change. Returns the flow and the mailed code."""
         count = len(self.codes(email))
         flow = self.expect(self.ask(grant, email), 202).json["flow"]
         return flow, self.mailed_code(email, count + 1)

@@ -1,4 +1,4 @@
-"""Codes that are mailed to sign in by, and to sign up."""
+"""Mailed codes for sign-in and sign-up."""
 
 import unittest
 

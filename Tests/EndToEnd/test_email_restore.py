@@ -16,7 +16,7 @@ class EmailRestore(Case):
         return self.post("/v1/email/restore", {"token": token, "password": password})
 
     def moved(self, old, new):
-        """A user who changed an address; the token that gives the old one back."""
+        """Creates a user with a changed address. Returns it and the token that restores the old one."""
         grant = self.verified(old)
         self.change_email(grant, new)
         return grant, self.site.mailed(old, "ds_restore")
@@ -38,11 +38,11 @@ class EmailRestore(Case):
                                      token=grant["access_token"]), 201).json["key"]
 
     def words(self, email):
-        """All words that were mailed to an address, with single spaces between."""
+        """Returns the text of all mails to an address, with single spaces."""
         return " ".join("".join(self.site.mails(email)).split())
 
     def expire(self, user, email):
-        """Lets the 7 days of a restore link pass."""
+        """Expires a restore link."""
         self.site.sql(
             "update mail_tokens set expires_at = now() where purpose = 'restore' "
             f"and user_id = '{user}' and email = '{email}'; "

@@ -12,7 +12,7 @@ KINDS = ["free", "unverified", "verified", "reserved"]
 
 
 def shape(value, name=None):
-    """The members of a body, with those values that are no secrets, ids or times."""
+    """Returns the members of a body, without the values of secrets, ids and times."""
     if isinstance(value, dict):
         return {key: shape(member, key) for key, member in value.items()}
     if isinstance(value, list):
@@ -47,13 +47,13 @@ class Enumeration(Case):
         return self.site.metric("dossier_password_hashes_total")
 
     def events(self):
-        """The number of events, by action and by how many the same transaction wrote."""
+        """Returns the number of events by action and by the events of the same transaction."""
         rows = self.site.sql(
             "select action, count(*) over (partition by xmin::text) from audit")
         return collections.Counter(tuple(row.split("|")) for row in rows.splitlines())
 
     def assert_alike(self, ask):
-        """Asks about an address of each kind; each request hashes as many passwords."""
+        """Asserts that addresses of each kind get equal responses and cost as many hashes."""
         told = {}
         for kind in KINDS:
             before = self.hashes()
@@ -161,7 +161,7 @@ class VerifyFirst(Anywhere, Enumeration):
         self.assertEqual(told[0], 429)
 
     def test_registering_writes_the_same_rows(self):
-        """A commit takes the time of a disk, which the client can measure."""
+        """A client can measure the time of a commit."""
         told = {}
         for kind in KINDS:
             before = self.events()

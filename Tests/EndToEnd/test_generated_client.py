@@ -1,4 +1,4 @@
-"""The clients that generators make of /openapi.json make calls."""
+"""Generated clients of /openapi.json send requests."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""The client that openapi-generator makes of /openapi.json compiles and makes calls."""
+"""The client that openapi-generator makes of /openapi.json compiles and sends requests."""
 
 import json
 import pathlib
@@ -170,7 +170,7 @@ class TypeScript(Case):
         self.assertEqual(list((self.folder / "client/models").glob("Model[A-Z]*.ts")), [])
 
     def test_each_route_returns_one_type(self):
-        """A generated client reads every answer as the first one that is described."""
+        """A generated client reads every response by the first documented type."""
         reference = self.site.reference
         for path, item in reference.document["paths"].items():
             for method, operation in item.items():

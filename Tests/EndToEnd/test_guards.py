@@ -135,7 +135,7 @@ class Guards(Case):
         where = f"where user_id = '{grant['user_id']}'"
 
         def days():
-            """How long it may last from its login, and from now."""
+            """Returns the days from the login to the end of the session, and from now to the end."""
             return self.site.sql(
                 "select round(extract(epoch from expires_at - created_at) / 86400) || ' ' || "
                 f"round(extract(epoch from expires_at - now()) / 86400) from sessions {where}")
@@ -173,7 +173,7 @@ class Guards(Case):
         self.expect(refreshed(False), 200)
 
     def recorded(self, app, action):
-        """What an app's own trail has of an action: its details with how often, and the addresses."""
+        """Returns the app's audit events of an action: their details with counts, and the addresses."""
         return self.site.sql(
             "select string_agg(line, ' ' order by line) from (select concat_ws(':', "
             "detail ->> 'provider', detail ->> 'guard', host(address), count(*)) as line "

@@ -15,7 +15,7 @@ class History(Administration):
         self.keep(5)
 
     def keep(self, count):
-        """Counts at once: the statements that write look it up."""
+        """Sets the number of kept versions. It applies at once, as write statements read it."""
         self.site.dossier("app", "set", f"document_history={count}")
 
     def write(self, token, body, method="PUT", path=DATA, kind=JSON, **headers):

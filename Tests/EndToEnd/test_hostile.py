@@ -1,4 +1,4 @@
-"""What one request may ask for: an answer or a refusal, never a worker."""
+"""Hostile requests get a response or an error, and never crash a worker."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ FULL = 1_040_000
 
 
 def array(element, size=FULL):
-    """As many of an element, or of what it makes of a number, as fit."""
+    """Returns an array of `size` bytes, of copies of an element or of its results for numbers."""
     parts, length = [], 2
     while length < size:
         part = element(len(parts)) if callable(element) else element
@@ -40,7 +40,7 @@ def operations(count, **members):
 
 
 class Memory:
-    """How much more memory the workers had at once than at the start."""
+    """The peak memory of the workers, compared with the start."""
 
     def __init__(self, site):
         self.workers = site.workers()
@@ -53,19 +53,19 @@ class Memory:
         return self.sum("VmHWM") - self.start
 
     def sum(self, name):
-        """In bytes."""
+        """Returns the sum of a memory counter of the workers, in bytes."""
         lines = [line for worker in self.workers
                  for line in pathlib.Path(f"/proc/{worker}/status").read_text().splitlines()]
         return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
     @staticmethod
     def length(body, document):
-        """Returns the length by which memory is judged: the larger of body and stored document."""
+        """Returns the larger of the lengths of body and stored document, to which memory is compared."""
         return max(len(body), len(document))
 
 
 class Hostile(Case):
-    """All of it open to an anonymous user."""
+    """Requests that an anonymous user can send."""
 
     def setUp(self):
         self.token = self.site.login()["access_token"]
@@ -180,7 +180,7 @@ class Hostile(Case):
 
 
 def hostile(zeros):
-    """Requests that were slow, or could be: a name, what is stored, the request, the refusal."""
+    """Returns requests that were or could be slow: name, stored document, request, error code."""
 
     def update(operators, more=""):
         return "POST", "custom-data/update", f'{{"update":{operators}{more}}}', JSON

@@ -1,4 +1,4 @@
-"""The keys of issuers: tokens by PyJWT and cryptography, which share nothing with the server."""
+"""The keys of issuers, with tokens by PyJWT and cryptography, which share no code with the server."""
 
 import json
 import unittest

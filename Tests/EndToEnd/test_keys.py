@@ -13,7 +13,7 @@ from machine import wait_until
 
 
 def key_of(grant):
-    """The id of the key that signed an access token."""
+    """Returns the id of the key that signed an access token."""
     head = grant["access_token"].split(".")[0]
     return json.loads(base64.urlsafe_b64decode(head + "=="))["kid"]
 

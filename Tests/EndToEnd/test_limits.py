@@ -1,4 +1,4 @@
-"""Tests rate limits: by user, by network, and the fields of the answer that report them."""
+"""Tests rate limits by user and by network, and the header fields that report them."""
 
 import itertools
 import re
@@ -46,7 +46,7 @@ class Quota:
         self.case.assertLessEqual(self.passed, self.whole + back)
 
     def use_up(self, attempt):
-        """Makes attempts, each with its number, until one is refused. Returns that answer."""
+        """Makes attempts, each with its number, until one is refused. Returns that response."""
         for number in itertools.count():
             answer = attempt(number)
             self.count([answer])
@@ -57,7 +57,7 @@ class Quota:
 
 class Limits(Case):
     def forward(self, app, seconds):
-        """Lets time pass for the attempts of an app."""
+        """Backdates the attempts of an app."""
         self.site.sql(f"update attempts set clear_at = clear_at - interval '{seconds} seconds' "
                       f"where app_id = (select app_id from apps where name = '{app['Dossier-App']}')")
 
@@ -269,7 +269,7 @@ class Limits(Case):
 
 
 class Wall(unittest.TestCase):
-    """The limit that nginx has by itself, made so low that a slow machine meets it too."""
+    """nginx's own limit, so low that a slow machine reaches it too."""
 
     def test_nginx_refuses_a_network_over_its_request_limit(self):
         site = Deployment(nginx=[("rate=100r/s", "rate=1r/m"), ("burst=1000", "burst=4"),

@@ -1,4 +1,4 @@
-"""What strangers from many networks keep an owner from: nothing that the owner can prove."""
+"""Tests that strangers on many networks cannot lock an owner out."""
 
 import unittest
 
@@ -27,7 +27,7 @@ class Lockout(Case):
         return self.ask("/v1/login/password", {"email": email or self.email, "password": password}, place, **options)
 
     def besiege(self, email=None):
-        """Strangers from 40 networks guess until a new network is refused."""
+        """Guesses from 40 networks until a new network is refused."""
         in_parallel(40, lambda i: self.enter(f"203.0.113.{i}", "a guess", email))
         for i in range(256):
             refused = self.enter(f"198.51.100.{i}", "a guess", email)

@@ -1,4 +1,4 @@
-"""Addresses that are verified and passwords that are reset by mail."""
+"""Verification of addresses and resets of passwords by mail."""
 
 import email
 import email.policy
@@ -164,7 +164,7 @@ class WithoutMail(Case):
 
 
 class ThroughARelay(Case):
-    """A real SMTP server, of Debian's python3-aiosmtpd, that keeps what it takes in a Maildir."""
+    """A real SMTP server (Debian's python3-aiosmtpd) that stores mail in a Maildir."""
 
     @classmethod
     def setUpClass(cls):

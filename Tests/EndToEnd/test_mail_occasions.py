@@ -1,4 +1,4 @@
-"""Mails that no user asked for, the language of mails, and the device and time that they name."""
+"""Unrequested mails, the language of mails, and the device and time that they name."""
 
 import re
 import unittest

@@ -1,4 +1,4 @@
-"""Links to a page of the app in mails, mails in the reader's language, and what a link does."""
+"""Links to a page of the app in mails, the language of mails, and the effects of a link."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The master key: a wrong one does no harm, it can be changed, and what is left when it is lost."""
+"""The master key: a wrong one, a change, and its loss."""
 
 import base64
 import os

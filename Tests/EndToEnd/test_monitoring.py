@@ -23,7 +23,7 @@ class Monitoring(Case):
         return set(re.findall(r"^# TYPE (\w+) ", text, re.M))
 
     def named(self, text):
-        """The families that a text of expressions names."""
+        """Returns the metric families that expressions name."""
         names = set(re.findall(r"\bdossier_\w+", text))
         return {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
 
@@ -88,7 +88,7 @@ class Hosts(Case):
     METRICS = r"\b(?:pg|node)_\w+"
 
     def exported(self, program, metric, **environment):
-        """Returns the names of what an exporter of Debian reports, when `metric` is among them."""
+        """Returns the metrics of an exporter of Debian, once `metric` is among them."""
         port = free_port()
         exporter = subprocess.Popen(
             [f"/usr/bin/prometheus-{program}", f"--web.listen-address=127.0.0.1:{port}"],
@@ -135,7 +135,7 @@ class Hosts(Case):
         self.assertEqual(named - found, set())
 
     def test_each_rule_fires_when_it_should_and_only_then(self):
-        """By promtool, which runs the rules on values that it is given."""
+        """promtool runs the rules on given values."""
         rows = [
             # alert, series and values at each minute, when it fires, when it does not
             ("DossierReplicaLags", "pg_stat_replication_pg_wal_lsn_diff 0x9 1e8x20", 20, 9),
@@ -158,7 +158,7 @@ class Hosts(Case):
                     self.check(alert, name, values, minute, expected)
 
     def check(self, alert, name, values, minute, expected):
-        """Checks with promtool how many alerts of a name there are at a minute."""
+        """Checks with promtool the number of alerts of a name at a minute."""
         # A rule looks at one metric; the size of disks belongs to what is left of them.
         series = {name: values, "node_filesystem_size_bytes": "100x2000"}
         text = json.dumps({

@@ -1,4 +1,4 @@
-"""What operators see: settings, sockets, routes that are theirs."""
+"""Tests settings, sockets and the documentation for operators."""
 
 import json
 import os
@@ -15,7 +15,7 @@ KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
 
 
 def dossierd(*arguments, stdin=subprocess.DEVNULL, board=False, **environment):
-    """Runs it; `board` gives it what a worker has from its supervisor."""
+    """Runs dossierd. `board` gives it the descriptors that a worker inherits."""
     give = ["bash", "-c", 'exec 3<>"$0" 4>/dev/null; exec "$@"'] if board else []
     with tempfile.NamedTemporaryFile() as file:
         file.truncate(256 * 2048 * 8)

@@ -1,4 +1,4 @@
-"""Mail that waits in the database while the relay does not take it."""
+"""Mail that waits in the database while the relay is unavailable."""
 
 import email
 import email.policy
@@ -16,7 +16,7 @@ from test_operation import KEY, dossierd
 
 
 class Inbox:
-    """What a relay of the tests has taken; an address that begins with `nobody` is refused."""
+    """The mail that the test relay accepted. It refuses addresses that begin with `nobody`."""
 
     def __init__(self):
         self.messages = []
@@ -71,7 +71,7 @@ class Outbox(Administration):
         return [mail for mail in self.site.dossier("mail", "list") if mail["to"] == address]
 
     def waits(self, address, attempts=1):
-        """The one mail to an address, when it was tried in vain."""
+        """Waits until the only mail to an address was tried without success. Returns it."""
         def is_tried():
             found = self.queue(address)
             return found and found[0]["attempts"] >= attempts and found[0]["last_error"]

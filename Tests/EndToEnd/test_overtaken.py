@@ -1,4 +1,4 @@
-"""Tests that a password reset also stops the effects of requests under way."""
+"""Tests that a password reset also stops the effects of requests in progress."""
 
 import unittest
 

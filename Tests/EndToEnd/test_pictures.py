@@ -1,4 +1,4 @@
-"""Pictures: uploaded, shown, replaced and refused."""
+"""Pictures: uploads, delivery, replacement and errors."""
 
 import os
 import re
@@ -54,7 +54,7 @@ class Pictures(Case):
         self.expect(self.site.request("DELETE", "/v1/me/picture", token=self.token), 404)
 
     def size(self, jpeg):
-        """Of a JPEG, from its frame header."""
+        """Returns the size of a JPEG from its frame header."""
         found = re.search(rb"\xff[\xc0\xc2]\x00.\x08(....)", jpeg, re.S)
         height, width = struct.unpack(">HH", found.group(1))
         return width, height

@@ -22,7 +22,7 @@ PROOFS = {
 
 
 def by_each_proof(test):
-    """Runs a test with each credential that proves an address by mail."""
+    """Runs a test with each credential that verifies an address by mail."""
     @functools.wraps(test)
     def run(self):
         email = self.email
@@ -68,7 +68,7 @@ class PreHijacking(IssuerCase):
         self.assertEqual(self.site.get("/v1/device", headers=device).json["users"], [])
 
     def assert_taken_over(self, victim, attacker):
-        """The victim has the account, and the attacker nothing of it."""
+        """Asserts that the victim owns the account and the attacker has no access."""
         self.assertEqual(victim["user_id"], attacker["user_id"])
         self.assert_ended(attacker)
         self.expect(self.login(self.email, THEIRS), 401, "wrong_credentials")

@@ -1,4 +1,4 @@
-"""The profile, and all of a user: exported and deleted."""
+"""The profile, and the export and deletion of a user."""
 
 import unittest
 

@@ -25,7 +25,7 @@ class Readiness(Case):
         self.begun = len(self.site.log_lines())
 
     def said(self, *words):
-        """Lines of the log since the test began that have all of the words."""
+        """Returns the log lines since the start of the test that contain all words."""
         return [line for line in self.site.log_lines()[self.begun:]
                 if all(word in str(line) for word in words)]
 
@@ -137,7 +137,7 @@ class Reasons(Administration):
     """Tests the reason in the log line of a request that the database refused."""
 
     def told(self, *words):
-        """Readiness, the doctor and the metrics have the words, of which the last is the metric's."""
+        """Waits until readiness and the doctor report the words, and the metrics the last one."""
         *words, reason = words
 
         def has_words(text):

@@ -13,7 +13,7 @@ IDENTITIES = "update:current_user_identities"
 
 class Reauthentication(IssuerCase):
     def grow_old(self, grant, minutes=11):
-        """Makes the last proof of a user's sessions that old."""
+        """Backdates the last authentication of a user's sessions."""
         self.site.sql(f"update sessions set authenticated_at = now() - interval '{minutes} minutes' "
                       f"where user_id = '{grant['user_id']}'")
 

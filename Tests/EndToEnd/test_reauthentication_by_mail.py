@@ -1,4 +1,4 @@
-"""A mailed code as a fresh proof."""
+"""Reauthentication with a mailed code."""
 
 import unittest
 
@@ -23,13 +23,13 @@ class ByMail(Case):
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 
     def asked(self, email):
-        """A flow, and the code that was mailed."""
+        """Requests a code. Returns the flow and the mailed code."""
         count = len(self.codes(email))
         asked = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json
         return {"flow": asked["flow"], "code": self.mailed_code(email, count + 1)}
 
     def prove(self, grant, **body):
-        """Reauthenticates by a code. A success replaces the tokens in `grant`."""
+        """Reauthenticates with a code. A success replaces the tokens in `grant`."""
         answer = self.post("/v1/reauthenticate", {"provider": "email", **body},
                            token=grant["access_token"])
         return self.renewed(answer, grant) if answer.status == 200 else answer

@@ -184,7 +184,7 @@ class Described(Case):
 
 
 class Examples(Case):
-    """Each command is run as it is printed, by a curl that fails where the API refuses."""
+    """Runs each command as printed. curl fails if the API returns an error."""
 
     def run_all(self, commands):
         script = ("set -euo pipefail\ncurl() { command curl --fail-with-body \"$@\"; echo; }\n"

@@ -75,7 +75,7 @@ class Examples(Case):
                      if type_.endswith("json") and "schema" in media), None)
 
     def parts(self, schema, value, name, member=""):
-        """Each part of an example: the name of its shape, that of the member it is, and its value."""
+        """Yields each part of an example: the name of its shape, its member name and its value."""
         if "$ref" in schema:
             name = schema["$ref"].rsplit("/", 1)[1]
             yield from self.parts(self.schemas[name], value, name, member)
@@ -123,7 +123,7 @@ class Examples(Case):
         self.assertEqual({part: kind for part, kind in kinds.items() if len(kind) > 1}, {})
 
     def test_no_example_is_used_for_several_types(self):
-        """All objects without an example of their own were {"theme": "dark"}."""
+        """Earlier, all objects without their own example were {"theme": "dark"}."""
         shapes = {}
         for place, schema, value in self.examples():
             for shape, _, part in self.parts(schema, value, place):
@@ -186,7 +186,7 @@ class Guides(Case):
     FOLDER = ROOT / "Sources/RESTWire/RESTWire.docc"
 
     def commands(self):
-        """Each command of the guides, as its words."""
+        """Yields each command of the guides, as a list of words."""
         for path in sorted(self.FOLDER.glob("*.md")):
             for block in re.findall(r"^```sh\n(.*?)^```", path.read_text(), re.S | re.M):
                 for line in block.replace("\\\n", " ").splitlines():

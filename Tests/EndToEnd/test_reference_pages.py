@@ -13,7 +13,7 @@ from cases import Case
 
 
 class Searched(Case):
-    """The search as the server answers it, without a script."""
+    """The search by the server, without a script."""
 
     def search(self, words, **more):
         """Returns the routes and titles that a search finds, and the page."""
@@ -97,7 +97,7 @@ class Shown(Case):
             ".filter((item) => item.offsetParent).map((item) => item.textContent)")
 
     def look(self, widths):
-        """Looks at the page in both schemes."""
+        """Checks the page in both color schemes."""
         for scheme, width in itertools.product(["light", "dark"], widths):
             self.browser.emulate(scheme, width)
             with self.subTest(self.path(), scheme=scheme, width=width):

@@ -15,7 +15,7 @@ from reference import chapters
 
 class Scripts(Case):
     def scripts(self):
-        """The JavaScript of each route, by its operation."""
+        """Returns the JavaScript of each route, by operation."""
         pages = "".join(chapters(self.site).values())
         sections = re.findall(r'<section class="part" id="(\w+)">(.*?)</section>', pages, re.S)
         found = {name: re.search(r"<pre[^>]*>(await dossier\..*?)</pre>", text, re.S)
@@ -52,7 +52,7 @@ class Scripts(Case):
         self.assertEqual(run.returncode, 0, run.stdout)
 
     def test_scripts_keep_the_returned_tokens(self):
-        """A page that asked for these by `request` would be logged out."""
+        """A page that called these routes with `request` would lose its session."""
         scripts = self.scripts()
         for name in ["postReauthenticate", "postLogout", "postPasswordChange", "deleteMe",
                      "putDeviceActive"]:

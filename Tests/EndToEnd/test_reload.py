@@ -1,4 +1,4 @@
-"""Reloads: new workers take over when all of them can serve, or the old ones go on."""
+"""Reloads: new workers take over if all of them become ready; otherwise the old ones keep serving."""
 
 import os
 import pathlib
@@ -54,7 +54,7 @@ class Reload(unittest.TestCase):
             self.assertEqual(self.site.get("/v1/me", token=self.token).status, 200)
 
     def assert_only(self, workers):
-        """The rest ends, if it has not yet."""
+        """Waits until no other workers run, and asserts that these do."""
         wait_until(lambda: set(self.site.workers()) <= set(workers), 40, "the end of the others")
         self.assertEqual(sorted(self.site.workers()), sorted(workers))
 

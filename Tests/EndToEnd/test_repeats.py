@@ -1,4 +1,4 @@
-"""POSTs that come again with an Idempotency-Key: done once, answered alike."""
+"""Repeated POSTs with an Idempotency-Key are executed once and get the same response."""
 
 import unittest
 

@@ -14,7 +14,7 @@ from fastcgi import records, responses
 
 
 class Load:
-    """Clients that read and write without pause; every answer is kept."""
+    """Clients that read and write continuously, and keep every response."""
 
     def __init__(self, site, clients=8):
         self.site, self.answers, self.stopping = site, [], False
@@ -39,7 +39,7 @@ class Load:
                 self.answers.append((repr(error), {}))
 
     def go_on(self, count=100):
-        """Waits for so many more answers."""
+        """Waits for `count` further responses."""
         goal = len(self.answers) + count
         wait_until(lambda: len(self.answers) >= goal, what="answers under load")
 

@@ -39,7 +39,7 @@ class Relay:
                 threading.Thread(target=body, daemon=True).start()
 
     def send(self, client, server):
-        """Passes the client's messages: the first one has no kind, each has its length."""
+        """Forwards the client's messages. The first one has no kind, and each has its length."""
         waiting, head = b"", 0
         while data := client.recv(65536):
             waiting += data
@@ -72,7 +72,7 @@ class RoundTrips(Case):
             f"host={self.relay.folder} user=server dbname=dossier"))
 
     def trips(self, request):
-        """The fewest round trips of several requests, since work of the server can only add some."""
+        """Returns the fewest round trips of several requests, since background work only adds some."""
         counts = []
         for _ in range(ATTEMPTS):
             before = self.relay.count

@@ -46,12 +46,12 @@ class Schemas(Administration):
         return self.site.dossier("schema", *words, "--app", self.app, **options)
 
     def user(self):
-        """Logs an anonymous user in; returns the id and the token."""
+        """Signs in an anonymous user. Returns the id and the token."""
         grant = self.expect(self.ask("POST", "/v1/login/anonymous", {}, key="none"), 200).json
         return grant["user_id"], grant["access_token"]
 
     def sides(self):
-        """What writes documents: the class, the path and the key of the caller."""
+        """Returns the ways to write documents: the kind, the path and the key of the caller."""
         _, token = self.user()
         user, _ = self.user()
         program = self.program()
@@ -123,7 +123,7 @@ class Schemas(Administration):
                 self.assertTrue(self.expect(write("POST", body, JSON, update), 200).json["upserted"])
 
     def test_extended_json_is_validated_as_plain_values(self):
-        """By REST, by operators and by App Services, for stored values of every type."""
+        """Through REST, operators and App Services, for stored values of every type."""
         oid, date = {"$oid": "64b0000000000000000000A1"}, {"$date": "2024-02-29T12:00:00Z"}
         cases = [
             ({"type": "integer", "minimum": 5, "maximum": 9}, [

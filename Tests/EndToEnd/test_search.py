@@ -1,4 +1,4 @@
-"""Search for users: the filter language, indexes, and who may ask."""
+"""Search for users: the filter language, indexes and access."""
 
 import json
 import subprocess

@@ -18,7 +18,7 @@ class Required(FactorCase):
         return Authenticator(self.expect(answer, 201).json)
 
     def join(self, answer):
-        """Enrolls a factor in the flow of a sign-in; the tokens and the authenticator."""
+        """Enrolls a factor in the flow of a sign-in. Returns the tokens and the authenticator."""
         flow = self.asked(answer, "enroll")
         authenticator = self.enroll_in(flow)
         return self.expect(self.prove(flow, authenticator.code()), 200).json, authenticator

@@ -14,7 +14,7 @@ class Ways(FactorCase, IssuerCase):
     """Tests that no sign-in method avoids the second factor."""
 
     def complete(self, answer, authenticator, user, provider, amr):
-        """Enters a code in the flow of a sign-in; checks the session that it makes."""
+        """Enters a code in the flow of a sign-in, and checks the new session."""
         flow = self.asked(answer)
         self.later(user)
         grant = self.expect(self.prove(flow, authenticator.code()), 200).json
@@ -120,7 +120,7 @@ class Codes(FactorCase):
         self.email = f"{self._testMethodName.replace('_', '-')[5:40]}@example.com"
 
     def user(self, **options):
-        """A user with a factor."""
+        """Creates a user with a factor."""
         self.grant = self.verified(self.email, **options)
         self.authenticator, self.recovery_codes = self.protected(self.grant, **options)
         self.later(self.grant["user_id"])

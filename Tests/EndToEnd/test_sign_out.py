@@ -38,7 +38,7 @@ class SignOut(Case):
         return self.device(secret, "PUT", "/active", {"user_id": grant["user_id"]}, **headers)
 
     def ways(self):
-        """How a user leaves a device: by which route, and the state in which it leaves the user."""
+        """Returns each way to sign out: its route, and the state of the user afterwards."""
         return [
             ("POST", lambda grant: "/v1/logout", "logged_out"),
             ("POST", lambda grant: f"/v1/device/users/{grant['user_id']}/logout", "logged_out"),

@@ -15,7 +15,7 @@ class Starving(Case):
         return {**headers, "Authorization": f"Bearer {token['access_token']}"}
 
     def attacked(self, name):
-        """Another user writes, reads and signs in during an attack, from another network."""
+        """Runs an attack while another user on another network writes, reads and signs in."""
         attack = next(attack for attack in ATTACKS if attack.name == name)
         headers = self.bystander("198.51.100.7")
         with attack.against(self.site) as attacker:

@@ -1,4 +1,4 @@
-"""The log of statements, which the setting log=debug asks for."""
+"""The log of statements, which log=debug enables."""
 
 import unittest
 from concurrent.futures import ThreadPoolExecutor

@@ -94,7 +94,7 @@ class Support(Administration):
         self.refused(10, "user", "export", "0" * 24)
 
     def slowed(self, email, address="127.0.0.1"):
-        """Guesses until it is slowed down."""
+        """Guesses until the rate limit refuses."""
         while True:
             answer = self.login(email, "a wrong guess", headers={ADDRESS: address})
             if answer.status == 429:
@@ -102,7 +102,7 @@ class Support(Administration):
             self.expect(answer, 401)
 
     def right(self, email, address):
-        """Logs in from an unknown device; returns the status."""
+        """Signs in from an unknown device. Returns the status."""
         return self.login(email, headers={ADDRESS: address}).status
 
     def test_a_rate_limit_of_a_user_is_reset(self):
@@ -185,7 +185,7 @@ class Support(Administration):
         user = self.site.login()["user_id"]
 
         def asked(answer):
-            """Types the answer at a terminal; returns the exit status."""
+            """Types the answer at a terminal. Returns the exit status."""
             person, terminal = pty.openpty()
             os.write(person, answer)
             run = subprocess.run(

@@ -1,4 +1,4 @@
-"""Takeovers by a second protocol, by a stolen token or by a shared browser."""
+"""Takeovers through a second API, a stolen token or a shared browser."""
 
 import unittest
 
@@ -88,7 +88,7 @@ class TakeOvers(IssuerCase):
     # A browser that an attacker has used before
 
     def begun(self, token):
-        """An attacker makes a key in an anonymous session, and another session by it."""
+        """Creates an attacker's API key in an anonymous session, and a session with that key."""
         key = self.expect(self.post("/v1/me/api-keys", {"name": "later"}, token=token), 201).json
         return key["key"], self.expect(self.key_login(key["key"]), 200).json
 
@@ -97,7 +97,7 @@ class TakeOvers(IssuerCase):
         self.expect(self.refresh(grant), 401, "refresh_token_invalid")
 
     def assert_out(self, owner, key, thief):
-        """The key and the session that an attacker made are useless."""
+        """Asserts that the attacker's key and session are revoked."""
         self.expect(self.key_login(key), 401, "wrong_credentials")
         self.assert_ended(thief)
         device = {"Dossier-Device": thief["device_secret"]}

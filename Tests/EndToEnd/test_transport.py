@@ -1,4 +1,4 @@
-"""Tests the security header fields of answers, with TLS and without."""
+"""Tests the security header fields of responses, with and without TLS."""
 
 import http.client
 import json
@@ -102,7 +102,7 @@ class Transport(unittest.TestCase):
             client.close()
 
     def with_tls(self):
-        """Another nginx with the server of the example for TLS; its port."""
+        """Starts another nginx with the example server for TLS. Returns its port."""
         folder = self.site.folder / "tls"
         folder.mkdir()
         subprocess.run(

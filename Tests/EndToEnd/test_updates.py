@@ -1,4 +1,4 @@
-"""MongoDB's update operators on custom data, and what programs do with a user's data."""
+"""MongoDB's update operators on custom data, and machine clients that change users' data."""
 
 import json
 import re
@@ -58,7 +58,7 @@ class Updates(Case):
         self.assertEqual(self.stored().json, {"b": {}, "c": {}, "d": odd})
 
     def test_documents_older_than_the_limits_can_be_read_changed_and_deleted(self):
-        """By every route, with any other content in the document."""
+        """Through every route, with other content in the document."""
         for number in ("1e1000::numeric", "0.1e-5000::numeric", "round(0::numeric, 9000)"):
             with self.subTest(number):
                 self.put({})
@@ -159,7 +159,7 @@ class Updates(Case):
 
 
 class Programs(Case):
-    """A program of the app works on a user's data as the user does, by its own scopes."""
+    """A machine client of the app changes users' data with its own scopes."""
 
     @classmethod
     def setUpClass(cls):

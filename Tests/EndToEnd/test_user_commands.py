@@ -1,4 +1,4 @@
-"""The operator's command line on users and the audit trail."""
+"""The operator's commands for users and the audit log."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`POST /v1/users`: a back end makes users."""
+"""`POST /v1/users`: a back end creates users."""
 
 import json
 import unittest

@@ -1,4 +1,4 @@
-"""The link that verifies an address: it needs the user, and takes nothing away."""
+"""The link that verifies an address requires the user, and revokes nothing."""
 
 import unittest
 
@@ -13,7 +13,7 @@ class Verification(IssuerCase):
         self.site.sql("delete from attempts")
 
     def registered(self, email, password=MINE, **options):
-        """Registers a user; returns the tokens and the token of the mailed link."""
+        """Registers a user. Returns the tokens and the token of the mailed link."""
         grant = self.expect(self.register(email, password, **options), 201).json
         return grant, self.site.mailed(email, "ds_verify")
 
@@ -74,7 +74,7 @@ class Verification(IssuerCase):
         return self.expect(answer, 201).json["key"]
 
     def linked(self, grant):
-        """A token of an issuer, linked to the user."""
+        """Links a token of an issuer to the user, and returns it."""
         token = self.key.token(claims(f"of-{grant['user_id']}"))
         self.expect(self.link(grant, provider="jwt", token=token), 200)
         return token

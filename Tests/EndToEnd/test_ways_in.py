@@ -1,4 +1,4 @@
-"""Mails that report changes of credentials, what a new password revokes, and bad passwords."""
+"""Mails about changed credentials, what a new password revokes, and refused passwords."""
 
 import unittest
 

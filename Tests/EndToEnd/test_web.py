@@ -22,7 +22,7 @@ class Types(unittest.TestCase):
             capture_output=True, text=True)
 
     def check(self, text):
-        """Type-checks a program beside what the client's source declares of itself."""
+        """Type-checks a program with the declarations from the client's source."""
         with tempfile.TemporaryDirectory() as folder:
             run = self.tsc("--allowJs", "--checkJs", "--noEmit", "false", "--declaration",
                            "--emitDeclarationOnly", "--outDir", folder, WEB / "dossier.js")

@@ -7,7 +7,7 @@ from web import WebCase
 
 class Answers(WebCase):
     def test_pages_can_read_errors_of_dossier_and_nginx(self):
-        """Without CORS on these a wrong path looked like a wrong origin."""
+        """Without CORS headers on errors, a wrong path looked like a wrong origin."""
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         found = self.run_script("""
             await dossier.signInAnonymously();
@@ -28,7 +28,7 @@ class Answers(WebCase):
             "body_too_large", "app_not_found", "invalid"])
 
     def test_a_displayed_picture_can_be_fetched_and_drawn(self):
-        """It is kept for ever, with the fields that came for the element, which had no origin."""
+        """The browser caches it with the headers of the first request, which had no origin."""
         self.browser.open(f"{self.pages.origin}/dossier.d.ts")
         found = self.run_script("""
             await dossier.signInAnonymously();

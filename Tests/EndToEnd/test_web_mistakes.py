@@ -1,4 +1,4 @@
-"""The errors of the client for web pages, for mistakes of the first hour."""
+"""The errors of the client for web pages after common mistakes of beginners."""
 
 import unittest
 
@@ -10,7 +10,7 @@ class Mistakes(WebCase):
         self.browser.open(f"{origin or self.pages.origin}/dossier.d.ts")
 
     def test_an_id_cannot_change_the_path_of_a_request(self):
-        """An id that came from elsewhere, such as the address of the page, deleted the user."""
+        """An id from untrusted input, such as the URL of the page, deleted the user."""
         self.begin()
         refused, made, still = self.run_script("""
             const made = await dossier.signInAnonymously();
@@ -121,7 +121,7 @@ class Mistakes(WebCase):
         self.quiet()
 
     def test_the_type_of_a_file_is_detected(self):
-        """Chromium knows no type of HEIF on some systems."""
+        """On some systems, Chromium does not know the type of HEIF."""
         self.begin()
         path = self.run_script("""
             await dossier.signInAnonymously();

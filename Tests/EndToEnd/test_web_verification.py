@@ -36,7 +36,7 @@ class Links(PageCase):
                           if "the server responded with a status of 4" not in complaint], [])
 
     def mailed_link(self, email, kind, count=1):
-        """The newest of `count` links of a kind that were mailed to an address."""
+        """Waits for `count` links of a kind mailed to an address. Returns the newest."""
         def links():
             return re.findall(rf"http://\S+#{kind}=\S+", "\n".join(self.site.mails(email)))
 
