@@ -1,23 +1,15 @@
 """Tests readiness, and the reasons that operators see if a worker is not ready."""
 
 import json
-import os
-import pathlib
-import re
 import secrets
 import shutil
 import subprocess
-import tempfile
 import unittest
 
-from aiosmtpd.controller import Controller
-
-from asking import JSON, MERGE
+from asking import JSON
 from cases import Administration, Case
-from deployment import Deployment
 from machine import (
     AS_POSTGRES, BUILD, IS_ROOT, TOOLS, free_port, is_listening, wait_until)
-from test_outbox import Inbox
 
 
 class Readiness(Case):
@@ -219,152 +211,6 @@ class Reasons(Administration):
             self.site.sql("drop tablespace small")
         finally:
             subprocess.run(["umount", "-l", small], check=True)
-
-
-class CopiedDeployment(Deployment):
-    """A deployment on a PostgreSQL whose files a test can remove."""
-
-    def __init__(self, folder):
-        self.tools = folder / "usr/lib/postgresql/15/bin"
-        self.tools.mkdir(parents=True)
-        # PostgreSQL finds its other files from the place of its program.
-        for name in ["postgres", "pg_ctl", "initdb"]:
-            shutil.copy2(TOOLS / name, self.tools)
-        self.libraries = self.tools.parent / "lib"
-        self.put_libraries()
-        (folder / "usr/share/postgresql").mkdir(parents=True)
-        (folder / "usr/share/postgresql/15").symlink_to("/usr/share/postgresql/15")
-        super().__init__()
-
-    def put_libraries(self):
-        self.libraries.symlink_to(TOOLS.parent / "lib")
-
-
-class Upgraded(Reasons):
-    """PostgreSQL whose packages are upgraded while it runs."""
-
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(dir="/tmp")
-        cls.addClassCleanup(folder.cleanup)
-        os.chmod(folder.name, 0o755)
-        cls.site = CopiedDeployment(pathlib.Path(folder.name))
-
-    def test_an_incompatible_library_is_reported_and_a_restart_fixes_it(self):
-        self.site.libraries.unlink()
-        self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'server'")
-
-        def refused():
-            answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, self.token)
-            self.assertEqual(answer.status, 503, answer.body)
-            return "one of its own files" in answer.json.get("detail", "")
-
-        wait_until(refused, what="a refused write")
-        wait_until(lambda: any("database: 58P01" in str(line) for line in self.site.logged()),
-                   what="a line with the reason")
-        # The connection for reads may be on its way.
-        wait_until(lambda: self.site.get("/v1/me", token=self.token).status == 200, what="a read")
-        self.told("restart it (systemctl restart postgresql)", "58P01", "files")
-        self.site.put_libraries()
-        with self.site.without_postgres():
-            pass
-        answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, self.token)
-        self.assertIn(answer.status, (200, 201))
-
-    # These tests of the base class have nothing to do with upgrades.
-    test_a_wrong_password = None
-    test_a_lock_that_is_not_released = None
-    test_a_full_disk_is_reported_and_needs_no_restart = None
-
-
-class Doctor(Administration):
-    def test_the_doctor_reports_faults(self):
-        well = self.site.dossier("doctor")
-        self.assertEqual([finding for finding in well if finding["fault"]], [])
-        self.assertEqual({finding["what"] for finding in well},
-                         {"settings", "lists", "socket 0", "socket 1", "files", "database",
-                          "connections", "clock", "mail", "mail queue", "writes", "hosts"})
-        for what, words, settings in [
-            ("settings", "picture_program /nonexistent", {"DOSSIER_PICTURE_PROGRAM": "/nonexistent"}),
-            ("socket 2", "is dossierd running?", {"DOSSIER_WORKERS": "3"}),
-            ("connections", "max_connections", {"DOSSIER_WRITE_CONNECTIONS": "64"}),
-            ("database", "app: there is no app", {"DOSSIER_APP": "nobody"}),
-            ("database", "No such file", {"DOSSIER_DATABASE": "host=/nowhere"}),
-            ("mail", "the setting mail is empty", {"DOSSIER_MAIL": ""}),
-            ("mail", "connect", {"DOSSIER_MAIL": f"smtp://127.0.0.1:{free_port()}"}),
-        ]:
-            run = self.site.dossier("doctor", check=False, **settings)
-            self.assertEqual(run.returncode, 24, run.stderr)
-            found = {finding["what"]: finding["fault"] for finding in json.loads(run.stdout)}
-            self.assertIn(words, found[what])
-
-    def test_the_doctor_checks_the_relay_and_the_sender(self):
-        relay = Controller(Inbox(), hostname="127.0.0.1", port=free_port())
-        relay.start()
-        self.addCleanup(relay.stop)
-
-        def faults(**settings):
-            run = self.site.dossier(
-                "doctor", check=False, DOSSIER_MAIL=f"smtp://127.0.0.1:{relay.port}", **settings)
-            return {row["what"]: row["fault"] for row in json.loads(run.stdout) if row["fault"]}
-
-        # The fault has the words of the relay or libcurl, not a chain of our own errors.
-        fault, = [text for what, text in faults().items() if what == "mail"]
-        self.assertRegex(fault, r"^[A-Z][\w ,.:()-]+$")
-        self.assertEqual(set(faults(DOSSIER_MAIL_TLS="optional")), {"app default"})
-        self.assertIn("mail_from=", faults(DOSSIER_MAIL_TLS="optional")["app default"])
-        self.site.set_app(mail_from="no-reply@example.com")
-        self.addCleanup(self.site.set_app, mail_from="no-reply@localhost")
-        self.assertEqual(faults(DOSSIER_MAIL_TLS="optional"), {})
-
-    def test_invalid_stored_settings_are_reported_and_replaced_by_safe_ones(self):
-        self.site.sql("update apps set settings = settings || '{\"switching\": 7}' "
-                      "where name = 'default'")
-        cure = ("app", "set", "--app", "default", "switching=null")
-        self.addCleanup(self.site.dossier, *cure)
-
-        def complaints():
-            self.site.get("/v1/me")
-            return [text for text in self.site.messages() if "stored settings" in text]
-
-        wait_until(complaints, what="a line of the log")
-        self.assertIn("default", complaints()[0])
-        self.assertRegex(complaints()[0], r": switching$")
-        shown = self.site.dossier("app", "show")
-        self.assertEqual(shown["settings"]["switching"], "reauthenticate")
-        run = self.site.dossier("doctor", check=False)
-        self.assertEqual(run.returncode, 24, run.stderr)
-        fault, = [row["fault"] for row in json.loads(run.stdout) if row["what"] == "app default"]
-        self.assertIn("dossier " + " ".join(cure), fault)
-        # Each worker logs it once.
-        self.assertLessEqual(len(complaints()), 2)
-        self.site.dossier(*cure)
-        self.assertTrue(all(row["fault"] is None for row in self.site.dossier("doctor")))
-
-    def test_the_doctor_checks_the_nginx_upstream(self):
-        folder = self.site.folder / "etc-nginx"
-        (folder / "conf.d").mkdir(parents=True)
-        upstream = (self.site.folder / "upstream.conf").read_text()
-        server = (self.site.folder / "dossier.conf").read_text()
-
-        def faults(upstream, server):
-            (folder / "conf.d/upstream.conf").write_text(upstream)
-            (folder / "conf.d/dossier.conf").write_text(server)
-            run = self.site.dossier("doctor", "--nginx", folder, check=False)
-            found = [row for row in json.loads(run.stdout) if row["what"] == "nginx"]
-            self.assertEqual(run.returncode, 24 if any(row["fault"] for row in found) else 0)
-            return [row["fault"] for row in found]
-
-        self.assertEqual(faults(upstream, server), [None])
-        first, second = re.findall(r"  server unix:.*\n", upstream)
-        for text, other, words in [
-            (upstream.replace(first, "#" + first), server, "worker-0.sock: write what `dossierd up"),
-            (upstream.replace(second, second + second.replace("-1.", "-7.")), server, "no worker"),
-            ("", server, "there is no upstream dossier_workers"),
-            (upstream, server.replace("fastcgi_pass ", "# fastcgi_pass "), "no server passes"),
-        ]:
-            fault, = faults(text, other)
-            self.assertIn(words, fault)
 
 
 class AtTheStart(Case):
