@@ -88,8 +88,7 @@ class Documents(Case):
                     answer = self.site.request(method, path + suffix, body, kind, token)
                     if accepted:
                         self.expect(answer, 200)
-                        stored = self.site.get(path, token=token)
-                        self.assertEqual(stored.json, {"a": value})
+                        self.assertEqual(self.site.get(path, token=token).json, {"a": value})
                     else:
                         self.assertIn(answer.status, (400, 422), answer.body)
             for name in ["metadata", "custom_data"]:

@@ -1,0 +1,129 @@
+"""The operator's commands for clients, APIs and grants."""
+
+import json
+import unittest
+
+from cases import Administration
+
+
+class ClientCommands(Administration):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.dossier("app", "create", "other")
+
+    def test_the_commands_of_clients(self):
+        made = self.site.dossier(
+            "client", "create", "--app", "default", "--kind", "web", "--callback",
+            "https://a.example/cb", "--callback", "https://b.example/cb", "--scope", "read:users",
+            "web app")
+        self.assertEqual(made["settings"]["callback_urls"],
+                         ["https://a.example/cb", "https://b.example/cb"])
+        self.assertEqual((made["kind"], made["scopes"], len(made["secret"])),
+                         ("web", ["read:users"], 64))
+        client = made["id"]
+        listed = self.site.dossier("client", "list", "--app", "default")
+        self.assertEqual(next(row["kind"] for row in listed if row["id"] == client), "web")
+        changed = self.site.dossier(
+            "client", "set", client, "--name", "site", "callback_urls=https://c.example/cb",
+            "pkce=optional", 'claims={"plan":"app_metadata./plan"}', "--if-version", "1")
+        self.assertEqual(
+            (changed["name"], changed["settings"]["callback_urls"], changed["scopes"],
+             changed["chosen"]),
+            ("site", ["https://c.example/cb"], ["read:users"],
+             ["callback_urls", "pkce", "claims"]))
+        self.refused(13, "client", "set", client, "pkce=null", "--if-version", "1")
+        self.refused(12, "client", "set", client, "pkce=maybe", words="/settings/pkce")
+        self.assertEqual(self.site.dossier("client", "show", client), changed)
+        rotated = self.site.dossier("client", "rotate", client)
+        user = f"/v1/users/{self.site.login()['user_id']}"
+        self.expect(self.site.get(user, token=made["secret"]), 401, "client_unknown")
+        self.expect(self.site.get(user, token=rotated["secret"]), 200)
+        self.assertTrue(self.site.dossier("client", "disable", client)["disabled"])
+        self.expect(self.site.get(user, token=rotated["secret"]), 401, "client_unknown")
+        self.assertFalse(self.site.dossier("client", "enable", client)["disabled"])
+        self.expect(self.site.get(user, token=rotated["secret"]), 200)
+        self.site.dossier("client", "delete", client)
+        self.refused(10, "client", "delete", client)
+        self.refused(10, "client", "disable", "x")
+        actions = [fact["action"] for fact in self.trail("--app", "default")
+                   if fact["detail"].get("client_id") == client]
+        self.assertEqual(actions, ["client_delete", "client_change", "client_change",
+                                   "client_secret_rotate", "client_change", "client_create"])
+
+    def test_a_client_that_signs_users_in_is_shown_with_its_domain(self):
+        for kind, remark in [("native", ""), ("web", "dossier: the secret is not shown again\n"),
+                             ("machine", "dossier: the secret is not shown again\n")]:
+            run = self.site.dossier(
+                "client", "create", "--app", "other", "--kind", kind, kind, "refresh_token_days=7",
+                "callback_urls=https://a.example/cb\nhttps://b.example/cb", check=False)
+            self.assertEqual((run.returncode, run.stderr), (0, remark))
+            made = json.loads(run.stdout)
+            self.assertEqual((made["settings"]["refresh_token_days"],
+                              made["settings"]["callback_urls"]),
+                             (7, ["https://a.example/cb", "https://b.example/cb"]))
+            domain = None if kind == "machine" else "127.0.0.1:8080"
+            self.assertEqual(made.get("domain"), domain)
+            self.site.dossier("app", "host", "set", "--app", "other", "id.example")
+            self.addCleanup(self.site.dossier, "app", "host", "set", "--app", "other")
+            shown = self.site.dossier("client", "show", made["id"])
+            self.assertEqual(shown.get("domain"), domain and "id.example")
+            self.site.dossier("app", "host", "set", "--app", "other")
+
+    def test_the_commands_of_apis_and_grants(self):
+        api = self.site.dossier(
+            "resource-server", "create", "https://cli.example", "Orders", "--scope",
+            "read:orders=See your orders", "--scope", "write:orders", "--token-seconds", "600",
+            "--offline-access", "true", "--claim", "plan=app_metadata./plan", "--claim",
+            'tier={"value":1}')
+        self.assertEqual(api["scopes"], {"read:orders": "See your orders", "write:orders": ""})
+        self.assertEqual(api["claims"], {"plan": "app_metadata./plan", "tier": {"value": 1}})
+        self.assertEqual((api["app"], api["token_seconds"], api["allows_offline_access"]),
+                         ("default", 600, True))
+        changed = self.site.dossier(
+            "resource-server", "set", api["id"], "--remove-scope", "write:orders", "--claim",
+            "plan=null", "--skip-consent", "false", "--name", "Order API")
+        self.assertEqual(
+            (changed["scopes"], changed["claims"], changed["skips_consent"], changed["name"]),
+            ({"read:orders": "See your orders"}, {"tier": {"value": 1}}, False, "Order API"))
+        self.assertEqual(self.site.dossier("resource-server", "show", api["id"]), changed)
+        self.assertIn(changed, self.site.dossier("resource-server", "list", "--app", "default"))
+        self.refused(11, "resource-server", "create", "https://cli.example", "x")
+        self.refused(64, "resource-server", "set", api["id"], "--claim", "plan")
+        client = self.site.client("--app", "default")["id"]
+        granted = self.site.dossier(
+            "client", "grant", client, api["id"], "--scope", "read:orders")
+        self.assertEqual(granted["scopes"], ["read:orders"])
+        self.refused(12, "client", "grant", client, api["id"], "--scope", "x", words="/scopes/0")
+        self.assertEqual(self.site.dossier("client", "grants", client), [granted])
+        self.site.dossier("client", "revoke", client, api["id"])
+        self.assertEqual(self.site.dossier("client", "grants", client), [])
+        self.site.dossier("resource-server", "delete", api["id"])
+        self.refused(10, "resource-server", "show", api["id"])
+        actions = [fact["action"] for fact in self.trail("--app", "default")
+                   if fact["detail"].get("resource_server_id") == api["id"]]
+        self.assertEqual(actions, [
+            "resource_server_delete", "client_grant_remove", "client_grant_set",
+            "resource_server_change", "resource_server_create"])
+
+    def test_invalid_arguments_of_commands_are_refused(self):
+        self.refused(64, "client", "create", "x", words="either --app or --operator")
+        self.refused(64, "client", "create", "x", "--app", "default", "--operator")
+        self.refused(64, "client", "create", "x", "--app", "default", "--kind", "spa")
+        self.refused(12, "client", "create", "x", "--app", "default", "--scope", "read:all",
+                     words="/scopes/0")
+        self.refused(12, "client", "create", "x", "--operator", "--scope", "read:users")
+        self.refused(12, "client", "create", "x", "--operator", "--kind", "web", words="/kind")
+        self.refused(12, "client", "create", "", "--operator", words="/name")
+        self.refused(12, "client", "create", "x", "--app", "default", "--kind", "native",
+                     "--callback", "app", words="/settings/callback_urls")
+        self.refused(10, "client", "create", "x", "--app", "nope", "--scope", "read:users")
+        self.refused(10, "client", "list", "--app", "nope")
+        made = self.site.client("--operator")
+        fact = next(fact for fact in self.trail() if fact["detail"].get("client_id") == made["id"])
+        self.assertEqual((fact["app"], fact["user_id"], fact["actor"]), (None, None, "operator"))
+        self.assertRegex(fact["agent"], r"^dossier \(.+\)$")
+
+
+if __name__ == "__main__":
+    unittest.main()
