@@ -79,7 +79,7 @@ class Addresses(Administration):
         self.site.dossier("issuer", "add", "times", "--issuer", "https://times.example.com",
                           "--audience", "app", "--secret-file", path)
 
-        def come(**others):
+        def sign_in(**others):
             made = claims("tim", "https://times.example.com", **{"exp": now + 90_000, **others})
             return self.post("/v1/login/jwt", {"token": jwt.encode(made, SECRET, "HS256")})
 
@@ -87,11 +87,11 @@ class Addresses(Administration):
         for name in ["iat", "auth_time", "nbf"]:
             for ahead in [86_400, 1e300]:
                 with self.subTest(name=name, ahead=ahead):
-                    refused = self.expect(come(**{name: now + ahead}), 401, "external_token_invalid")
+                    refused = self.expect(sign_in(**{name: now + ahead}), 401, "external_token_invalid")
                     words = "not valid yet" if name == "nbf" else f"its {name} is in the future"
                     self.assertIn(words, refused.json["detail"])
             # As far ahead as clocks may be apart.
-            self.expect(come(**{name: now + 30}), 200)
+            self.expect(sign_in(**{name: now + 30}), 200)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class App:
         self.case.browser.navigations()
         self.case.sheet(party.path.replace("+", "%20"))
         act()
-        answer = self.case.caught(self.redirect)
+        answer = self.case.redirect_parameters(self.redirect)
         self.case.assertEqual(answer["state"], party.parameters["state"])
         self.case.assertNotIn("error", answer)
         tokens = self.post("/oauth/token", {
@@ -69,7 +69,7 @@ class App:
         query = urllib.parse.urlencode({"returnTo": self.redirect, "client_id": self.client})
         self.case.browser.navigations()
         self.case.sheet(f"/v2/logout?{query}")
-        self.case.assertEqual(self.case.caught(self.redirect), {})
+        self.case.assertEqual(self.case.redirect_parameters(self.redirect), {})
         self.credentials = self.user = None
 
     def post(self, path, body):
@@ -139,7 +139,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         # A load that ends at another scheme never completes.
         self.browser.script("setTimeout(() => location.href = arguments[0])", self.server + path)
 
-    def caught(self, redirect):
+    def redirect_parameters(self, redirect):
         """Returns the parameters of the redirect to the app."""
         def found():
             for url in self.browser.navigations():
@@ -284,7 +284,7 @@ class Tutorial(OpenIDCase, BrowserCase):
         self.enter()
         self.shown("iOS SwiftUI Metadata wants access to your default account")
         next(item for item in self.browser.all("button") if item.text == "Deny").click()
-        answer = self.caught(self.app.redirect)
+        answer = self.redirect_parameters(self.app.redirect)
         self.assertEqual((answer["error"], answer["state"]),
                          ("access_denied", party.parameters["state"]))
 

@@ -128,7 +128,7 @@ class Crashes(unittest.TestCase):
         reading = ("select pid from pg_stat_activity where wait_event_type = 'Lock' "
                    "and query like '%documents%'")
 
-        def ended(method, body):
+        def kill_each_worker(method, body):
             """Kills each worker that the request reaches. Returns their number and the response."""
             workers, answers = [], []
             sent = threading.Thread(target=lambda: answers.append(site.request(
@@ -151,7 +151,7 @@ class Crashes(unittest.TestCase):
 
         for method, body, count in [("GET", None, 2), ("HEAD", None, 2), ("PATCH", {"a": 1}, 1)]:
             for _ in range(20):
-                number, answer = ended(method, body)
+                number, answer = kill_each_worker(method, body)
                 self.assertEqual(answer.status, 503)
                 self.assertLessEqual(number, count)
                 # A worker answers when PostgreSQL ends a statement that has waited for too long.

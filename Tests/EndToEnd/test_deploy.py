@@ -160,12 +160,12 @@ class Deploy(Case):
             (self.data / "Sources" / name).mkdir(parents=True)
             (self.data / "Sources" / name / "main.swift").write_text("print(1)\n")
 
-        def said():
+        def builds():
             run = functions('here=$1; build_release', self.data, stderr=subprocess.PIPE, timeout=900)
             self.assertEqual(run.returncode, 0, run.stderr)
             return run.stderr.count("building")
 
-        self.assertEqual([said(), said()], [1, 0])
+        self.assertEqual([builds(), builds()], [1, 0])
         (self.data / "Sources/dossier/main.swift").write_text("prind(1)\n")
         run = functions('here=$1; build_release', self.data, stderr=subprocess.PIPE, timeout=900)
         self.assertEqual(run.returncode, 70)

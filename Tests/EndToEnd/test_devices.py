@@ -9,7 +9,7 @@ from asking import JSON
 from machine import wait_until
 
 
-def in_a_moment(story):
+def within_the_grace_period(story):
     """Repeats a test of the 30 seconds in which an old secret still works.
 
     On a busy machine the time can pass before the end of the test.
@@ -361,7 +361,7 @@ class Devices(Case):
         first = self.post("/v1/login/anonymous", {}, headers=wish)
         stale = self.cookie(self.expect(first, 200))
         self.post("/v1/login/anonymous", {}, headers={**stale, **origin})
-        self.pass_the_moment(first.json["device_id"])
+        self.end_the_grace_period(first.json["device_id"])
         # As when the answer of the last login was lost, or its cookie was copied before.
         for headers in [stale, {**stale, "Dossier-Device": "cookie"}]:
             refused = self.post("/v1/token/refresh", {}, headers={**headers, **origin})
@@ -375,12 +375,12 @@ class Devices(Case):
 
     # The secret, which each login replaces
 
-    def pass_the_moment(self, device):
+    def end_the_grace_period(self, device):
         """Ends the time in which the previous secret still works."""
         self.site.sql("update devices set replaced_at = replaced_at - interval '31 seconds' "
                       f"where device_id = '{device}'")
 
-    @in_a_moment
+    @within_the_grace_period
     def test_a_secret_copied_before_a_login_does_not_reach_the_new_user(self):
         before = self.site.login()
         copied, device = before["device_secret"], before["device_id"]
@@ -407,7 +407,7 @@ class Devices(Case):
         self.assertIn("Set-Cookie", second.headers)
         self.expect(self.shown(copied, "PUT", "/active", theirs), 404, "not_found")
         self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 2)
-        self.pass_the_moment(device)
+        self.end_the_grace_period(device)
         for answer in [
             self.shown(copied), self.shown(copied, "PUT", "/active", mine),
             self.shown(copied, "POST", f"/users/{before['user_id']}/logout"),
@@ -418,7 +418,7 @@ class Devices(Case):
             self.expect(answer, 401, "device_unknown")
         self.expect(self.shown(newest, "PUT", "/active", theirs), 200)
 
-    @in_a_moment
+    @within_the_grace_period
     def test_the_previous_secret_is_valid_until_the_next_login(self):
         first = self.site.login()
         self.login_on(first["device_secret"])
@@ -448,7 +448,7 @@ class Devices(Case):
         self.assertNotIn("device_secret", self.expect(switch, 200).json)
         self.assertNotIn("device_secret", self.expect(self.refresh(switch.json), 200).json)
 
-    @in_a_moment
+    @within_the_grace_period
     def test_a_login_with_a_copied_secret_does_not_reach_the_next_user(self):
         grant = self.verified("shared-browser@example.com")
         copied = grant["device_secret"]
@@ -476,7 +476,7 @@ class Devices(Case):
         newest, = [answer.json["device_secret"] for answer in answers
                    if answer.json["device_id"] == first["device_id"]]
         self.assertEqual(len(self.expect(self.shown(newest), 200).json["users"]), 2)
-        self.pass_the_moment(first["device_id"])
+        self.end_the_grace_period(first["device_id"])
         self.expect(self.shown(first["device_secret"]), 401, "device_unknown")
         self.expect(self.shown(newest), 200)
 

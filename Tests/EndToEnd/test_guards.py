@@ -140,7 +140,7 @@ class Guards(Case):
                 "select round(extract(epoch from expires_at - created_at) / 86400) || ' ' || "
                 f"round(extract(epoch from expires_at - now()) / 86400) from sessions {where}")
 
-        def grow_old(days):
+        def backdate(days):
             self.site.sql("update sessions set created_at = now() - "
                           f"interval '{days} days' + interval '1 minute' {where}")
 
@@ -156,7 +156,7 @@ class Guards(Case):
         self.assertEqual(days(), "30 30")
         for by_cookie in [False, True]:
             with self.subTest(by_cookie=by_cookie):
-                grow_old(20)
+                backdate(20)
                 self.expect(refreshed(by_cookie), 200)
                 self.assertEqual(days(), "30 10")
         # Less than it may stay idle.

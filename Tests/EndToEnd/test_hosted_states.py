@@ -29,7 +29,7 @@ class StateCase(LookingCase):
         self.site.sql("update sessions s set authenticated_at = now() - interval '1 day' from users u "
                       f"where u.user_id = s.user_id and u.email = '{email}'")
 
-    def other(self, code):
+    def other_code(self, code):
         """Returns a code other than this one."""
         return "00000000" if code != "0000 0000" else "11111111"
 
@@ -71,7 +71,7 @@ class MailedLinks(StateCase):
         self.press("Create account")
         self.send(email=email, new_password=PASSWORD)
         self.look("Confirm your email address")
-        wrong = self.other(self.mailed_code(email))
+        wrong = self.other_code(self.mailed_code(email))
         self.send(code=wrong)
         self.look("Confirm your email address", WRONG_CODE)
         for _ in range(4):
@@ -94,7 +94,7 @@ class Account(StateCase):
         self.look("Change your email address", "Enter an address like name@example.com.")
         self.send(email="new-" + email)
         self.look("Confirm your email address")
-        wrong = self.other(self.mailed_code("new-" + email))
+        wrong = self.other_code(self.mailed_code("new-" + email))
         self.send(code=wrong)
         self.look("Confirm your email address", WRONG_CODE)
         self.site.sql("update authentication_flows set expires_at = now()")
@@ -161,7 +161,7 @@ class Account(StateCase):
         self.open("/account/delete")
         self.press("Email me a code")
         self.look("Confirm that it is you")
-        wrong = self.other(self.mailed_code(email))
+        wrong = self.other_code(self.mailed_code(email))
         self.send(code=wrong)
         self.look("Confirm that it is you", WRONG_CODE)
         self.quiet()

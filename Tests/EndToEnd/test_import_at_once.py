@@ -42,11 +42,11 @@ class ImportAtOnce(Waiting):
             self.wait_for(2)
         return first(), second()
 
-    def writing(self):
+    def lock_of_writes(self):
         """Returns a lock at which a transaction that creates a user waits, after its lookups."""
         return self.site.locked("users in share mode")
 
-    def making(self, user):
+    def lock_of_user(self, user):
         """Returns a lock at which only transactions that create this user wait."""
         return Held(self.site, "insert into users (user_id, app_id, anonymous) "
                     f"select '{user}', app_id, true from apps where name = 'default'")
@@ -62,7 +62,7 @@ class ImportAtOnce(Waiting):
 
     def test_a_user_created_by_a_client(self):
         email = self.own_email()
-        found = self.both(self.writing(), lambda: self.load([{"email": email}]),
+        found = self.both(self.lock_of_writes(), lambda: self.load([{"email": email}]),
                           lambda: self.make(email))
         rows, made = found
         if made.status != 201:
@@ -75,7 +75,7 @@ class ImportAtOnce(Waiting):
         # Each has the addresses in another order, and neither waits for the other for ever.
         rows = [{"email": f"{index}-{email}"} for index in range(40)]
         found = self.both(
-            self.writing(), lambda: self.load(rows), lambda: self.load(rows[::-1]))
+            self.lock_of_writes(), lambda: self.load(rows), lambda: self.load(rows[::-1]))
         self.assertEqual(sorted([row["status"] for row in rows] for rows in found),
                          [["created"] * 40, ["failed"] * 40])
         for row in rows:
@@ -85,7 +85,7 @@ class ImportAtOnce(Waiting):
         email = self.own_email()
         own = [{"identities": [{"provider": "jwt:web", "subject": f"{index}-{email}"}],
                 "email": f"{index}-{email}"} for index in range(30)]
-        found = self.both(self.writing(), lambda: self.load(own[:20]),
+        found = self.both(self.lock_of_writes(), lambda: self.load(own[:20]),
                           lambda: self.load(own[:9:-1], "--update-existing"))
         first, second = found
         self.assertLessEqual({row["status"] for row in first}, {"created", "failed"})
@@ -97,7 +97,7 @@ class ImportAtOnce(Waiting):
         for verified in [False, True]:
             email = f"{verified}-{self.own_email()}".lower()
             row = {"email": email, "password_hash": HASHES["2b"], "email_verified": verified}
-            found = self.both(self.writing(), lambda: self.load([row]),
+            found = self.both(self.lock_of_writes(), lambda: self.load([row]),
                               lambda: self.register(email, MINE))
             rows, answer = found
             if answer.status != 201:
@@ -112,7 +112,7 @@ class ImportAtOnce(Waiting):
         asked = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json
         code = self.mailed_code(email)
         row = {"email": email, "metadata": {"kept": 1}}
-        found = self.both(self.writing(), lambda: self.load([row]),
+        found = self.both(self.lock_of_writes(), lambda: self.load([row]),
                           lambda: self.enter(asked["flow"], code))
         rows, answer = found
         # The recipient of the mail becomes the user, whether the row or the code made the user.
@@ -130,7 +130,7 @@ class ImportAtOnce(Waiting):
         rows = [{"id": other, "name": "Other"},
                 {"id": grant["user_id"], "email": email, "name": "Mine"}]
         found = self.both(
-            self.making(other), lambda: self.load(rows, "--update-existing"),
+            self.lock_of_user(other), lambda: self.load(rows, "--update-existing"),
             lambda: self.verify(token, grant))
         rows, answer = found
         self.assertEqual([row["status"] for row in rows], ["created", "updated"])
@@ -148,7 +148,7 @@ class ImportAtOnce(Waiting):
         other = f"{grant['user_id'][:-8]}{'f' * 8}"
         rows = [{"id": other, "name": "Other"}, {"id": grant["user_id"], "email": email}]
         found = self.both(
-            self.making(other), lambda: self.load(rows, "--update-existing"),
+            self.lock_of_user(other), lambda: self.load(rows, "--update-existing"),
             lambda: self.post("/v1/me/email/verify", body, token=grant["access_token"]))
         rows, answer = found
         self.assertEqual([row["status"] for row in rows], ["created", "updated"])

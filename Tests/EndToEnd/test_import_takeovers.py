@@ -31,7 +31,7 @@ class ImportTakeovers(IssuerCase):
             self.expect(self.me(grant), 401, "session_ended")
             self.expect(self.refresh(grant), 401, "refresh_token_invalid")
 
-    def ends(self, user):
+    def ended(self, user):
         """Returns the actors and reasons of ended sessions and revoked keys in the audit log."""
         return self.site.sql(
             "select string_agg(told, '; ' order by told) from (select actor || ': ' || "
@@ -85,7 +85,7 @@ class ImportTakeovers(IssuerCase):
                 self.imported({"id": thief["user_id"], **row})
                 self.expect(self.key_login(key), 401, "wrong_credentials")
                 self.assert_ended(thief, other)
-                self.assertEqual(self.ends(thief), "operator: device_remove, session_end link, "
+                self.assertEqual(self.ended(thief), "operator: device_remove, session_end link, "
                                  "unlink api-key")
                 self.assertEqual(self.site.sql(
                     "select anonymous, (select string_agg(provider, ' ') from identities i "

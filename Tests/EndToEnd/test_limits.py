@@ -56,7 +56,7 @@ class Quota:
 
 
 class Limits(Case):
-    def forward(self, app, seconds):
+    def backdate(self, app, seconds):
         """Backdates the attempts of an app."""
         self.site.sql(f"update attempts set clear_at = clear_at - interval '{seconds} seconds' "
                       f"where app_id = (select app_id from apps where name = '{app['Dossier-App']}')")
@@ -87,7 +87,7 @@ class Limits(Case):
         told = limits(self.attempt(app, "third@example.com"))["login-network"]
         self.assertEqual((told["q"], told["r"]), (100, 79))
         # No user stays locked out: attempts become available one by one.
-        self.forward(app, SHARE)
+        self.backdate(app, SHARE)
         statuses = [self.attempt(app, "unknown@example.com").status for _ in range(2)]
         self.assertEqual(statuses, [401, 429])
         self.expect(self.attempt(app, "known@example.com", "correct horse"), 200)
@@ -155,7 +155,7 @@ class Limits(Case):
         refused = self.attempt(app, "b@example.com", place=places[0])
         self.assertEqual(limits(refused).keys(), {"login-network"})
         # An attempt that one limit refuses consumes nothing of another limit.
-        self.forward(app, 2 * SHARE)
+        self.backdate(app, 2 * SHARE)
         told = limits(self.attempt(app, "b@example.com", place=places[0]))
         self.assertEqual(told["login"]["r"], 9)
 
@@ -180,7 +180,7 @@ class Limits(Case):
         self.assertIn(int(refused.headers["Retry-After"]), range(1, 1_801))
         told = limits(self.expect(self.anonymous(app, "192.0.2.2"), 200))["anonymous"]
         self.assertEqual((told["r"], told["t"]), (1, 1_800))
-        self.forward(app, 1_800)
+        self.backdate(app, 1_800)
         quota.whole += 1
         quota.use_up(lambda _: self.anonymous(app, "192.0.2.1"))
         # A refused request leaves nothing, also one that a busy worker refuses (503).

@@ -26,7 +26,7 @@ class Lockout(Case):
     def enter(self, place=OWN, password=HERS, email=None, **options):
         return self.ask("/v1/login/password", {"email": email or self.email, "password": password}, place, **options)
 
-    def besiege(self, email=None):
+    def guess_from_many_networks(self, email=None):
         """Guesses from 40 networks until a new network is refused."""
         in_parallel(40, lambda i: self.enter(f"203.0.113.{i}", "a guess", email))
         for i in range(256):
@@ -45,7 +45,7 @@ class Lockout(Case):
     def test_a_known_device_a_code_and_a_reset_pass_despite_guesses(self):
         self.app("besieged", failures_per_identifier_hourly=20)
         grant = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
-        self.besiege()
+        self.guess_from_many_networks()
         self.expect(self.enter("192.0.2.2"), 429, "too_many_attempts")
         # A device that is known passes, from wherever.
         self.expect(self.enter("192.0.2.2", device=grant["device_secret"]), 200)
@@ -54,21 +54,21 @@ class Lockout(Case):
         grant = self.expect(self.ask("/v1/login/code", code, "192.0.2.3"), 200).json
         self.assert_open("192.0.2.4")
         # So does a reset, which logs in; its device is known.
-        self.besiege()
+        self.guess_from_many_networks()
         self.expect(self.ask("/v1/password/reset-request", {"email": self.email}), 202)
         token = self.site.mailed(self.email, "ds_reset")
         body = {"token": token, "password": "battery staple"}
         grant = self.expect(self.ask("/v1/password/reset", body, "192.0.2.5"), 200).json
         self.assertEqual(self.me(grant, headers=self.headers).json["email"], self.email)
         self.assert_open("192.0.2.6", "battery staple")
-        self.besiege()
+        self.guess_from_many_networks()
         self.expect(self.enter("192.0.2.7", "battery staple"), 429)
         passed = self.enter("192.0.2.7", "battery staple", device=grant["device_secret"])
         self.assertEqual(limits(self.expect(passed, 200)).keys(), {"login-device"})
         # An address that is given back logs in as well.
         grant = passed.json
         self.change_email(grant, "elsewhere@example.com", headers={**self.headers, ADDRESS: OWN})
-        self.besiege()
+        self.guess_from_many_networks()
         body = {"token": self.site.mailed(self.email, "ds_restore"), "password": HERS}
         again = self.expect(self.ask("/v1/email/restore", body, "192.0.2.8"), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
@@ -78,7 +78,7 @@ class Lockout(Case):
         self.app("verifying", failures_per_identifier_hourly=20)
         email = "unproved@example.com"
         self.expect(self.ask("/v1/register", {"email": email, "password": HERS}), 201)
-        self.besiege(email)
+        self.guess_from_many_networks(email)
         body = {"token": self.site.mailed(email, "ds_verify"), "password": HERS}
         self.expect(self.ask("/v1/email/verify", body, "192.0.2.2"), 200)
         self.expect(self.enter("192.0.2.3", email=email), 200)
@@ -132,7 +132,7 @@ class Lockout(Case):
 
     def test_strangers_cannot_block_a_registration(self):
         self.app("registering", failures_per_identifier_hourly=5)
-        self.besiege()
+        self.guess_from_many_networks()
         body = {"email": self.email, "password": HERS}
         device = self.expect(self.ask("/v1/register", body), 201).json["device_secret"]
         self.expect(self.enter("192.0.2.2"), 429, "too_many_attempts")
@@ -142,7 +142,7 @@ class Lockout(Case):
         self.app("squatted", failures_per_identifier_hourly=5)
         body = {"email": self.email, "password": "a stranger"}
         theirs = self.expect(self.ask("/v1/register", body, "203.0.113.1"), 201).json
-        self.besiege()
+        self.guess_from_many_networks()
         self.expect(self.ask("/v1/register", {"email": self.email, "password": HERS}), 409,
                     "email_taken")
         self.expect(self.ask("/v1/password/reset-request", {"email": self.email}), 202)

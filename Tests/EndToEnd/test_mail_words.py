@@ -104,7 +104,7 @@ class Links(Administration):
                                     token=grant["access_token"]), 201).json["key"]
         return grant, key, self.site.mailed(email, "ds_verify")
 
-    def nothing_ended(self, email, grant, key):
+    def assert_nothing_ended(self, email, grant, key):
         self.assertTrue(self.expect(self.me(grant), 200).json["email_verified"])
         grant.update(self.expect(self.refresh(grant), 200).json)
         self.expect(self.post("/v1/login/api-key", {"key": key}), 200)
@@ -127,7 +127,7 @@ class Links(Administration):
     def test_the_session_of_the_user_verifies_and_ends_nothing(self):
         grant, key, token = self.story("session@example.com")
         self.expect(self.verify(token, grant), 204)
-        self.nothing_ended("session@example.com", grant, key)
+        self.assert_nothing_ended("session@example.com", grant, key)
 
     def test_the_password_verifies_on_another_device_and_signs_in_there(self):
         email = "phone@example.com"
@@ -136,7 +136,7 @@ class Links(Administration):
         self.assertEqual(phone["user_id"], laptop["user_id"])
         self.assertNotEqual(phone["device_id"], laptop["device_id"])
         self.expect(self.me(phone), 200)
-        self.nothing_ended(email, laptop, key)
+        self.assert_nothing_ended(email, laptop, key)
 
     def test_a_guest_links_an_address_verifies_it_and_stays_signed_in(self):
         for way in ["session", "password"]:

@@ -212,14 +212,14 @@ class Elsewhere(unittest.TestCase):
         site.start_dossierd()
         site.reload_nginx()
 
-        def told(asked):
+        def ready_workers(asked):
             with urllib.request.urlopen(f"http://127.0.0.1:{asked}/metrics") as answer:
                 return re.search(r"(?m)^dossier_ready (\d+)$", answer.read().decode())[1]
 
         for asked, count in [(one, "2"), (other, "3")]:
-            wait_until(lambda: told(asked) == count, what=f"{count} workers that are ready")
+            wait_until(lambda: ready_workers(asked) == count, what=f"{count} workers that are ready")
             # Summed over the host's workers, whichever is asked.
-            self.assertEqual({told(asked) for _ in range(6)}, {count})
+            self.assertEqual({ready_workers(asked) for _ in range(6)}, {count})
         first.terminate()
         first.wait(60)
 

@@ -42,7 +42,7 @@ class BackChannelCase(OpenIDCase):
         super().tearDownClass()
 
     @classmethod
-    def told(cls, client):
+    def set_logout_url(cls, client):
         """Sets the back-channel logout URL of a client."""
         cls.site.dossier("client", "set", client["id"], "backchannel_logout_url="
                          f"http://127.0.0.1:{cls.server.server_port}/bye")
@@ -66,7 +66,7 @@ class BackChannel(BackChannelCase):
         cls.third = cls.new_client("single_page", "--callback", CALLBACK)
         cls.site.dossier("client", "set", cls.third["id"], "first_party=false")
         for client in [cls.spa, cls.third]:
-            cls.told(client)
+            cls.set_logout_url(client)
 
     def test_a_client_is_notified_of_the_end_of_its_session(self):
         tokens, _ = self.tokens(scope="openid")

@@ -50,7 +50,7 @@ class HostCase(OpenIDCase):
     def issuer_at(self, name):
         return f"http://{self.host(name)}/"
 
-    def signed(self, app, name=None, visitor=None, **parameters):
+    def new_user_at(self, app, name=None, visitor=None, **parameters):
         """Signs a new user in at a host. Returns the browser, the request and the tokens."""
         host = self.host(name or self.HOSTS[app][0])
         visitor = visitor or self.new_visitor(host=host)
@@ -68,7 +68,7 @@ class HostCase(OpenIDCase):
 class Apps(HostCase):
     def setUp(self):
         super().setUp()
-        self.victim, self.party, self.tokens_of_one = self.signed(
+        self.victim, self.party, self.tokens_of_one = self.new_user_at(
             "one", scope="openid profile email offline_access")
         self.thief = self.new_visitor(host=self.host("two.example"))
         self.thief.cookies = dict(self.victim.cookies)
@@ -86,7 +86,7 @@ class Apps(HostCase):
             issuer = self.site.get("/.well-known/openid-configuration",
                                    headers=self.at(host)).json["issuer"]
             self.assertEqual(issuer, self.issuer_at(host))
-            _, _, tokens = self.signed(app)
+            _, _, tokens = self.new_user_at(app)
             self.assertEqual(claims(tokens["id_token"])["iss"], issuer)
             keys[app] = {key["kid"] for key in self.site.get(
                 "/.well-known/jwks.json", headers=self.at(host)).json["keys"]}
@@ -209,7 +209,8 @@ class Issuers(HostCase):
 
     def setUp(self):
         super().setUp()
-        self.visitor, self.party, self.tokens_of_one = self.signed("one", scope="openid offline_access")
+        self.visitor, self.party, self.tokens_of_one = self.new_user_at(
+            "one", scope="openid offline_access")
 
     def test_a_code_is_exchanged_at_its_issuer(self):
         party = Party(self, self.clients["one"], prompt="none", host=self.host("eins.example"))
@@ -256,9 +257,9 @@ class Issuers(HostCase):
 
 class Messages(BackChannelCase, HostCase):
     def test_a_message_has_the_issuer_of_the_session(self):
-        self.told(self.clients["one"])
+        self.set_logout_url(self.clients["one"])
         for name in self.HOSTS["one"]:
-            _, _, tokens = self.signed("one", name)
+            _, _, tokens = self.new_user_at("one", name)
             keys = self.site.get("/.well-known/jwks.json", headers=self.at(name)).json["keys"]
             identity = claims(tokens["id_token"])
             # The command line knows no host.

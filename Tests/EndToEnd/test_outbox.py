@@ -70,7 +70,7 @@ class Outbox(Administration):
     def queue(self, address):
         return [mail for mail in self.site.dossier("mail", "list") if mail["to"] == address]
 
-    def waits(self, address, attempts=1):
+    def wait_for_attempt(self, address, attempts=1):
         """Waits until the only mail to an address was tried without success. Returns it."""
         def is_tried():
             found = self.queue(address)
@@ -86,7 +86,7 @@ class Outbox(Administration):
 
     def test_mail_survives_an_outage_of_the_relay_and_of_every_worker(self):
         grant = self.expect(self.register("ada@example.com"), 201).json
-        mail = self.waits("ada@example.com")
+        mail = self.wait_for_attempt("ada@example.com")
         self.assertEqual((mail["app"], mail["kind"]), ("default", "verify"))
         self.assertIsNotNone(mail["next_attempt_at"])
         # In plain words.
@@ -118,7 +118,7 @@ class Outbox(Administration):
         self.stop_relay()
         # A stranger.
         self.expect(self.post("/v1/email/verify/request", {"email": "grace@example.com"}), 202)
-        self.waits("grace@example.com")
+        self.wait_for_attempt("grace@example.com")
         self.expect(self.verify(first, grant), 204)
         # The use of the first code also ends the code in the queued mail, so that mail is dropped.
         self.site.dossier("mail", "retry", "--all")
@@ -138,7 +138,7 @@ class Outbox(Administration):
     def test_mail_that_the_relay_refuses_is_abandoned_listed_and_dropped(self):
         self.start_relay()
         self.expect(self.register("nobody@example.com"), 201)
-        mail = self.waits("nobody@example.com")
+        mail = self.wait_for_attempt("nobody@example.com")
         self.assertIsNone(mail["next_attempt_at"])
         self.assertIn("550", mail["last_error"])
         self.assertTrue(any("mail is lost: " in line for line in self.site.messages()))
@@ -169,7 +169,7 @@ class Outbox(Administration):
 
     def test_expired_mail_is_removed_and_reported(self):
         self.expect(self.register("late@example.com"), 201)
-        mail = self.waits("late@example.com")
+        mail = self.wait_for_attempt("late@example.com")
         self.site.sql("update mails set expires_at = now()")
         wait_until(lambda: any(mail["id"] in line and "its time is up" in line
                                for line in self.site.messages()), what="a line about it")
@@ -177,7 +177,7 @@ class Outbox(Administration):
 
     def test_the_length_and_age_of_the_queue_are_metrics(self):
         self.expect(self.register("old@example.com"), 201)
-        self.waits("old@example.com")
+        self.wait_for_attempt("old@example.com")
         self.site.sql("update mails set created_at = now() - interval '1 hour'")
 
         def shows():

@@ -34,7 +34,7 @@ class AnonymousCase(Case):
         wait_until(lambda: len(codes()) > count, what=f"a code to {email}")
         return codes()[-1]
 
-    def furnished(self):
+    def user_with_all_data(self):
         """Creates an anonymous user with every kind of data."""
         client = Client(self.site).launch()
         body = {"first_name": "Ada", "last_name": "Lovelace", "name": "ada",
@@ -57,7 +57,7 @@ class Link(AnonymousCase):
         for way in ["password", "code"]:
             with self.subTest(way=way):
                 email = f"{way}@example.com"
-                client = self.furnished()
+                client = self.user_with_all_data()
                 before, copied = client.read_user(), client.tokens["access_token"]
                 if way == "password":
                     user = client.sign_up(email)
@@ -82,7 +82,7 @@ class Link(AnonymousCase):
     def test_a_code_of_a_known_address_changes_no_id(self):
         known = Client(self.site).launch()
         known.log_in_by_code(self.code(known, "known@example.com"))
-        client = self.furnished()
+        client = self.user_with_all_data()
         anonymous = client.user["id"]
         user = client.log_in_by_code(self.code(client, "known@example.com"))
         self.assertEqual(user["id"], known.user["id"])
@@ -110,7 +110,7 @@ class Link(AnonymousCase):
         self.assertEqual(real.read_user()["email"], "real@example.com")
 
     def test_concurrent_sign_ups_of_one_anonymous_user_link_one_address(self):
-        client = self.furnished()
+        client = self.user_with_all_data()
         anonymous = client.user["id"]
         emails = [f"at-once{n}@example.com" for n in range(4)]
         users = in_parallel(4, lambda n: client.issue("signup", {

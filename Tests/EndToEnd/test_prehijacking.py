@@ -21,7 +21,7 @@ PROOFS = {
 }
 
 
-def by_each_proof(test):
+def for_each_verification(test):
     """Runs a test with each credential that verifies an address by mail."""
     @functools.wraps(test)
     def run(self):
@@ -115,7 +115,7 @@ class PreHijacking(IssuerCase):
 
     # Unexpired session
 
-    @by_each_proof
+    @for_each_verification
     def test_no_session_of_an_attacker_survives_verification_by_mail(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         others = [self.expect(self.login(self.email, THEIRS), 200).json for _ in range(2)]
@@ -145,7 +145,7 @@ class PreHijacking(IssuerCase):
 
     # Trojan identifier
 
-    @by_each_proof
+    @for_each_verification
     def test_no_identity_linked_by_an_attacker_survives_verification_by_mail(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         token = self.token(self.email)
@@ -156,7 +156,7 @@ class PreHijacking(IssuerCase):
         self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
         self.assert_apart(self.expect(self.post("/v1/login/jwt", token), 200).json, victim)
 
-    @by_each_proof
+    @for_each_verification
     def test_an_address_linked_as_a_trojan_identifier_goes_to_the_victim(self, prove):
         token = self.token(self.email)
         attacker = self.expect(self.post("/v1/login/jwt", token), 200).json
@@ -182,7 +182,7 @@ class PreHijacking(IssuerCase):
 
     # Unexpired change of the address
 
-    @by_each_proof
+    @for_each_verification
     def test_no_address_change_of_an_attacker_survives_verification_by_mail(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         own = f"own-{self.email}"
@@ -212,7 +212,7 @@ class PreHijacking(IssuerCase):
 
     # Issuer that verifies no address
 
-    @by_each_proof
+    @for_each_verification
     def test_an_unverified_address_of_an_issuer_goes_to_the_verified_victim(self, prove):
         token = self.token(self.email, email=self.email, email_verified=False)
         attacker = self.expect(self.post("/v1/login/jwt", token), 200).json
@@ -242,7 +242,7 @@ class PreHijacking(IssuerCase):
 
     # Planted data
 
-    @by_each_proof
+    @for_each_verification
     def test_only_the_victim_keeps_an_account_with_planted_data(self, prove):
         attacker = self.expect(self.register(self.email, THEIRS), 201).json
         self.put(attacker, "/v1/me/metadata", {"planted": True})
@@ -279,7 +279,7 @@ class PreHijacking(IssuerCase):
 
     # Second factors
 
-    @by_each_proof
+    @for_each_verification
     def test_a_factor_of_an_attacker_does_not_lock_the_victim_out(self, prove):
         self.site.set_app(mfa="optional")
         self.addCleanup(self.site.set_app, mfa="off")

@@ -16,7 +16,7 @@ class Readiness(Case):
     def setUp(self):
         self.begun = len(self.site.log_lines())
 
-    def said(self, *words):
+    def log_lines(self, *words):
         """Returns the log lines since the start of the test that contain all words."""
         return [line for line in self.site.log_lines()[self.begun:]
                 if all(word in str(line) for word in words)]
@@ -36,7 +36,7 @@ class Readiness(Case):
         def failed():
             # The first to fail may do so with the connection that it had.
             self.post("/v1/login/anonymous", {})
-            return self.said("POST /v1/login/anonymous", *words)
+            return self.log_lines("POST /v1/login/anonymous", *words)
 
         wait_until(failed, what=f"a line with {words}")
 
@@ -47,22 +47,22 @@ class Readiness(Case):
         self.not_ready("not ready: database: ", "No such file")
         self.assertEqual(self.site.metric("dossier_database_up"), 0)
         self.assertGreater(self.site.metric('dossier_database_failures_total{reason="connection"}'), 0)
-        wait_until(lambda: len(self.said("the database is away", "No such file")) == 2,
+        wait_until(lambda: len(self.log_lines("the database is away", "No such file")) == 2,
                    what="a line of each worker")
         # Each worker tries repeatedly, but logs it once.
         for _ in range(20):
             self.post("/v1/login/anonymous", {})
-        self.assertEqual(len(self.said("the database is away", "No such file")), 2)
+        self.assertEqual(len(self.log_lines("the database is away", "No such file")), 2)
         self.site.start_postgres()
         self.site.wait_until_ready()
-        wait_until(lambda: len(self.said("the database is connected")) >= 2, what="both connected")
+        wait_until(lambda: len(self.log_lines("the database is connected")) >= 2, what="both connected")
 
     def test_a_role_without_login_is_reported(self):
         self.site.sql("alter role server nologin")
         self.addCleanup(self.site.sql, "alter role server login")
         self.reconnect()
         self.not_ready("database: ", "is not permitted to log in")
-        wait_until(lambda: self.said("the database is away", "is not permitted to log in"),
+        wait_until(lambda: self.log_lines("the database is away", "is not permitted to log in"),
                    what="the reason in the log")
         self.failed_anonymous_login("is not permitted to log in")
         self.site.sql("alter role server login")
@@ -72,7 +72,7 @@ class Readiness(Case):
         self.site.sql("alter role server connection limit 1")
         self.addCleanup(self.site.sql, "alter role server connection limit -1")
         self.reconnect()
-        wait_until(lambda: self.said("too many connections for role"), what="the reason in the log")
+        wait_until(lambda: self.log_lines("too many connections for role"), what="the reason in the log")
         self.failed_anonymous_login("too many connections")
         self.site.sql("alter role server connection limit -1")
         self.site.wait_until_ready()
@@ -84,7 +84,7 @@ class Readiness(Case):
         self.not_ready("read_only: the server takes no writes")
         self.failed_anonymous_login("database: 25006", "read-only transaction")
         self.assertGreater(self.site.metric('dossier_database_failures_total{reason="read_only"}'), 0)
-        wait_until(lambda: self.said("not ready: read_only"), what="the reason in the log")
+        wait_until(lambda: self.log_lines("not ready: read_only"), what="the reason in the log")
         self.site.sql("alter role server reset default_transaction_read_only")
         self.reconnect()
         self.site.wait_until_ready()
@@ -128,18 +128,18 @@ class Readiness(Case):
 class Reasons(Administration):
     """Tests the reason in the log line of a request that the database refused."""
 
-    def told(self, *words):
+    def expect_reports(self, *words):
         """Waits until readiness and the doctor report the words, and the metrics the last one."""
         *words, reason = words
 
         def has_words(text):
             return text and all(word in text for word in words)
 
-        def says_so():
+        def is_reported():
             answer = self.site.get("/readyz")
             return answer.status == 503 and has_words(answer.body.decode())
 
-        wait_until(says_so, what=f"not ready: {words}")
+        wait_until(is_reported, what=f"not ready: {words}")
         run = self.site.dossier("doctor", check=False)
         self.assertEqual(run.returncode, 24, run.stderr)
         faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
@@ -197,7 +197,7 @@ class Reasons(Administration):
             # The filler also takes the space that PostgreSQL frees meanwhile.
             subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler"], stderr=subprocess.DEVNULL)
             self.expect(self.site.get("/v1/me", token=self.token), 200)
-            self.told("the disk of PostgreSQL is full", "53100", "disk_full")
+            self.expect_reports("the disk of PostgreSQL is full", "53100", "disk_full")
             answer = self.site.request(
                 "PUT", "/v1/me/custom-data", {"text": secrets.token_hex(300_000)}, JSON, self.token)
             self.expect(answer, 503, "database_unavailable")

@@ -55,7 +55,7 @@ class Upgraded(test_readiness.Reasons):
                    what="a line with the reason")
         # The connection for reads may be on its way.
         wait_until(lambda: self.site.get("/v1/me", token=self.token).status == 200, what="a read")
-        self.told("restart it (systemctl restart postgresql)", "58P01", "files")
+        self.expect_reports("restart it (systemctl restart postgresql)", "58P01", "files")
         self.site.put_libraries()
         with self.site.without_postgres():
             pass

@@ -12,12 +12,12 @@ IDENTITIES = "update:current_user_identities"
 
 
 class Reauthentication(IssuerCase):
-    def grow_old(self, grant, minutes=11):
+    def backdate(self, grant, minutes=11):
         """Backdates the last authentication of a user's sessions."""
         self.site.sql(f"update sessions set authenticated_at = now() - interval '{minutes} minutes' "
                       f"where user_id = '{grant['user_id']}'")
 
-    def prove(self, grant, **body):
+    def reauthenticate(self, grant, **body):
         """Reauthenticates the user. A success replaces the tokens in `grant`."""
         answer = self.post("/v1/reauthenticate", body, token=grant["access_token"])
         if answer.status == 200:
@@ -43,13 +43,13 @@ class Reauthentication(IssuerCase):
 
     def test_a_stolen_anonymous_session_cannot_lock_its_owner_out(self):
         grant = self.site.login()
-        self.grow_old(grant)
+        self.backdate(grant)
         stolen = self.expect(self.make_key(grant), 201).json
         # The owner has no evidence but this session, and it still counts.
         by_key = self.expect(self.post("/v1/login/api-key", {"key": stolen["key"]}), 200).json
         mine = self.expect(self.make_key(grant, "mine"), 201).json["key"]
         # The thief's own session, opened by the key, is not exempt, and ends with the key.
-        self.grow_old(grant)
+        self.backdate(grant)
         self.expect(self.make_key(by_key), 401, "reauthentication_required")
         path = f"/v1/me/api-keys/{stolen['id']}"
         self.expect(self.site.request("DELETE", path, token=grant["access_token"]), 204)
@@ -60,7 +60,7 @@ class Reauthentication(IssuerCase):
         # Keys made before the first link are gone: another person may have made them.
         self.expect(self.post("/v1/login/api-key", {"key": mine}), 401, "wrong_credentials")
         # From now on, the user can reauthenticate by password.
-        self.grow_old(grant)
+        self.backdate(grant)
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 
     def test_routes_that_require_reauthentication(self):
@@ -73,7 +73,7 @@ class Reauthentication(IssuerCase):
             ("POST", "/v1/password/change"), ("POST", "/v1/me/email/verify")})
         self.assertEqual(asking - ways_in, {("DELETE", "/v1/me")})
         grant = self.expect(self.register("asked@example.com"), 201).json
-        self.grow_old(grant)
+        self.backdate(grant)
         for method, path in sorted(asking):
             with self.subTest(route=f"{method} {path}"):
                 answer = self.site.request(method, path, token=grant["access_token"])
@@ -84,7 +84,7 @@ class Reauthentication(IssuerCase):
                     'Bearer error="insufficient_user_authentication", max_age="600"')
                 self.assertEqual(answer.json["max_age"], 600)
         self.assertEqual(self.me(grant).json["id"], grant["user_id"])
-        self.expect(self.prove(grant, provider="password", password="correct horse"), 200)
+        self.expect(self.reauthenticate(grant, provider="password", password="correct horse"), 200)
         for method, path in sorted(asking - {("DELETE", "/v1/me")}):
             with self.subTest(route=f"{method} {path}, after a proof"):
                 answer = self.site.request(method, path, token=grant["access_token"])
@@ -107,7 +107,7 @@ class Reauthentication(IssuerCase):
     def test_a_login_counts_as_recent_and_a_refresh_does_not(self):
         grant = self.verified("login@example.com")
         self.expect(self.make_key(grant), 201)
-        self.grow_old(grant)
+        self.backdate(grant)
         self.expect(self.make_key(grant), 401, "reauthentication_required")
         refreshed = self.expect(self.refresh(grant), 200).json
         self.expect(self.make_key(refreshed), 401, "reauthentication_required")
@@ -123,7 +123,7 @@ class Reauthentication(IssuerCase):
         other = self.expect(
             self.post("/v1/login/jwt", {"token": self.jwt("other")}), 200).json
         other_key = self.expect(self.make_key(other), 201).json["key"]
-        self.grow_old(grant)
+        self.backdate(grant)
         for status, code, body in [
             (401, "wrong_credentials", {"provider": "password", "password": "wrong horse"}),
             (401, "wrong_credentials", {"provider": "jwt", "token": self.jwt("other")}),
@@ -135,15 +135,15 @@ class Reauthentication(IssuerCase):
             (422, "invalid", {"provider": "password"}),
         ]:
             with self.subTest(body=body):
-                self.expect(self.prove(grant, **body), status, code)
+                self.expect(self.reauthenticate(grant, **body), status, code)
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
         for body in [{"provider": "password", "password": "correct horse"},
                      {"provider": "jwt", "token": self.jwt("ways")},
                      {"provider": "api-key", "key": key}]:
             with self.subTest(provider=body["provider"]):
-                self.grow_old(grant)
+                self.backdate(grant)
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
-                self.expect(self.prove(grant, **body), 200)
+                self.expect(self.reauthenticate(grant, **body), 200)
                 self.expect(self.make_key(grant), 201)
         trail = [(event["action"], event["detail"].get("provider"))
                  for event in self.me(grant, "/audit").json]
@@ -153,17 +153,17 @@ class Reauthentication(IssuerCase):
 
     def test_password_guesses_are_limited(self):
         grant = self.verified("guessed@example.com")
-        answers = [self.prove(grant, provider="password", password=f"guess {i}")
+        answers = [self.reauthenticate(grant, provider="password", password=f"guess {i}")
                    for i in range(11)]
         self.assertEqual([answer.status for answer in answers[:3]], [401] * 3)
         self.expect(answers[-1], 429, "too_many_attempts")
 
     def test_a_user_without_a_login_method_is_exempt(self):
         grant = self.site.login()
-        self.grow_old(grant)
+        self.backdate(grant)
         self.expect(self.make_key(grant), 201)
         other = self.site.login()
-        self.grow_old(other)
+        self.backdate(other)
         gone = self.site.request("DELETE", "/v1/me", token=other["access_token"])
         self.expect(gone, 204)
 
@@ -177,9 +177,9 @@ class Reauthentication(IssuerCase):
             return self.post("/v1/me/api-keys", {"name": "cron"}, token=grant["access_token"],
                              headers=app)
 
-        self.grow_old(grant, 50)
+        self.backdate(grant, 50)
         self.expect(make_key(), 201)
-        self.grow_old(grant, 61)
+        self.backdate(grant, 61)
         self.assertEqual(
             self.expect(make_key(), 401, "reauthentication_required").json["max_age"], 3600)
 
@@ -194,7 +194,7 @@ class Reauthentication(IssuerCase):
 
     def test_a_password_change_counts_as_recent(self):
         grant = self.verified("changed@example.com")
-        self.grow_old(grant)
+        self.backdate(grant)
         change = {"current_password": "correct horse", "new_password": "battery staple"}
         stolen = dict(grant)
         self.renewed(self.post("/v1/password/change", change, token=grant["access_token"]), grant)
@@ -207,9 +207,9 @@ class Reauthentication(IssuerCase):
 
     def test_a_reauthentication_does_not_refresh_a_stolen_token(self):
         grant = self.verified("copied@example.com")
-        self.grow_old(grant)
+        self.backdate(grant)
         stolen = dict(grant)
-        proof = self.prove(grant, provider="password", password="correct horse")
+        proof = self.reauthenticate(grant, provider="password", password="correct horse")
         # Of the same device, with a new secret: a copy of the old one does not reach the session.
         self.assertEqual(self.expect(proof, 200).json["device_id"], stolen["device_id"])
         self.assertNotEqual(proof.json["device_secret"], stolen["device_secret"])
@@ -254,16 +254,16 @@ class Reauthentication(IssuerCase):
         for others in [{"auth_time": now - 700}, {"iat": now - 700}, {"auth_time": "now"},
                        {"iat": None}, {"auth_time": -1e300}]:
             with self.subTest(others):
-                refused = self.prove(grant, provider="jwt", token=old(**others))
+                refused = self.reauthenticate(grant, provider="jwt", token=old(**others))
                 self.expect(refused, 401, "external_token_invalid")
                 self.assertIn("auth_time", refused.json["detail"])
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
         for others in [{"auth_time": now - 60, "iat": now - 700}, {"auth_time": now + 30}, {}]:
-            self.expect(self.prove(grant, provider="jwt", token=old(**others)), 200)
+            self.expect(self.reauthenticate(grant, provider="jwt", token=old(**others)), 200)
             self.expect(self.make_key(grant), 201)
-            self.grow_old(grant)
+            self.backdate(grant)
         # The proof is as old as the login at the issuer.
-        self.expect(self.prove(grant, provider="jwt", token=old(auth_time=now - 300)), 200)
+        self.expect(self.reauthenticate(grant, provider="jwt", token=old(auth_time=now - 300)), 200)
         age = self.site.sql("select extract(epoch from now() - authenticated_at)::int from sessions "
                             f"where user_id = '{grant['user_id']}' and ended_at is null")
         self.assertGreaterEqual(int(age), 300)
@@ -274,11 +274,11 @@ class Reauthentication(IssuerCase):
                      {"provider": "jwt", "token": "x.y.z"}]:
             with self.subTest(body):
                 grant = self.verified(f"filled-{body['provider']}@example.com")
-                statuses = [self.prove(grant, **body).status for _ in range(14)]
+                statuses = [self.reauthenticate(grant, **body).status for _ in range(14)]
                 self.assertEqual(statuses, [401] * 10 + [429] * 4)
                 self.assertEqual(self.site.sql(count % grant["user_id"]), "10")
                 # Nor is a password guessed beside.
-                refused = self.prove(grant, provider="password", password="correct horse")
+                refused = self.reauthenticate(grant, provider="password", password="correct horse")
                 self.expect(refused, 429, "too_many_attempts")
 
 

@@ -11,7 +11,7 @@ class ByMail(Case):
         super().setUpClass()
         cls.site.set_app(email_code=True)
 
-    def grow_old(self, grant):
+    def backdate(self, grant):
         self.site.sql("update sessions set authenticated_at = now() - interval '11 minutes' "
                       f"where user_id = '{grant['user_id']}'")
         self.stale(grant)
@@ -22,13 +22,13 @@ class ByMail(Case):
     def stale(self, grant):
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 
-    def asked(self, email):
+    def request_code(self, email):
         """Requests a code. Returns the flow and the mailed code."""
         count = len(self.codes(email))
         asked = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json
         return {"flow": asked["flow"], "code": self.mailed_code(email, count + 1)}
 
-    def prove(self, grant, **body):
+    def reauthenticate(self, grant, **body):
         """Reauthenticates with a code. A success replaces the tokens in `grant`."""
         answer = self.post("/v1/reauthenticate", {"provider": "email", **body},
                            token=grant["access_token"])
@@ -37,8 +37,8 @@ class ByMail(Case):
     def test_a_guess_at_another_users_code_reveals_no_user_and_no_session(self):
         mine = self.sign_in_by_code("guessing@example.com")
         other = self.sign_in_by_code("guessed@example.com")
-        flow = self.asked("guessed@example.com")["flow"]
-        self.expect(self.prove(mine, flow=flow, code="0000 0000"), 401, "code_invalid")
+        flow = self.request_code("guessed@example.com")["flow"]
+        self.expect(self.reauthenticate(mine, flow=flow, code="0000 0000"), 401, "code_invalid")
         event = self.me(other, "/audit").json[0]
         self.assertEqual(
             (event["action"], event["actor"], event["session_id"], event["device_id"]),
@@ -49,26 +49,26 @@ class ByMail(Case):
         identity, = self.expect(self.me(mine, "/identities"), 200).json
         self.assertEqual((identity["provider"], identity["verified"]), ("email", True))
         other = self.sign_in_by_code("stranger@example.com")
-        self.grow_old(mine)
-        right = self.asked("coded@example.com")
+        self.backdate(mine)
+        right = self.request_code("coded@example.com")
         for status, code, body in [
-            (401, "code_invalid", self.asked("stranger@example.com")),
-            (401, "code_invalid", self.asked("nobody@example.com")),
+            (401, "code_invalid", self.request_code("stranger@example.com")),
+            (401, "code_invalid", self.request_code("nobody@example.com")),
             (401, "code_invalid", {**right, "code": "0000 000"}),
             (401, "code_invalid", {**right, "flow": "0" * 24}),
             (422, "invalid", {"flow": right["flow"]}),
         ]:
             with self.subTest(body=body):
-                self.expect(self.prove(mine, **body), status, code)
+                self.expect(self.reauthenticate(mine, **body), status, code)
                 self.stale(mine)
         stolen = dict(mine)
-        self.expect(self.prove(mine, **right), 200)
+        self.expect(self.reauthenticate(mine, **right), 200)
         self.expect(self.make_key(mine), 201)
         session = next(s for s in self.me(mine, "/sessions").json if s["current"])
         self.assertEqual(session["provider"], "email")
         # It is used up, and a copy of the tokens before it gets nothing of it.
         self.expect(self.me(stolen), 401, "session_ended")
-        self.expect(self.prove(mine, **right), 401, "code_invalid")
+        self.expect(self.reauthenticate(mine, **right), 401, "code_invalid")
         self.expect(self.post("/v1/login/code", right), 401, "code_invalid")
         self.assertIn(("reauthenticate", "email"), [
             (event["action"], event["detail"].get("provider"))
@@ -77,16 +77,16 @@ class ByMail(Case):
 
     def test_a_code_reauthenticates_a_verified_user_with_a_password(self):
         grant = self.verified("both@example.com")
-        self.grow_old(grant)
-        self.expect(self.prove(grant, **self.asked("both@example.com")), 200)
+        self.backdate(grant)
+        self.expect(self.reauthenticate(grant, **self.request_code("both@example.com")), 200)
         self.expect(self.make_key(grant), 201)
         self.expect(self.login("both@example.com"), 200)
 
     def test_a_code_of_an_unverified_address_does_not_reauthenticate(self):
         grant = self.expect(self.register("unproved@example.com"), 201).json
-        self.grow_old(grant)
-        code = self.asked("unproved@example.com")
-        self.expect(self.prove(grant, **code), 401, "code_invalid")
+        self.backdate(grant)
+        code = self.request_code("unproved@example.com")
+        self.expect(self.reauthenticate(grant, **code), 401, "code_invalid")
         self.stale(grant)
         # The code signs its reader in, who takes the account over.
         self.expect(self.post("/v1/login/code", code), 200)
@@ -94,18 +94,18 @@ class ByMail(Case):
 
     def test_a_code_does_not_reauthenticate_if_codes_are_disabled(self):
         grant = self.verified("off@example.com")
-        code = self.asked("off@example.com")
+        code = self.request_code("off@example.com")
         self.site.set_app(email_code=False)
         self.addCleanup(self.site.set_app, email_code=True)
-        self.expect(self.prove(grant, **code), 403, "login_method_disabled")
+        self.expect(self.reauthenticate(grant, **code), 403, "login_method_disabled")
 
     def test_code_guesses_are_limited(self):
         grant = self.verified("guessed@example.com")
-        right = self.asked("guessed@example.com")
+        right = self.request_code("guessed@example.com")
         for _ in range(5):
-            self.expect(self.prove(grant, **{**right, "code": "0000 000"}), 401, "code_invalid")
+            self.expect(self.reauthenticate(grant, **{**right, "code": "0000 000"}), 401, "code_invalid")
         # The flow has no try left, also for the right code.
-        self.expect(self.prove(grant, **right), 401, "code_invalid")
+        self.expect(self.reauthenticate(grant, **right), 401, "code_invalid")
         self.expect(self.post("/v1/login/code", right), 401, "code_invalid")
 
 

@@ -101,15 +101,15 @@ class Reload(unittest.TestCase):
         self.succeeds()
 
     def test_one_worker_runs_maintenance_after_reloads(self):
-        def keepers():
+        def maintenance_workers():
             lines = [pathlib.Path(f"/proc/{worker}/cmdline").read_bytes().split(b"\0")
                      for worker in self.site.workers()]
             return sum(b"--keeps-house" in line for line in lines)
 
-        self.assertEqual(keepers(), 1)
+        self.assertEqual(maintenance_workers(), 1)
         for _ in range(2):
             self.succeeds()
-            self.assertEqual(keepers(), 1)
+            self.assertEqual(maintenance_workers(), 1)
 
     def test_a_database_that_refuses_new_workers(self):
         # Open connections stay open.

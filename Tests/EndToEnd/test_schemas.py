@@ -63,7 +63,7 @@ class SchemaCase(Administration):
 
 
 class Schemas(SchemaCase):
-    def sides(self):
+    def writers(self):
         """Returns the ways to write documents: the kind, the path and the key of the caller."""
         _, token = self.user()
         user, _ = self.user()
@@ -80,7 +80,7 @@ class Schemas(SchemaCase):
         for kind in KINDS:
             self.set(kind, PERSON)
         add = [{"op": "add", "path": "/age", "value": -1}]
-        for kind, path, key in self.sides():
+        for kind, path, key in self.writers():
             with self.subTest(path=path):
                 def write(method, body, headers, path=path):
                     return self.ask(method, path, body, headers, key)

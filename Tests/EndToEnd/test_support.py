@@ -93,7 +93,7 @@ class Support(Administration):
         self.assertEqual(self.trail("--user", "data@example.com")[0]["action"], "user_export")
         self.refused(10, "user", "export", "0" * 24)
 
-    def slowed(self, email, address="127.0.0.1"):
+    def exhaust_limit(self, email, address="127.0.0.1"):
         """Guesses until the rate limit refuses."""
         while True:
             answer = self.login(email, "a wrong guess", headers={ADDRESS: address})
@@ -101,7 +101,7 @@ class Support(Administration):
                 return
             self.expect(answer, 401)
 
-    def right(self, email, address):
+    def sign_in(self, email, address):
         """Signs in from an unknown device. Returns the status."""
         return self.login(email, headers={ADDRESS: address}).status
 
@@ -110,12 +110,12 @@ class Support(Administration):
                           "failures_per_ip=100")
         for name in ["slow", "other"]:
             self.verified(f"{name}@example.com")
-        self.slowed("slow@example.com", "198.51.100.7")
-        self.slowed("other@example.com", "198.51.100.7")
-        self.assertEqual(self.right("slow@example.com", "198.51.100.7"), 429)
+        self.exhaust_limit("slow@example.com", "198.51.100.7")
+        self.exhaust_limit("other@example.com", "198.51.100.7")
+        self.assertEqual(self.sign_in("slow@example.com", "198.51.100.7"), 429)
         self.assertGreater(self.dossier("rate-limit", "reset", "SLOW@example.com")["reset"], 0)
-        self.assertEqual(self.right("slow@example.com", "198.51.100.7"), 200)
-        self.assertEqual(self.right("other@example.com", "198.51.100.7"), 429)
+        self.assertEqual(self.sign_in("slow@example.com", "198.51.100.7"), 200)
+        self.assertEqual(self.sign_in("other@example.com", "198.51.100.7"), 429)
         # The limits of an address without a user, over all networks.
         for number in range(6):
             answer = self.login("nobody@example.com", headers={ADDRESS: f"203.0.113.{number}"})
@@ -133,15 +133,15 @@ class Support(Administration):
         self.site.dossier("app", "set", "anonymous_users_per_ip=2")
         self.addCleanup(self.site.dossier, "app", "set", "anonymous_users_per_ip=null")
 
-        def comes(address):
+        def register(address):
             return self.post("/v1/login/anonymous", {}, headers={ADDRESS: address}).status
 
         for address in ["198.51.100.20", "198.51.100.21"]:
-            self.assertEqual([comes(address) for _ in range(3)], [200, 200, 429])
+            self.assertEqual([register(address) for _ in range(3)], [200, 200, 429])
         self.dossier("rate-limit", "reset", "--network", "198.51.100.20")
-        self.assertEqual([comes(f"198.51.100.{end}") for end in (20, 21)], [200, 429])
+        self.assertEqual([register(f"198.51.100.{end}") for end in (20, 21)], [200, 429])
         self.dossier("rate-limit", "reset", "--all")
-        self.assertEqual(comes("198.51.100.21"), 200)
+        self.assertEqual(register("198.51.100.21"), 200)
 
     # Apps
 
@@ -184,7 +184,7 @@ class Support(Administration):
     def test_a_deletion_asks_for_confirmation(self):
         user = self.site.login()["user_id"]
 
-        def asked(answer):
+        def confirm_deletion(answer):
             """Types the answer at a terminal. Returns the exit status."""
             person, terminal = pty.openpty()
             os.write(person, answer)
@@ -196,10 +196,10 @@ class Support(Administration):
             self.assertIn("[y/N]", run.stderr)
             return run.returncode
 
-        self.assertEqual(asked(b"n\n"), 23)
-        self.assertEqual(asked(b"\n"), 23)
+        self.assertEqual(confirm_deletion(b"n\n"), 23)
+        self.assertEqual(confirm_deletion(b"\n"), 23)
         self.assertEqual(self.dossier("user", "show", user)["id"], user)
-        self.assertEqual(asked(b"y\n"), 0)
+        self.assertEqual(confirm_deletion(b"y\n"), 0)
         self.refused(10, "user", "show", user)
 
     def test_shells_complete_the_commands_of_all_programs(self):

@@ -87,7 +87,7 @@ class TakeOvers(IssuerCase):
 
     # A browser that an attacker has used before
 
-    def begun(self, token):
+    def create_key_session(self, token):
         """Creates an attacker's API key in an anonymous session, and a session with that key."""
         key = self.expect(self.post("/v1/me/api-keys", {"name": "later"}, token=token), 201).json
         return key["key"], self.expect(self.key_login(key["key"]), 200).json
@@ -116,7 +116,7 @@ class TakeOvers(IssuerCase):
             with self.subTest(body["provider"]):
                 grant = self.site.login()
                 copy = dict(grant)
-                key, thief = self.begun(grant["access_token"])
+                key, thief = self.create_key_session(grant["access_token"])
                 self.expect(self.link(grant, **body), 200)
                 self.assert_out(grant["user_id"], key, thief)
                 # The old tokens may have been copied.
@@ -146,7 +146,7 @@ class TakeOvers(IssuerCase):
         self.expect(self.link(grant, provider="jwt", token=self.token("stays")), 200)
         grant = self.expect(self.post("/v1/login/jwt", {"token": self.token("stays")}), 200).json
         before = dict(grant)
-        key, other = self.begun(grant["access_token"])
+        key, other = self.create_key_session(grant["access_token"])
         self.expect(self.link(grant, provider="password", email="stays@example.com",
                               password=MINE), 200)
         self.assert_ended(before)
@@ -174,7 +174,7 @@ class TakeOvers(IssuerCase):
     def test_a_refused_link_ends_nothing(self):
         self.expect(self.post("/v1/login/jwt", {"token": self.token("somebodys")}), 200)
         grant = self.site.login()
-        key, other = self.begun(grant["access_token"])
+        key, other = self.create_key_session(grant["access_token"])
         self.expect(self.post("/v1/me/identities", {
             "provider": "jwt", "token": self.token("somebodys")}, token=grant["access_token"]),
             409, "identity_taken")

@@ -27,7 +27,7 @@ class WaysIn(IssuerCase):
 
     # Mails to the owner
 
-    def told(self, email, words, count=1):
+    def expect_mail(self, email, words, count=1):
         """Waits for `count` mails with these words to the address; returns one of them."""
         wait_until(lambda: sum(words in mail for mail in self.site.mails(email)) >= count,
                    what=f"{count} mails that say {words!r}")
@@ -36,27 +36,27 @@ class WaysIn(IssuerCase):
     def test_every_change_of_a_login_method_is_mailed_to_the_owner(self):
         email = "told@example.com"
         grant = self.verified(email)
-        self.told(email, "This address was confirmed")
+        self.expect_mail(email, "This address was confirmed")
         made = self.make_key(grant)
-        mail = self.told(email, "An API key can be used from now on")
+        mail = self.expect_mail(email, "An API key can be used from now on")
         self.assertIn("Not you? Reset the password with this address.", mail)
         # The mail contains no text chosen by the caller.
         self.assertNotIn("cron", mail)
         path = f"/v1/me/api-keys/{made['id']}"
         for _ in range(2):
             self.expect(self.call(grant, "PATCH", path, {"disabled": True}), 204)
-        self.told(email, "An API key of your account was disabled")
+        self.expect_mail(email, "An API key of your account was disabled")
         self.expect(self.call(grant, "PATCH", path, {"disabled": False}), 204)
-        self.told(email, "that was disabled can be used again")
+        self.expect_mail(email, "that was disabled can be used again")
         self.expect(self.call(grant, "DELETE", path), 204)
-        self.told(email, "An API key can no longer be used")
+        self.expect_mail(email, "An API key can no longer be used")
         token = self.key.token(claims("told"))
         self.expect(self.link(grant, provider="jwt", token=token), 200)
-        self.told(email, "An identity of https://issuer.example.com can be used from now on")
+        self.expect_mail(email, "An identity of https://issuer.example.com can be used from now on")
         self.expect(self.change(grant), 200)
-        self.told(email, "The password of your account was changed")
+        self.expect_mail(email, "The password of your account was changed")
         self.reset_by_mail(email, "another staple")
-        self.told(email, "A new password for your account was chosen")
+        self.expect_mail(email, "A new password for your account was chosen")
         grant = self.expect(self.login(email, "another staple"), 200).json
         identities = self.expect(self.me(grant, "/identities"), 200).json
         for provider in ["jwt:https://issuer.example.com", "password"]:
@@ -66,9 +66,9 @@ class WaysIn(IssuerCase):
                 self.expect(self.link(grant, provider="jwt", token=token), 200)
             found = next(i["id"] for i in identities if i["provider"] == provider)
             self.expect(self.call(grant, "DELETE", f"/v1/me/identities/{found}"), 204)
-        self.told(email, "An identity of https://issuer.example.com can no longer be used")
+        self.expect_mail(email, "An identity of https://issuer.example.com can no longer be used")
         # With what gives it back.
-        self.assertIn("ds_restore_", self.told(email, "is not the address of your account"))
+        self.assertIn("ds_restore_", self.expect_mail(email, "is not the address of your account"))
         # Once for each: the second time a key was disabled, nothing changed.
         told = [mail for mail in self.site.mails(email) if "of your account was disabled" in mail]
         self.assertEqual(len(told), 1)
@@ -85,7 +85,7 @@ class WaysIn(IssuerCase):
         ]):
             email = f"gone{index}@example.com"
             self.expect(delete(self.verified(email)), 204)
-            mail = self.told(email, "Your account was deleted")
+            mail = self.expect_mail(email, "Your account was deleted")
             self.assertIn("Contact those who run default", mail)
 
     def test_changes_by_a_client_are_mailed_to_the_owner(self):
@@ -95,7 +95,7 @@ class WaysIn(IssuerCase):
         key = self.site.client("--operator")["secret"]
         path = f"/v1/users/{grant['user_id']}/identities/{made['id']}"
         self.expect(self.site.request("DELETE", path, token=key), 204)
-        self.told(email, "An API key can no longer be used")
+        self.expect_mail(email, "An API key can no longer be used")
 
     def test_an_unverified_address_gets_no_reports(self):
         email = "unproved@example.com"
@@ -104,7 +104,7 @@ class WaysIn(IssuerCase):
         self.expect(self.call(grant, "DELETE", "/v1/me"), 204)
         # A mail that comes after it would have come.
         self.verified("after@example.com")
-        self.told("after@example.com", "This address was confirmed")
+        self.expect_mail("after@example.com", "This address was confirmed")
         self.assertNotIn("your account", "".join(self.site.mails(email)).lower())
 
     def test_an_app_sets_the_text_of_the_mail(self):
@@ -115,7 +115,7 @@ class WaysIn(IssuerCase):
         grant = self.expect(self.register("wordy@example.com", headers=app), 201).json
         token = self.site.mailed("wordy@example.com", "ds_verify")
         self.expect(self.verify(token, grant, headers=app), 204)
-        mail = self.told("wordy@example.com", "<<This address was confirmed")
+        mail = self.expect_mail("wordy@example.com", "<<This address was confirmed")
         self.assertRegex(mail, r"\|Reset the [^|]*\|wordy at example dot com\|wordy>>")
 
     # What a new password ends
