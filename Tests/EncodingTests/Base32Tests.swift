@@ -10,7 +10,7 @@ import Testing
       ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI"),
     ]
   )
-  func `bytes are written as the standard says`(bytes: String, text: String) {
+  func `bytes are encoded as in RFC 4648`(bytes: String, text: String) {
     #expect(Array(bytes.utf8).base32 == text)
     #expect([UInt8](base32: text) == Array(bytes.utf8))
     #expect([UInt8](base32: text.lowercased() + "===") == Array(bytes.utf8))
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["M", "MZX", "MZXW6Y", "M1", "M ", "=M", "MZ=Q", "ÄA"])
-  func `a text of other digits is refused`(text: String) {
+  func `a text with other digits is refused`(text: String) {
     #expect([UInt8](base32: text) == nil)
   }
 

@@ -10,7 +10,7 @@ import Testing
       ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"), ("~~?~", "fn4_fg"), ("~~>~", "fn4-fg"),
     ]
   )
-  func `base64url is read as it is written`(bytes: String, text: String) {
+  func `base64url decodes to the bytes that were encoded`(bytes: String, text: String) {
     #expect(Array(bytes.utf8).base64URL == text)
     #expect([UInt8](base64URL: text) == Array(bytes.utf8))
   }
@@ -19,11 +19,11 @@ import Testing
   @Test(
     arguments: ["Zh", "Zm9=", "Zg==", "Z", "Zm9vY", "fn4/fg", "fn4+fg", "Zm9v\n", " Zm9v", "Zé9v"]
   )
-  func `no two texts of base64url are the same bytes`(_ text: String) {
+  func `different base64url texts decode to different bytes`(_ text: String) {
     #expect([UInt8](base64URL: text) == nil)
   }
 
-  @Test func `every byte reads back, from base 64 and from hexadecimal digits`() {
+  @Test func `every byte survives base64 and hexadecimal digits`() {
     for count in 0..<300 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + count) }
       #expect([UInt8](base64URL: bytes.base64URL) == bytes)
@@ -36,7 +36,7 @@ import Testing
   }
 
   /// For each byte where a digit stands, in each place of a group of four and of its rest.
-  @Test func `a byte that is no digit is refused wherever it stands`() {
+  @Test func `a byte that is not a digit is refused at every position`() {
     let url = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     let hexadecimal = Set("0123456789abcdefABCDEF".utf8)
     for byte in UInt8.min ... .max {
@@ -55,7 +55,7 @@ import Testing
     #expect(longer == Set("AEIMQUYcgkosw048".utf8))
   }
 
-  @Test func `hexadecimal digits are pairs, of either case`() {
+  @Test func `hexadecimal digits come in pairs of either case`() {
     #expect([UInt8](hexadecimal: "00aBFf".utf8) == [0, 0xab, 0xff])
     for text in ["0", "0g", "000", "１2"] { #expect([UInt8](hexadecimal: text.utf8) == nil) }
   }
@@ -69,7 +69,7 @@ import Testing
       ("9999-12-31T23:59:59.999999999Z", 253_402_300_799, 999_999_999),
     ]
   )
-  func `a time of RFC 3339 is read`(text: String, seconds: Int, nanoseconds: Int) throws {
+  func `a time of RFC 3339 is parsed`(text: String, seconds: Int, nanoseconds: Int) throws {
     let time = try #require(CalendarTime(text))
     #expect(time.seconds == seconds)
     #expect(time.nanoseconds == nanoseconds)
@@ -85,12 +85,12 @@ import Testing
       "-025-01-01", "2025-1-1", "２025-01-01",
     ]
   )
-  func `what is no such time is none`(_ text: String) {
+  func `other times are refused`(_ text: String) {
     #expect(CalendarTime(text) == nil)
   }
 
   /// 29 days are no month, so that every day of the month is met.
-  @Test func `days read back, before 1970 too`() {
+  @Test func `days survive formatting and parsing, also before 1970`() {
     for number in stride(from: -719_162, to: 2_932_896, by: 29) {
       let day = CalendarDay(number: number)
       #expect(day.number == number)
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `text cannot leave its place in markup`() {
+  @Test func `text in markup is escaped`() {
     #expect(HTML.escaped(#"<a b="c" d='e'>&"#) == "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;")
   }
 
@@ -108,7 +108,7 @@ import Testing
       ("e\u{301}x", 1, "e…"), ("a\u{301}", 2, "a…"), ("😀😀", 7, "😀…"), ("", 0, ""),
     ]
   )
-  func `a text is cut between its characters`(_ text: String, bytes: Int, excerpt: String) {
+  func `a text is shortened between characters`(_ text: String, bytes: Int, excerpt: String) {
     #expect(Array(text.excerpt(bytes).utf8) == Array(excerpt.utf8))
   }
 }

@@ -98,7 +98,7 @@ import Testing
     (#"{"a":[[1,2],[3]]}"#, #"{"$mul":{"a.$[].$[]":2}}"#, #"{"a":[[2,4],[6]]}"#),
     (#"{"a":[1,2]}"#, #"{"$unset":{"a.$[]":1}}"#, #"{"a":[null,null]}"#),
   ])
-  func `what operators do`(document: String, update: String, result: String) throws {
+  func `operators change arrays`(document: String, update: String, result: String) throws {
     let outcome = try applying(update, to: document)
     #expect(outcome.text == result)
     #expect(outcome.isModified == (document != result))
@@ -129,13 +129,13 @@ import Testing
     (#"{"a":[1,"x"]}"#, #"{"$inc":{"a.$[]":1}}"#, 14),
     (#"{"a":[1]}"#, #"{"$set":{"a.$[].b":1}}"#, 28),
   ])
-  func `what is refused`(document: String, update: String, code: Int) throws {
+  func `invalid array updates are refused`(document: String, update: String, code: Int) throws {
     let error = #expect(throws: OperatorError.self) { try applying(update, to: document) }
     #expect(error?.code.rawValue == code)
     #expect(error?.pointer.hasPrefix("/$") == true)
   }
 
-  @Test func `a fault within an array names the element`() throws {
+  @Test func `an error within an array names the element`() throws {
     let error = #expect(throws: OperatorError.self) {
       try applying(#"{"$inc":{"a.$[].b":1}}"#, to: #"{"a":[{"b":1},{"b":"x"}]}"#)
     }
@@ -166,7 +166,7 @@ import Testing
       [#"{"i":{"$regularExpression":{"pattern":"X","options":"i"}}}"#], #"{"a":[0,{"x":1}]}"#
     ),
   ])
-  func `array filters choose elements`(
+  func `array filters select elements`(
     document: String,
     update: String,
     filters: [String],
@@ -193,7 +193,7 @@ import Testing
       (#"{"$set":{"a.$[i]":0,"a.$[j].b":0}}"#, [#"{"i.n":1}"#, #"{"j.n":1}"#], 40, nil),
     ] as [(String, [String], Int, String?)]
   )
-  func `array filters that are refused`(
+  func `invalid array filters are refused`(
     update: String,
     filters: [String],
     code: Int,

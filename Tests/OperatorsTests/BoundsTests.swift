@@ -20,13 +20,13 @@ import Testing
     "(a+)+$", "(a|a)*[bc]", "(.*)(.*)(.*)(.*)(.*)[xy]", #"^(\\w+\\s?)*[$%]"#,
     "((a{0,9}){0,9}){0,9}[bc]",
   ])
-  func `a pattern that backtracks for long is stopped`(pattern: String) throws {
+  func `a pattern that backtracks too long is stopped`(pattern: String) throws {
     let text = String(repeating: "a", count: 200) + "!"
     let query = #"{"a":{"$regex":"\#(pattern)"}}"#
     #expect(refusal { _ = try matches(query, #"{"a":"\#(text)"}"#) } == .maxTimeExpired)
   }
 
-  @Test func `an honest pattern finds its match in a long text`() throws {
+  @Test func `a normal pattern finds its match in a long text`() throws {
     let query = try Query(try json(#"{"a":{"$regex":"foo.*bar","$options":"s"}}"#))
     let text = String(repeating: "lorem ipsum ", count: 2_000)
     #expect(try query.matches(document(#"{"a":"\#(text)foo\#(text)bar"}"#)))
@@ -36,7 +36,7 @@ import Testing
   @Test(arguments: [
     "(((a{1000}){1000}){1000})", "(((a{0}){9999}){9999})", "a{70000}",
   ])
-  func `a pattern that would compile to too much is refused`(pattern: String) throws {
+  func `a pattern that compiles to too much code is refused`(pattern: String) throws {
     #expect(refusal { _ = try Query(json(#"{"a":{"$regex":"\#(pattern)"}}"#)) } == .invalidRegex)
   }
 
@@ -88,14 +88,14 @@ import Testing
     #expect(refusal { _ = try Query(nested(36)) } == .overflow)
   }
 
-  @Test func `a path of numbers is not read in exponentially many ways`() throws {
+  @Test func `a path of numbers is not resolved in exponentially many ways`() throws {
     let nested = (0..<31).reduce("0") { value, _ in #"[{"0":\#(value)}]"# }
     let path = Array(repeating: "0", count: 50).joined(separator: ".")
     let query = #"{"a.\#(path)":1}"#
     #expect(refusal { _ = try matches(query, #"{"a":\#(nested)}"#) } == .maxTimeExpired)
   }
 
-  @Test func `one value is not written to every element without bound`() throws {
+  @Test func `writes of one value to every element are limited`() throws {
     let array = Array(repeating: "0", count: 20_000).joined(separator: ",")
     let value = String(repeating: "x", count: 10_000)
     #expect(
@@ -111,7 +111,7 @@ import Testing
     )
   }
 
-  @Test func `many conditions on many elements are given up`() throws {
+  @Test func `many conditions on many elements exhaust the budget`() throws {
     let elements = (0..<1_000).map(String.init).joined(separator: ",")
     let text = #"{"a":[\#(elements)]}"#
     let either = (2_000..<2_900).map { #"{"a":\#($0)}"# }.joined(separator: ",")
@@ -126,7 +126,7 @@ import Testing
     #"{"$push":{"a":{"$each":[],"$sort":{"a":{"$numberLong":"-9223372036854775808"}}}}}"#,
     #"{"$pop":{"a":{"$numberLong":"-9223372036854775808"}}}"#,
   ])
-  func `the least number is no direction`(update: String) throws {
+  func `the smallest number is not a sort direction`(update: String) throws {
     #expect(refusal { _ = try applying(update, to: #"{"a":[1]}"#) } != nil)
   }
 
@@ -134,7 +134,7 @@ import Testing
     ("$position", "-9223372036854775808"), ("$position", "9223372036854775807"),
     ("$slice", "-9223372036854775808"), ("$slice", "9223372036854775807"),
   ])
-  func `the least and the largest number count from an end`(name: String, number: String) throws {
+  func `the smallest and largest number count from an end`(name: String, number: String) throws {
     let update = ##"{"$push":{"a":{"$each":[2],"\##(name)":{"$numberLong":"\##(number)"}}}}"##
     let outcome = try applying(update, to: #"{"a":[1]}"#)
     #expect([#"{"a":[1,2]}"#, #"{"a":[2,1]}"#].contains(outcome.text))
@@ -148,7 +148,7 @@ import Testing
     #"{"$dbPointer":{"$ref":"N","$id":{"$oid":"000000000000000000000000"}}}"#,
     #"{"$numberLong":"922337203685477N"}"#, #"{"a":{"b":N}}"#, "[[N]]", #""N""#,
   ])
-  func `values that differ have hashes that differ`(pattern: String) throws {
+  func `different values have different hashes`(pattern: String) throws {
     let values = try (1_000..<2_000).map { number in
       let text = pattern.split(separator: "N", omittingEmptySubsequences: false)
         .joined(separator: String(number))
@@ -157,7 +157,7 @@ import Testing
     #expect(Set(values.map(\.hashValue)).count > 990)
   }
 
-  @Test func `texts that only look alike have hashes that differ`() {
+  @Test func `texts that only look alike have different hashes`() {
     let texts = (0..<1_024).map { number in
       (0..<10).map { number >> $0 & 1 == 0 ? "\u{e9}" : "e\u{301}" }.joined()
     }
@@ -184,14 +184,14 @@ import Testing
     #expect(Set(values.map(\.hashValue)).count == 1)
   }
 
-  @Test func `no sort has more keys than MongoDB's`() throws {
+  @Test func `a sort has at most as many keys as in MongoDB`() throws {
     let keys = { (count: Int) in (0..<count).map { #""k\#($0)":1"# }.joined(separator: ",") }
     let push = { (count: Int) in #"{"$push":{"a":{"$each":[],"$sort":{\#(keys(count))}}}}"# }
     _ = try Update(json(push(32)))
     #expect(refusal { _ = try Update(json(push(33))) } == .badValue)
   }
 
-  @Test func `long texts count more than one step`() throws {
+  @Test func `long texts cost more than one step`() throws {
     let text = String(repeating: "a", count: 3_200)
     let either = (0..<100).map { #"{"a":"\#(text)\#($0)"}"# }.joined(separator: ",")
     #expect(
@@ -200,7 +200,7 @@ import Testing
     )
   }
 
-  @Test func `removals that lead nowhere are counted`() throws {
+  @Test func `removals without effect are counted`() throws {
     let elements = Array(repeating: "0", count: 10_000).joined(separator: ",")
     let paths = (0..<200).map { #""a.$[].x.y\#($0)":1"# }.joined(separator: ",")
     #expect(
@@ -209,7 +209,7 @@ import Testing
     )
   }
 
-  @Test func `renamed paths that only look alike keep their values`() throws {
+  @Test func `renamed paths that only look alike stay distinct`() throws {
     let update = "{\"$rename\":{\"a\":\"\u{e9}\",\"b\":\"e\u{301}\"}}"
     let outcome = try applying(update, to: #"{"a":1,"b":2}"#)
     #expect(outcome.text == "{\"e\u{301}\":2,\"\u{e9}\":1}")

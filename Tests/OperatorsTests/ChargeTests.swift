@@ -28,7 +28,7 @@ import Testing
     #"{"$dbPointer":{"$ref":"TEXT","$id":{"$oid":"000000000000000000000000"}}}"#,
     #"{"$oid":"TEXT"}"#, #"{"b":"TEXT","c":0}"#, #"["TEXT"]"#, #"{"TEXT":0}"#,
   ])
-  func `what is read at each look is charged by its length`(pattern: String) throws {
+  func `a value is charged by its length at each read`(pattern: String) throws {
     let long = String(repeating: "AAAA", count: 80_000)
     let value = pattern.split(separator: "TEXT", omittingEmptySubsequences: false)
       .joined(separator: long)
@@ -39,13 +39,13 @@ import Testing
     #expect(try !takes(moreThan: 30_000, #"{"a":\#(operand)}"#, on: #"{"a":\#(value)}"#))
   }
 
-  @Test func `elements that a condition passes over are charged`() throws {
+  @Test func `elements that a condition skips are charged`() throws {
     let zeros = Array(repeating: "0", count: 10_000).joined(separator: ",")
     let query = #"{"a":{"$elemMatch":{"x":1}}}"#
     #expect(try takes(moreThan: 5_000, query, on: #"{"a":[\#(zeros)]}"#))
   }
 
-  @Test func `a long name is charged where it is looked for`() throws {
+  @Test func `a long name is charged at each lookup`() throws {
     let name = String(repeating: "n", count: 64_000)
     #expect(try takes(moreThan: 1_000, #"{"\#(name)":1}"#, on: "{}"))
     #expect(throws: OperatorError.self) {
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `all that one call looks for is one budget's`() throws {
+  @Test func `all lookups of a call share one budget`() throws {
     let query = try Query(json(#"{"a":1}"#))
     let document = try document(#"{"a":1}"#)
     var budget = Budget(steps: 1_000)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: [#"{"a.b":1}"#, #"{"a.b":0}"#])
-  func `a projection is charged by what it goes through`(projection: String) throws {
+  func `a projection is charged by what it visits`(projection: String) throws {
     let projection = try Projection(json(projection))
     let zeros = Array(repeating: "0", count: 10_000).joined(separator: ",")
     let document = try document(#"{"a":[\#(zeros)]}"#)
@@ -81,7 +81,7 @@ import Testing
 
   /// The trees of several paths are put together once for the elements that the same filters let
   /// pass, and that is charged by their size.
-  @Test func `what filters put together is charged once`() throws {
+  @Test func `a combination of filters is charged once`() throws {
     let paths = (0..<100).map { #""a.$[x].k\#($0)":1"# }.joined(separator: ",")
     let update = try Update(
       json(#"{"$unset":{\#(paths),"a.$[].z":1}}"#),
@@ -121,7 +121,7 @@ import Testing
   @Test(arguments: [
     "[1]", #"{"$undefined":true}"#, #"{"$regularExpression":{"pattern":"","options":""}}"#,
   ])
-  func `an _id that is no id stays, and is not made`(id: String) throws {
+  func `an _id that is not an id is kept, and never created`(id: String) throws {
     let changed = try applying(#"{"$set":{"a":1}}"#, to: #"{"_id":\#(id)}"#)
     #expect(changed.text == #"{"_id":\#(id),"a":1}"#)
     let error = #expect(throws: OperatorError.self) {

@@ -13,7 +13,7 @@ import Testing
     ("1E6144", "1.000000000000000000000000000000000E+6144"), ("1E6111", "1E+6111"),
     ("1E-6176", "1E-6176"), ("10E-6177", "1E-6176"), ("0E9999", "0E+6111"), ("0E-9999", "0E-6176"),
   ])
-  func `text is read and written`(text: String, written: String) {
+  func `text is parsed and formatted`(text: String, written: String) {
     #expect(Decimal128(text)?.description == written)
   }
 
@@ -21,7 +21,7 @@ import Testing
     "", "-", ".", "e1", "1e", "1e+", "1.2.3", "1x", " 1", "1 ", "--1", "0x1", "1E6145", "1E-6177",
     "12345678901234567890123456789012345", "1e999999999999999999999", "infinit", "1_000",
   ])
-  func `what is no decimal, or is none exactly, is refused`(text: String) {
+  func `a text that is not an exact decimal is refused`(text: String) {
     #expect(Decimal128(text) == nil)
   }
 

@@ -66,7 +66,7 @@ import Testing
       #"{"$regularExpression":{"pattern":"^a","options":"im"}}"#
     ),
   ])
-  func `numbers, dates and their like in each form`(
+  func `numbers, dates and similar values are written in each form`(
     text: String,
     canonical: String,
     relaxed: String,
@@ -88,7 +88,7 @@ import Testing
     #"{"a":[{"b":null},true,"é"],"":{}}"#, #"{"$unknown":1,"b":2}"#,
     #"{"$regex":"a","$options":"i"}"#,
   ])
-  func `other values read back as they were written`(text: String) throws {
+  func `other values survive writing and parsing`(text: String) throws {
     #expect(try value(text).json(.stored).text == text)
     #expect(try BSON(try value(text).json(.canonical)) == value(text))
     #expect(try BSON(try value(text).json(.relaxed)) == value(text))
@@ -128,7 +128,7 @@ import Testing
     // The Kelvin sign, which Swift treats as equal to the letter K.
     "{\"$min\u{212a}ey\":1}",
   ])
-  func `what is no well-formed wrapper is data`(text: String) throws {
+  func `a malformed wrapper is data`(text: String) throws {
     let whole = "{\"a/b\":[0,\(text)]}"
     guard case .document = try value(text) else { return #expect(Bool(false), "\(text)") }
     #expect(try value(whole).json(.stored).text == whole)
@@ -138,7 +138,7 @@ import Testing
     #expect(set.text == "{\"a\":\(text)}")
   }
 
-  @Test func `the whole document is no wrapper`() throws {
+  @Test func `the whole document is not a wrapper`() throws {
     let wrapper = #"{"$oid":"0123456789abcdef01234567"}"#
     #expect(try document(wrapper).json(.stored).text == wrapper)
     #expect(
@@ -147,7 +147,7 @@ import Testing
     )
   }
 
-  @Test func `a document may be 64 deep, and what holds it somewhat more`() throws {
+  @Test func `a document is at most 64 levels deep, and its container somewhat more`() throws {
     func nested(_ depth: Int, _ inmost: JSON = 1) -> JSON {
       (0..<depth).reduce(inmost) { json, _ in .array([json]) }
     }
@@ -172,14 +172,14 @@ import Testing
       253_402_300_799_999,
     ] as [Int64]
   )
-  func `dates read back from their text`(milliseconds: Int64) throws {
+  func `dates survive formatting and parsing`(milliseconds: Int64) throws {
     let text = BSON.date(milliseconds).json(.relaxed).text
     #expect(!text.contains("numberLong"))
     #expect(try value(text) == .date(milliseconds))
   }
 
   /// Steps of 29 days reach every day of the month.
-  @Test func `days from 1970 to 2400 read back`() throws {
+  @Test func `days from 1970 to 2400 survive formatting and parsing`() throws {
     for day in stride(from: Int64(0), to: 157_054, by: 29) {
       let date = BSON.date(day * 86_400_000)
       let isSame = try BSON(date.json(.relaxed)) == date
@@ -220,7 +220,7 @@ import Testing
     (#"{"$oid":"x"}"#, #"{"$oid":"x"}"#), (#"{"$numberLong":5}"#, #"{"$numberLong":5}"#),
     (#"{"$numberLong":"5","a":1}"#, #"{"$numberLong":"5","a":1}"#), ("[1,null]", "[1,null]"),
   ])
-  func `plain JSON stands for each type`(text: String, plain: String) throws {
+  func `each type has a form in plain JSON`(text: String, plain: String) throws {
     #expect(BSON.plain(try json(text)).text == plain)
     let document = try json(#"{"a":[0,\#(text)],"b":1}"#)
     #expect(BSON.plain(document).text == #"{"a":[0,\#(plain)],"b":1}"#)

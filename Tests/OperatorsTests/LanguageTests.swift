@@ -41,7 +41,7 @@ import Testing
       #"{"a":[3,8],"b":1}"#
     ),
   ])
-  func `a dollar in a path is the element that the filter found`(
+  func `a dollar in a path stands for the element that the filter matched`(
     text: String,
     filter: String,
     update: String,
@@ -100,7 +100,7 @@ import Testing
     (#"{"a":{"$bitsAllSet":[]}}"#, [#"{"a":0}"#], ["{}"]),
     (#"{"a":{"$ref":"c","$id":1}}"#, [#"{"a":{"$ref":"c","$id":1}}"#], [#"{"a":{"$ref":"c"}}"#]),
   ])
-  func `what queries find`(query: String, found: [String], others: [String]) throws {
+  func `queries match documents`(query: String, found: [String], others: [String]) throws {
     let query = try Query(json(query))
     for text in found { #expect(try query.matches(document(text)), "\(text)") }
     for text in others { #expect(try !query.matches(document(text)), "\(text)") }
@@ -118,7 +118,7 @@ import Testing
     (#"{"$or":[{"a.":1}]}"#, 56), (#"{"a.$":1}"#, 2), (#"{"a.$[]":1}"#, 2), (#"{"a.$[b].c":1}"#, 2),
     (#"{"a":{"$ref":"coll"}}"#, 2), (#"{"a":{"$id":1}}"#, 2), (#"{"a":{"$in":[{"$ref":"c"}]}}"#, 2),
   ])
-  func `what queries refuse`(query: String, code: Int) {
+  func `invalid queries are refused`(query: String, code: Int) {
     #expect(self.code { _ = try Query(json(query)) } == code)
   }
 
@@ -144,7 +144,7 @@ import Testing
       #"{"a":{"$numberDecimal":"1.5"}}"#
     ),
   ])
-  func `what updates make`(text: String, update: String, result: String) throws {
+  func `updates change documents`(text: String, update: String, result: String) throws {
     #expect(try applying(update, to: text).text == result)
   }
 
@@ -165,13 +165,13 @@ import Testing
     ("{}", #"{"$push":{"a":{"$each":[],"$sort":{"a.":1}}}}"#, [], 2),
     ("{}", #"{"$set":{"a.$[x":1}}"#, [], 52),
   ])
-  func `what updates refuse`(text: String, update: String, filters: [String], code: Int) {
+  func `invalid updates are refused`(text: String, update: String, filters: [String], code: Int) {
     #expect(self.code { _ = try applying(update, to: text, filters: filters) } == code)
   }
 
   /// jsonb does not keep the order of fields, which these depend on; see
   /// `OperatorLanguage.differences`.
-  @Test func `objects are compared in the order that they are stored in`() throws {
+  @Test func `objects are compared in their stored order`() throws {
     let text = #"{"a":[{"x":1,"yy":2}]}"#
     for filter in [
       #"{"a":{"yy":2,"x":1}}"#, #"{"a":{"$in":[{"yy":2,"x":1}]}}"#,
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func `operators that are withheld are refused by name`() {
+  @Test func `unsupported operators are refused by name`() {
     for name in QueryOperator.withheld {
       for query in [#"{"\#(name)":{}}"#, #"{"a":{"\#(name)":1}}"#] {
         let error = #expect(throws: OperatorError.self) { try Query(json(query)) }
@@ -211,7 +211,7 @@ import Testing
     ("(a)(?1)", "recursion"), ("(?<=a+)", "fixed length"), ("\\\\C", "disabled"),
     ("(", "parenthesis"),
   ])
-  func `a refused regular expression has its reason`(pattern: String, word: String) {
+  func `the error for a regular expression has its reason`(pattern: String, word: String) {
     let error = #expect(throws: OperatorError.self) {
       try Query(json(#"{"a":{"$regex":"\#(pattern)"}}"#))
     }

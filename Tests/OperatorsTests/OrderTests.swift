@@ -52,7 +52,7 @@ import Testing
       #"{"$numberDecimal":"99999999999999991611392"}"#,
     ],
   ])
-  func `equal values have one hash, and are yet told apart`(texts: [String]) throws {
+  func `equal values have one hash, and stay distinct`(texts: [String]) throws {
     let values = texts.compactMap { try? value($0) }
     for first in values {
       for second in values {

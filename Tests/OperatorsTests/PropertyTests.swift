@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func `values read back from the form for storage`(seed: Int) throws {
+  @Test(arguments: 0..<10) func `values survive the stored form`(seed: Int) throws {
     var dice = Dice(state: UInt64(seed))
     for _ in 0..<50 {
       let original = try value(Self.text(&dice, depth: 4))
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func `the order is total, and equality hashes alike`(seed: Int) throws {
+  @Test(arguments: 0..<10) func `the order is total and equal values hash alike`(seed: Int) throws {
     var dice = Dice(state: UInt64(seed))
     let values = try (0..<25).map { _ in try value(Self.text(&dice, depth: 2)) }
     for first in values {
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func `a query and its complement share all documents`(
+  @Test(arguments: 0..<10) func `a query and its complement partition all documents`(
     seed: Int
   ) throws {
     var dice = Dice(state: UInt64(seed))
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func `a list of values finds what each of them does`(
+  @Test(arguments: 0..<10) func `a list of values matches what each of them matches`(
     seed: Int
   ) throws {
     var dice = Dice(state: UInt64(seed))
@@ -148,7 +148,7 @@ import Testing
   }
 
   /// One walk over the tree of all paths must do what the changes do one after another.
-  @Test(arguments: 0..<10) func `many changes at once are the same as one by one`(
+  @Test(arguments: 0..<10) func `many changes in one update equal the same changes one by one`(
     seed: Int
   ) throws {
     var dice = Dice(state: UInt64(seed))
@@ -189,7 +189,7 @@ import Testing
     #expect(successes > 30)
   }
 
-  @Test(arguments: 0..<10) func `changes of every element are those of each index`(
+  @Test(arguments: 0..<10) func `a change of all elements equals a change of each index`(
     seed: Int
   ) throws {
     var dice = Dice(state: UInt64(seed))

@@ -176,7 +176,7 @@ import Testing
       (#"{"a.b":{"$ne":1}}"#, [#"{"a":[{"b":2}]}"#, #"{"a":1}"#], [#"{"a":[{"b":2},{"b":1}]}"#]),
     ] as [(String, [String], [String])]
   )
-  func `what matches`(query: String, matching: [String], others: [String]) throws {
+  func `a query matches its documents`(query: String, matching: [String], others: [String]) throws {
     for document in matching { #expect(try matches(query, document), "\(document)") }
     for document in others { #expect(try !matches(query, document), "\(document)") }
   }
@@ -196,7 +196,7 @@ import Testing
       (#"[{"b":3},{}]"#, false, true, false), (#"[{"b":[null]}]"#, false, true, false),
     ] as [(String?, Bool, Bool, Bool)]
   )
-  func `what null finds`(a: String?, plain: Bool, dotted: Bool, element: Bool) throws {
+  func `null matches missing fields`(a: String?, plain: Bool, dotted: Bool, element: Bool) throws {
     let document = a.map { #"{"a":\#($0)}"# } ?? "{}"
     #expect(try matches(#"{"a":null}"#, document) == plain)
     #expect(try matches(#"{"a":{"$in":[null]}}"#, document) == plain)
@@ -234,7 +234,7 @@ import Testing
     ),
     (#"{"a":{"$oid":1}}"#, 2, "/a/$oid"), ("[]", 9, ""),
   ])
-  func `what is refused, and where`(query: String, code: Int, pointer: String) throws {
+  func `an invalid query reports its place`(query: String, code: Int, pointer: String) throws {
     let error = #expect(throws: OperatorError.self) { _ = try Query(try json(query)) }
     #expect(error?.code.rawValue == code)
     #expect(error?.pointer == pointer)
@@ -249,14 +249,14 @@ import Testing
     (#"{"$or":[{"a":1},{"b":1}],"c":{"$ne":1},"d":{"$regex":"x"}}"#, "{}"),
     (#"{"a.0":1}"#, #"{"a":{"0":1}}"#), ("{}", "{}"), (#"{"a":null}"#, #"{"a":null}"#),
   ])
-  func `an upsert begins with what the query equals`(query: String, document: String) throws {
+  func `an upsert starts from the equalities of the query`(query: String, document: String) throws {
     #expect(try Query(json(query)).insertion().json(.stored).text == document)
   }
 
   @Test(arguments: [
     #"{"a":1,"$and":[{"a":1}]}"#, #"{"a":{"b":1},"a.b":1}"#, #"{"a":{"$all":[1,2]}}"#,
   ])
-  func `a query that says a field twice begins no document`(query: String) throws {
+  func `a query with a field twice starts no document`(query: String) throws {
     let error = #expect(throws: OperatorError.self) { try Query(json(query)).insertion() }
     #expect(error?.code == .notSingleValueField)
   }

@@ -16,14 +16,14 @@ import Testing
     #"{"$set":{"x":1}}"#, #"{"$inc":{"b.n":1}}"#, #"{"$push":{"b.c":{"$each":[1,2],"$sort":-1}}}"#,
     #"{"$unset":{"b":1}}"#, #"{"$rename":{"b.n":"m"}}"#,
   ])
-  func `what an update does not reach stays as it was read`(update: String) throws {
+  func `unchanged parts of a document stay as parsed`(update: String) throws {
     let text = #"{"a":[[1,{"k":[2]}],{"$oid":"0123456789abcdef01234567"}],"b":{"c":[3],"n":1}}"#
     let outcome = try Update(json(update)).apply(to: document(text), now: now)
     #expect(outcome.isModified)
     #expect(outcome.document["a"]?.array?.source != nil)
   }
 
-  @Test func `what is put in stays as it was read`() throws {
+  @Test func `inserted values stay as parsed`() throws {
     let update = try Update(json(#"{"$set":{"a":[[{"b":0,"a":[1]}]]}}"#), order: .stored)
     let outcome = try update.apply(to: document("{}"), now: now)
     #expect(outcome.document["a"]?.array?.source != nil)

@@ -78,7 +78,7 @@ import Testing
       (#"{"a":1}"#, #"{"$set":{},"$inc":{}}"#, #"{"a":1}"#),
     ] as [(String, String, String)]
   )
-  func `what operators do`(document: String, update: String, result: String) throws {
+  func `operators change documents`(document: String, update: String, result: String) throws {
     let outcome = try applying(update, to: document)
     #expect(outcome.text == result)
     #expect(outcome.isModified == (document != result))
@@ -144,7 +144,7 @@ import Testing
       ("{}", "1", 9, "", ""),
     ] as [(String, String, Int, String, String)]
   )
-  func `what is refused, and where`(
+  func `an invalid update is refused with its place`(
     document: String,
     update: String,
     code: Int,
@@ -168,7 +168,7 @@ import Testing
     #expect(try applying(#"{"$currentDate":{"a":true}}"#, to: #"{"a":\#(date)}"#).isModified)
   }
 
-  @Test func `an upsert sets what is for insertion only`() throws {
+  @Test func `an upsert applies $setOnInsert`() throws {
     let outcome = try applying(
       #"{"$setOnInsert":{"a":1,"b.c":2},"$inc":{"n":1}}"#,
       to: #"{"_id":7}"#,
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func `the shape that is asked for must be there`() throws {
+  @Test func `an update must have the requested form`() throws {
     #expect(throws: OperatorError.self) { try Update(json(#"{"a":1}"#), shape: .operators) }
     #expect(throws: OperatorError.self) { try Update(json(#"{"$set":{}}"#), shape: .replacement) }
     #expect(try Update(json("{}"), shape: .operators).shape == .operators)
@@ -215,7 +215,7 @@ import Testing
     (#"{"b":{"id":1,"name":"x"},"_id":1}"#, #"{"_id":1,"b":{"name":"x","id":1}}"#),
     (#"{"b":1,"_id":1}"#, #"{"b":1}"#),
   ])
-  func `objects are equal to themselves once they were stored`(
+  func `a stored object equals the original`(
     document text: String,
     update: String
   ) throws {
@@ -224,7 +224,7 @@ import Testing
     #expect(try applying(update, to: text).isModified)
   }
 
-  @Test func `what is stored in an order is found and removed`() throws {
+  @Test func `a value with another order of members is found and removed`() throws {
     let document = try document(#"{"l":[{"id":1,"name":"x"}]}"#)
     let object = #"{"name":"x","id":1}"#
     for update in [#"{"$pullAll":{"l":[\#(object)]}}"#, #"{"$pull":{"l":{"$in":[\#(object)]}}}"#] {
