@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite struct ErrorTests {
-  @Test func `an edited, a missing and an out-of-order file are told apart`() async throws {
+  @Test func `an edited, a missing and an out-of-order file have different errors`() async throws {
     let place = try await Workspace(threeFiles)
     try await place.run("up")
     try place.write("0003_c.sql", "-- migrate: up\nselect 1;\n-- migrate: down\n")
@@ -25,7 +25,7 @@ import Testing
     try await place.run("up", "--allow-out-of-order")
   }
 
-  @Test func `a failing statement is told with file, line and state, and nothing is left`()
+  @Test func `a failing statement is reported with file, line and SQLSTATE, and rolled back`()
     async throws
   {
     let place = try await Workspace([
@@ -47,7 +47,7 @@ import Testing
     #expect(try await place.sql("select count(*) from schema_migrations") == "0")
   }
 
-  @Test func `a constraint that fails at commit is a failing statement`() async throws {
+  @Test func `a constraint violation at commit is a failed statement`() async throws {
     let place = try await Workspace([
       "0001_a.sql": """
       -- migrate: up
@@ -88,7 +88,7 @@ import Testing
     #expect(try await place.run("status").output == "0001  a  pending\n")
   }
 
-  @Test func `a half-made index is dropped before it is made again`() async throws {
+  @Test func `an incomplete index is dropped before it is created again`() async throws {
     let place = try await Workspace([
       "0001_a.sql": """
       -- migrate: up
@@ -135,7 +135,7 @@ import Testing
     #expect(try await place.run("up", status: 13).errors.contains("SQLSTATE 42P07"))
   }
 
-  @Test func `the lock is waited for no longer than was asked`() async throws {
+  @Test func `a run waits for the lock only up to --lock-timeout`() async throws {
     let place = try await Workspace([
       "0001_a.sql": "-- migrate: up\nselect pg_sleep(100000);\n-- migrate: down\n"
     ])
@@ -156,7 +156,7 @@ import Testing
     #expect(first.errors.contains("run it again"))
   }
 
-  @Test func `no connection, a bad file and an unreadable folder are told apart`() async throws {
+  @Test func `connection, file and folder errors differ`() async throws {
     let place = try await Workspace(database: "host=/nowhere dbname=none", threeFiles)
     #expect(try await place.run("up", status: 15).errors.contains("cannot connect"))
     try place.write("0004_d.sql", "-- migrate: up\nselect 1;\n")
@@ -189,7 +189,7 @@ import Testing
     #expect(unknown.contains("no migration has version 9"))
   }
 
-  @Test func `a missing and an old pg_dump are told`() async throws {
+  @Test func `a missing and an old pg_dump are reported`() async throws {
     let place = try await Workspace(threeFiles)
     let missing = try await place.run("dump", "--pg-dump", "/nowhere/pg_dump", status: 18).errors
     #expect(missing.contains("there is no pg_dump at /nowhere/pg_dump; install postgresql-client"))

@@ -39,7 +39,7 @@ import Testing
     create index concurrently t2_by_id on t2 (id);
     """
 
-  @Test func `a run killed at any moment is made good by the next`() async throws {
+  @Test func `the next run completes a run that was killed at any moment`() async throws {
     let undisturbed = try await Workspace(KillTests.files)
     let empty = try await undisturbed.catalog()
     try await undisturbed.run("up")

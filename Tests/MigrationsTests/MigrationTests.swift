@@ -2,7 +2,7 @@ import Migrations
 import Testing
 
 @Suite struct MigrationTests {
-  @Test func `a file is cut at its markers`() throws {
+  @Test func `a file is split at its markers`() throws {
     let migration = try Migration(
       file: "0012_some-name.sql",
       text: "-- about\n\n-- migrate: up\nselect 1;\n\nselect 2;\n-- migrate: down\nselect 3;\n"
@@ -20,7 +20,7 @@ import Testing
     #expect(Migration.checksum("abc") == abc)
   }
 
-  @Test func `line ends and the header do not change the checksum`() throws {
+  @Test func `line endings and the header do not change the checksum`() throws {
     let text = "-- migrate: up\nselect 1;\n-- migrate: down\n"
     let one = try Migration(file: "1_a.sql", text: text)
     let other = try Migration(
@@ -30,7 +30,7 @@ import Testing
     #expect(one.checksum == other.checksum)
   }
 
-  @Test func `a line ends at its newline, whatever stands before or behind it`() throws {
+  @Test func `a line ends only at its newline`() throws {
     for end in ["\n", "\r\n", "\r\r\n", " \t\r\n"] {
       let text = ["-- migrate: up", "select 1;", "--migrate:down  ", "\u{301}select 2;"]
       let migration = try Migration(file: "1_a.sql", text: text.joined(separator: end))
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `it may be irreversible, with a reason, and without transactions`() throws {
+  @Test func `a migration can be irreversible with a reason, or without transactions`() throws {
     let migration = try Migration(
       file: "1_a.sql",
       text: "-- migrate: no transaction\n-- migrate: up\nvacuum;\n-- migrate: irreversible gone\n"
@@ -80,16 +80,16 @@ import Testing
   }
 
   @Test(arguments: ["a.sql", "0_a.sql", "1-a.sql", "1_A.sql", "1_.sql", "12345678901_a.sql"])
-  func `a file that is not called like a migration is refused`(name: String) {
+  func `a file with another form of name is refused`(name: String) {
     #expect(throws: MigrationError.self) { try Migration(file: name, text: "") }
   }
 
-  @Test func `every exit status has a number and a meaning of its own`() {
+  @Test func `every exit status has its own number and meaning`() {
     #expect(Set(MigratorStatus.allCases.map(\.meaning)).count == MigratorStatus.allCases.count)
     #expect(MigratorStatus.table.split(separator: "\n").count == MigratorStatus.allCases.count)
   }
 
-  @Test func `a position in the SQL is a line of the file`() {
+  @Test func `a position in the SQL maps to a line of the file`() {
     let script = SQLScript(text: "-- é\nselect\n 'é\n',\n x", line: 10)
     #expect(script.line(of: nil) == nil)
     #expect(script.line(of: 1) == 10)

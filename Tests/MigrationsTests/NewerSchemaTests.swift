@@ -13,7 +13,7 @@ import Testing
     return place
   }
 
-  @Test func `an older program undoes what it has no files for`() async throws {
+  @Test func `an older program undoes migrations without their files`() async throws {
     let other = try await Workspace(threeFiles)
     try await other.run("to", "1")
     let older = try await other.catalog()
@@ -34,7 +34,7 @@ import Testing
     #expect(try await place.catalog() == newer)
   }
 
-  @Test func `an older program grants on a newer schema and leaves it`() async throws {
+  @Test func `an older program grants on a newer schema without changing it`() async throws {
     let place = try await overtaken()
     let role = "server_\(place.id)"
     try await place.sql("create role \(role)")
@@ -49,7 +49,7 @@ import Testing
     try await place.sql("drop owned by \(role); drop role \(role)")
   }
 
-  @Test func `what is irreversible stays so without its file`() async throws {
+  @Test func `an irreversible migration stays irreversible without its file`() async throws {
     var files = threeFiles
     files["0003_c.sql"] =
       "-- migrate: up\ncreate table c ();\n-- migrate: irreversible the data would be lost\n"
@@ -59,7 +59,7 @@ import Testing
     #expect(try await place.sql("select count(*) from schema_migrations") == "3")
   }
 
-  @Test func `a run without transactions that was killed on the way down goes on`() async throws {
+  @Test func `a run without transactions that was killed during down continues`() async throws {
     let place = try await overtaken()
     try await place.run("down")
     // As a run leaves it that was killed after its statement.

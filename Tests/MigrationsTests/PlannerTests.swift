@@ -43,7 +43,7 @@ import Testing
     #expect(throws: MigrationError.unknownVersion(7)) { try planner.steps(to: .version(7)) }
   }
 
-  @Test func `what does not fit is refused`() throws {
+  @Test func `an inconsistent state is refused`() throws {
     let all = try (1...3).map { try PlannerTests.migration($0) }
     let edited = Ledger(
       schema: "public",
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `what was interrupted is finished first`() throws {
+  @Test func `an interrupted migration is completed first`() throws {
     let all = try [PlannerTests.migration(1), PlannerTests.migration(2, alone: true)]
     let half = Planner(all, PlannerTests.ledger([all[0]], interrupted: 2))
     #expect(PlannerTests.words(try half.steps(to: .latest)) == ["up 2"])
@@ -81,14 +81,14 @@ import Testing
     #expect(!sent.contains { $0.sql.contains("insert into \"public\".schema_migration_progress") })
   }
 
-  @Test func `a file that got a transaction after an interruption is refused`() throws {
+  @Test func `a file that gained a transaction after an interruption is refused`() throws {
     let migration = try PlannerTests.migration(2)
     #expect(throws: MigrationError.edited(file: "0002_m.sql")) {
       try Planner([migration], PlannerTests.ledger([], interrupted: 2)).steps(to: .latest)
     }
   }
 
-  @Test func `a plan is the SQL with the ledger's, each statement ended`() throws {
+  @Test func `a plan contains the SQL of files and ledger, with terminated statements`() throws {
     let migration = try Migration(
       file: "0001_a.sql",
       text: "-- migrate: up\nselect 1; -- one\nselect 2 -- two;\n\n-- migrate: down\n"
@@ -102,7 +102,7 @@ import Testing
     #expect(text.hasSuffix("commit;\n"))
   }
 
-  @Test func `a dump is normalised, and bodies of functions stay as they are`() {
+  @Test func `a dump is normalized, except the bodies of functions`() {
     let dump = """
       --
       -- PostgreSQL database dump

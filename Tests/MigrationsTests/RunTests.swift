@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct RunTests {
-  @Test func `four runs at once apply each file once`() async throws {
+  @Test func `four concurrent runs apply each file once`() async throws {
     var files = threeFiles
     files["0003_c.sql"] = """
       -- migrate: up
@@ -44,7 +44,7 @@ import Testing
     #expect(try await place.sql("select to_regclass('a_by_id')") == "a_by_id")
   }
 
-  @Test func `down and to lead back and forth`() async throws {
+  @Test func `down and to migrate in both directions`() async throws {
     let place = try await Workspace(threeFiles)
     let empty = try await place.catalog()
     try await place.run("up")
@@ -60,7 +60,7 @@ import Testing
     #expect(try await place.run("down").output == "nothing to do; at version 0\n")
   }
 
-  @Test func `the ledger has the columns it should and what was done`() async throws {
+  @Test func `the ledger has its columns and records what was applied`() async throws {
     let place = try await Workspace(threeFiles)
     try await place.run("up")
     let rows = try await place.sql(
@@ -74,7 +74,7 @@ import Testing
     #expect(try await place.sql("select count(*) from schema_migration_progress") == "0")
   }
 
-  @Test func `status tells each migration's state, for people and programs`() async throws {
+  @Test func `status lists each migration's state as text and JSON`() async throws {
     struct Row: Decodable {
       var version: Int
       var name: String
@@ -92,7 +92,7 @@ import Testing
     #expect(rows.map(\.name) == ["a", "b", "c"])
   }
 
-  @Test func `a plan is what up would do, and changes nothing`() async throws {
+  @Test func `plan prints what up would do, and changes nothing`() async throws {
     let place = try await Workspace(threeFiles)
     let plan = try await place.run("plan").output
     #expect(plan.contains("create table if not exists \"public\".schema_migrations"))
@@ -114,7 +114,7 @@ import Testing
     #expect(try await place.run("plan", "--to", "2").output.contains("drop table c;"))
   }
 
-  @Test func `new writes a frame under the next version`() async throws {
+  @Test func `new writes a template with the next version`() async throws {
     let place = try await Workspace(threeFiles)
     let path = try await place.run("new", "more_things").output
     #expect(path == "\(place.folder)/0004_more_things.sql\n")
@@ -122,7 +122,7 @@ import Testing
     try await place.run("new", "Bad Name", status: 16)
   }
 
-  @Test func `grants let a role work with the tables and only read the ledger`() async throws {
+  @Test func `grants allow a role to use the tables and only read the ledger`() async throws {
     let place = try await Workspace(threeFiles)
     let role = "worker_\(getpid())"
     try await place.sql("create role \(role)")
@@ -143,7 +143,7 @@ import Testing
     try await place.sql("drop owned by \(role); drop role \(role)")
   }
 
-  @Test func `the database may be named by the environment or a file`() async throws {
+  @Test func `the database can be set by the environment or a file`() async throws {
     let place = try await Workspace(threeFiles)
     try place.write("conninfo", place.conninfo + "\n")
     let tool = try Workspace.command
@@ -159,7 +159,7 @@ import Testing
     #expect(await program.end() == 64)
   }
 
-  @Test func `settings of one file do not reach the next`() async throws {
+  @Test func `settings of one file do not affect the next`() async throws {
     let place = try await Workspace([
       "1_a.sql": "-- migrate: up\ncreate schema s; set search_path = s;\n-- migrate: down\n",
       "2_b.sql": "-- migrate: up\ncreate table t ();\n-- migrate: down\n",

@@ -92,7 +92,7 @@ import Testing
     #expect(found.isEmpty || errors.contains(found), "\(errors)")
   }
 
-  @Test func `the privileges of the server's role are compared if it is named`() async throws {
+  @Test func `the privileges of the server's role are compared if it is given`() async throws {
     let place = try await Workspace(threeFiles)
     let (role, other) = ("server_\(place.id)", "reader_\(place.id)")
     try await place.sql("create role \(role); create role \(other)")
@@ -116,7 +116,7 @@ import Testing
     try await place.sql("drop owned by \(role), \(other); drop role \(role); drop role \(other)")
   }
 
-  @Test func `verify leaves nothing behind, whether it succeeds or fails`() async throws {
+  @Test func `verify leaves nothing behind after success and failure`() async throws {
     let place = try await Workspace(threeFiles)
     try await place.run("up")
     let schemas = "select string_agg(nspname, ' ' order by nspname) from pg_namespace"
@@ -128,7 +128,7 @@ import Testing
     #expect(try await place.sql(schemas) == names)
   }
 
-  @Test func `without the right to make a schema, verify says what it needs`() async throws {
+  @Test func `verify reports a missing privilege to create a schema`() async throws {
     let place = try await Workspace(threeFiles)
     try await place.run("up")
     let role = "poor_\(place.id)"
@@ -148,7 +148,7 @@ import Testing
 
   /// Dumps of one schema by two minor versions, which the servers themselves have printed.
   @Test(arguments: ["15.18", "15.20"])
-  func `a schema that was dumped by another minor version is the same`(version: String) async throws
+  func `a dump by another minor version is equal`(version: String) async throws
   {
     let words = try recorded("0001_words.sql")
     let made = try await Workspace(["0001_words.sql": words])
@@ -167,7 +167,7 @@ import Testing
     return try String(contentsOfFile: "\(folder)/dumps/\(name)", encoding: .utf8)
   }
 
-  @Test func `the repository's migrations make the committed schema`() async throws {
+  @Test func `the migrations produce the committed schema`() async throws {
     let place = try await Workspace.ofRepository()
     try await place.run("up")
     try await place.run("verify")
@@ -177,7 +177,7 @@ import Testing
     try await place.run("verify")
   }
 
-  @Test func `no migration of the repository names a schema or makes an extension`() throws {
+  @Test func `no migration names a schema or creates an extension`() throws {
     let folder = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     for migration in try MigrationFolder("\(folder)/migrations").migrations() {
       for script in [migration.up, migration.down] {
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `a difference has the lines that differ, and an end`() {
+  @Test func `a difference lists the differing lines up to a limit`() {
     let old = Catalog(facts: ["a": "one\ntwo", "b": "same", "c": "gone"])
     let new = Catalog(facts: ["a": "one\nthree", "b": "same", "d": "come"])
     #expect(old.difference(old) == nil)
