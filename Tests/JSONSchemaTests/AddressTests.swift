@@ -65,13 +65,13 @@ import Testing
   ]
 
   @Test(arguments: judged)
-  func `references`(text: String, fits: [String], others: [String]) throws {
+  func `references are resolved`(text: String, fits: [String], others: [String]) throws {
     let schema = try schema(text)
     for value in fits { #expect(schema.faults(in: try json(value)) == [], "\(value)") }
     for value in others { #expect(schema.faults(in: try json(value)) != [], "\(value)") }
   }
 
-  @Test func `a circle that only whoever came first makes ends`() throws {
+  @Test func `a cycle through the outermost dynamic anchor ends`() throws {
     let schema = try schema(
       ##"""
       {"$id":"https://a.example/r","$dynamicAnchor":"n","$ref":"start",

@@ -8,14 +8,14 @@ import Testing
     try schema(text).faults(in: value).map(\.code)
   }
 
-  @Test func `at most twenty faults are told`() throws {
+  @Test func `at most twenty errors are reported`() throws {
     let value = JSON.array([JSON](repeating: "a", count: 1_000))
     let faults = try schema(#"{"items":{"type":"integer"}}"#).faults(in: value)
     #expect(faults.count == 20)
     #expect(faults.last?.pointer == "/19")
   }
 
-  @Test func `branches that double at each step end`() throws {
+  @Test func `branches that double at each level are limited`() throws {
     let parts = (0..<60).map { level in
       let next = ##"{"$ref":"#/$defs/\##(level + 1)"}"##
       return #""\#(level)":{"anyOf":[\#(next),\#(next)]}"#
@@ -26,7 +26,7 @@ import Testing
     #expect(faults[0].schemaPointer.hasPrefix("/$defs/"))
   }
 
-  @Test func `a pattern that takes long is a fault of its own`() throws {
+  @Test func `a pattern that takes too long has its own error`() throws {
     let text = JSON.string(String(repeating: "a", count: 60_000) + "!")
     #expect(try codes(#"{"pattern":"(a+)+$"}"#, text) == ["cost"])
     #expect(try codes(#"{"pattern":"(a*)*b"}"#, text) == ["pattern"])
@@ -38,7 +38,7 @@ import Testing
     #expect(try codes(#"{"patternProperties":{"(a+)+$":true}}"#, names) == ["cost"])
   }
 
-  @Test func `whether elements are unique is no matter of pairs`() throws {
+  @Test func `unique elements are checked without comparing all pairs`() throws {
     let many = JSON.array((0..<100_000).map { .number(JSONNumber($0)) })
     #expect(try codes(#"{"uniqueItems":true}"#, many) == [])
     // Every level evaluates all levels below it.
@@ -49,7 +49,7 @@ import Testing
     #expect(try codes(text, deep) == ["cost"])
   }
 
-  @Test func `references within references end before the stack does`() throws {
+  @Test func `nested references end before the stack overflows`() throws {
     let parts = (0..<1_000).map { ##""\##($0)":{"$ref":"#/$defs/\##($0 + 1)"}"## }
     let text = ##"{"$ref":"#/$defs/0","$defs":{\##(parts.joined(separator: ",")),"1000":true}}"##
     #expect(try codes(text, 1) == ["cost"])
@@ -59,7 +59,7 @@ import Testing
     #expect(try codes(##"{"items":{"allOf":[{"$ref":"#"}]}}"##, usual) == [])
   }
 
-  @Test func `a large document that fits is within the budget`() throws {
+  @Test func `a large valid document is within the budget`() throws {
     let text = #"""
       {"type":"object","additionalProperties":{"type":"array","items":{"type":"object",
        "required":["id","name"],"additionalProperties":false,"properties":{

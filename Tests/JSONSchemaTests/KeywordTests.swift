@@ -133,13 +133,13 @@ import Testing
   ]
 
   @Test(arguments: judged)
-  func `what fits and what does not`(text: String, fits: [String], others: [String]) throws {
+  func `keywords accept and reject values`(text: String, fits: [String], others: [String]) throws {
     let schema = try schema(text)
     for value in fits { #expect(schema.faults(in: try json(value)) == [], "\(value)") }
     for value in others { #expect(schema.faults(in: try json(value)) != [], "\(value)") }
   }
 
-  @Test func `each fault is told with its place, the keyword's place, a code and the rule`() throws
+  @Test func `each error has its place, the keyword's place, a code and the rule`() throws
   {
     let schema = try schema(
       #"""
@@ -187,7 +187,7 @@ import Testing
     (#"{"propertyNames":{"maxLength":1}}"#, #"{"ab":1}"#, "This has 1 characters at most."),
     (#"{"oneOf":[true,true]}"#, "1", "This must fit one alternative, and no other."),
   ])
-  func `sentences`(text: String, value: String, detail: String) throws {
+  func `error details are sentences`(text: String, value: String, detail: String) throws {
     #expect(try schema(text).faults(in: json(value)).map(\.detail) == [detail])
   }
 }

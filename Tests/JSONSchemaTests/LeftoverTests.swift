@@ -97,13 +97,13 @@ import Testing
   ]
 
   @Test(arguments: judged)
-  func `what is left over`(text: String, fits: [String], others: [String]) throws {
+  func `unevaluated parts are rejected`(text: String, fits: [String], others: [String]) throws {
     let schema = try schema(text)
     for value in fits { #expect(schema.faults(in: try json(value)) == [], "\(value)") }
     for value in others { #expect(schema.faults(in: try json(value)) != [], "\(value)") }
   }
 
-  @Test func `what is left over is told once, and not when something else is wrong`() throws {
+  @Test func `unevaluated parts are reported once, and only without other errors`() throws {
     let schema = try schema(
       #"{"properties":{"a":{"type":"string"}},"unevaluatedProperties":false}"#
     )

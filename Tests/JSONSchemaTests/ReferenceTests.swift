@@ -7,7 +7,7 @@ import Testing
 /// Compares results with those of python3-jsonschema for the same schemas and values.
 @Suite struct ReferenceTests {
   @Test(arguments: [1, 2, 3, UInt64.random(in: 4 ... .max)])
-  func `random schemas and values are judged as by another implementation`(
+  func `random schemas and values get the results of another implementation`(
     seed: UInt64
   ) async throws {
     var source = CaseSource(seed: seed)

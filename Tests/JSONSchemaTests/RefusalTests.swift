@@ -83,7 +83,7 @@ import Testing
   ]
 
   @Test(arguments: refused)
-  func `what is wrong in a schema is told with its place`(
+  func `an error in a schema is reported with its place`(
     text: String,
     pointer: String,
     rule: String

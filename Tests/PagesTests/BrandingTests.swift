@@ -104,7 +104,7 @@ import Testing
     #expect(fields.contains("Content-Type: text/html; charset=utf-8"))
   }
 
-  @Test func `a page that submits itself may send to any client`() {
+  @Test func `a page that submits itself may submit to any client`() {
     let page = Page.formPost(to: Fixtures.callback, parameters: [], nonce: Fixtures.nonce)
     #expect(
       policy(page)

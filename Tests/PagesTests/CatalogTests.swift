@@ -65,7 +65,7 @@ import Testing
     (61, "2 minutes", "2 Minuten"), (3_600, "1 hour", "1 Stunde"), (3_601, "2 hours", "2 Stunden"),
     (86_400, "1 day", "1 Tag"), (86_401, "2 days", "2 Tagen"),
   ])
-  func `a time to wait is rounded up`(seconds: Int, english: String, german: String) {
+  func `a waiting time is rounded up`(seconds: Int, english: String, german: String) {
     let arguments: [String: Text.Argument] = ["time": .wait(.seconds(seconds))]
     #expect(
       Catalog.english.text(of: .throttledText, arguments)
@@ -111,7 +111,7 @@ import Testing
     )
   }
 
-  @Test func `names stand apart from the words around them`() throws {
+  @Test func `names are set apart from the words around them`() throws {
     let parts = Catalog.english.parts(of: .pendingAddress, ["email": .name("ada")])
     #expect(parts == [.words("Waiting for the confirmation of "), .name("ada")])
     let page = Fixtures().pages.first { $0.name == "confirm-address" }?.page
@@ -136,7 +136,7 @@ import Testing
     #expect(best(LanguagePreference(acceptLanguage: field)) == language)
   }
 
-  @Test func `the choice comes before the client, the profile and the browser`() {
+  @Test func `the chosen language precedes client, profile and browser`() {
     var preference = LanguagePreference(acceptLanguage: "en")
     #expect(best(preference) == "en")
     preference.profile = "de-CH"

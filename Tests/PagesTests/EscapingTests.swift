@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: hostile)
-  func `a value comes back from a field byte for byte`(text: String) throws {
+  func `a value survives a form field byte for byte`(text: String) throws {
     let target = Fixtures(hostile: text).target()
     let page = Page.resetRequest(target, email: text, signIn: Fixtures.link("/"))
     let document = try HTMLDocument(Fixtures.html(page))
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `names lose the characters that reverse the text around them`() throws {
+  @Test func `characters that reverse text are removed from names`() throws {
     let page = Page.confirmApplication(
       Fixtures().target(),
       client: "a\u{202e}b\u{0}\u{2066}c",
@@ -64,7 +64,7 @@ import Testing
     #expect(heading?.text == "Are you signing in to abc?")
   }
 
-  @Test func `templates escape every value, and stand in double quotes`() {
+  @Test func `templates escape every value and use double quotes`() {
     for (name, text) in Templates.texts {
       #expect(!text.contains("{{{") && !text.contains("{{&"), "\(name)")
       // The URL of a refresh follows an equals sign within the quotes.

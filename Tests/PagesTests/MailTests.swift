@@ -75,7 +75,7 @@ import Testing
     #expect(document.all("br").count == paragraphs.map { $0.count - 1 }.reduce(0, +))
   }
 
-  @Test func `a token in a sentence stays there, and its link gets a button after it`() throws {
+  @Test func `a token stays in its sentence, and its link gets a button below`() throws {
     let mail = Mail(
       subject: "s",
       text: "Use\u{301} ds_verify_YWRh or <\(Self.url)>\u{301}, not ds_verify_YWR",
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `random texts keep their words, in their order`() throws {
+  @Test func `random texts keep their words and their order`() throws {
     let parts = [
       "a", "é", "\u{301}", " ", "\t", "\n", "\r\n", "\n\n", "<p>", "&amp;", "\"", "http",
       "https://", "a.example", "/?token=", "s3cret", ".", ")", "確", "👩‍👩‍👧",

@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func `the words of a code are those of its text and their error correction`() {
+  @Test func `the codewords are those of the text with error correction`() {
     // Worked out by hand: mode 4, length 1, "A", then the padding.
     let words = QRCodeVersion(1).codewords(of: Array("A".utf8))
     #expect(words.count == 26)

@@ -38,7 +38,7 @@ import Testing
   }()
 
   @Test(arguments: hard)
-  func `a match ends with its budget, in time`(source: String, text: String) throws {
+  func `a match ends in time when its budget is spent`(source: String, text: String) throws {
     let pattern = try Pattern(source)
     var steps = 200_000
     let start = processorTime()

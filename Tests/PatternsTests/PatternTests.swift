@@ -52,7 +52,7 @@ import Testing
   ]
 
   @Test(arguments: patterns)
-  func `a pattern finds what PCRE finds`(
+  func `a pattern matches what PCRE matches`(
     pattern: String,
     options: String,
     found: [String],
@@ -96,7 +96,7 @@ import Testing
   ]
 
   @Test(arguments: ranges)
-  func `large ranges are refused where case is ignored`(pattern: String, options: String) throws {
+  func `large ranges are refused if case is ignored`(pattern: String, options: String) throws {
     let error = #expect(throws: PatternError.self) { try Pattern(pattern, options: options) }
     guard case .syntax(let detail) = error else { return }
     #expect(detail.contains("ignores case"))
