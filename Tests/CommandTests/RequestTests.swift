@@ -23,7 +23,7 @@ import WireKit
     )
   }
 
-  @Test func `a name cannot leave its segment of a path`() {
+  @Test func `a name is encoded into one path segment`() {
     #expect(segment("a/../b?c#d%") == "a%2F..%2Fb%3Fc%23d%25")
   }
 
@@ -56,7 +56,7 @@ import WireKit
     #expect(Status(Failure(type)) == expected)
   }
 
-  @Test func `a lost connection is told from a server that refuses`() {
+  @Test func `a lost connection and an error of the server have different exit statuses`() {
     #expect(Status(Failure(.databaseUnavailable)) == .cannotConnect)
     let full = DatabaseError(SQLState(rawValue: "53100"), "No space left on device")
     #expect(Status(Failure(.databaseUnavailable, cause: full)) == .notReady)

@@ -9,7 +9,7 @@ import Testing
     Table.text(try JSON.parse(Array(text.utf8)), columns: columns)
   }
 
-  @Test func `a list has a line of names and a line for each item`() throws {
+  @Test func `a list has a header line and a line for each item`() throws {
     let text = #"[{"id":"1","name":"one"},{"id":"22","name":null}]"#
     #expect(try table(text) == "id  name\n1   one\n22  -\n")
   }
@@ -20,7 +20,7 @@ import Testing
     #expect(try table(text, ["version", "hosts", "none"]) == expected)
   }
 
-  @Test func `an empty list is nothing`() throws {
+  @Test func `an empty list prints nothing`() throws {
     #expect(try table("[]", ["id"]) == "")
     #expect(CommandOutput([]).text(asJSON: true) == "[]\n")
   }

@@ -32,7 +32,7 @@ import Testing
     )
   }
 
-  @Test func `a user keeps the id, the hash of the other file and everything it can`() throws {
+  @Test func `a user keeps the id, the hash of the other file and all supported data`() throws {
     let line = try read(
       """
       {"user_id":"auth0|own-id","email":"Ada@example.test","email_verified":true,"name":"Ada",
@@ -67,7 +67,7 @@ import Testing
     #expect(ada.subjects.last == ImportedUser.Identity(provider: "auth0", subject: "auth0|own-id"))
   }
 
-  @Test func `the first identity stays the primary one, and others keep what they had`() throws {
+  @Test func `the first identity stays primary, and the others keep their data`() throws {
     let line = try read(
       """
       {"user_id":"google-oauth2|108","email":"a@b.example","password_hash":"\(Self.bcrypt)",
@@ -88,7 +88,7 @@ import Testing
     )
   }
 
-  @Test func `an address without a password signs in by mailed codes`() throws {
+  @Test func `a user with an address and no password signs in with mailed codes`() throws {
     let only = try user(read(#"{"user_id":"email|1","email":"a@b.example"}"#))
     #expect(only.addressProvider == "email" && !only.hasPassword && only.signsIn)
     let both = try user(
@@ -152,7 +152,7 @@ import Testing
       ["/user_id hash_format"]
     ),
   ])
-  func `what is left out has its place and reason`(text: String, expected: [String]) throws {
+  func `omitted parts are reported with place and reason`(text: String, expected: [String]) throws {
     let line = try read(text)
     #expect(faults(line) == expected)
     _ = try user(line)
@@ -170,7 +170,7 @@ import Testing
     ),
     (#"{"user_id":"google-oauth2|1","identities":[]}"#, "/email no_login_method"),
   ])
-  func `a line that is no user is refused`(text: String, fault: String) {
+  func `a line that is not a user is refused`(text: String, fault: String) {
     do {
       _ = try read(text)
       Issue.record("it is taken")

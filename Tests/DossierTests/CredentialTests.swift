@@ -12,7 +12,7 @@ import Testing
     return Credential(.refreshToken, of: user, part: session, number: 70_000, salt: salt)
   }
 
-  @Test func `a credential reads back as it was issued`() throws {
+  @Test func `an issued credential is parsed back`() throws {
     let read = try #require(Credential(.refreshToken, token.text(key), key))
     #expect(read.owner(as: UserID.self) == user)
     #expect(read.part(as: SessionID.self) == session)

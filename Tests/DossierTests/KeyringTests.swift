@@ -141,7 +141,7 @@ import WebTokens
   }
 
   @Test(arguments: KeyPurpose.allCases)
-  @EventLoop func `a removed current key is replaced once, by whichever worker comes first`(
+  @EventLoop func `a removed current key is replaced once, by the first worker`(
     purpose: KeyPurpose
   ) async throws {
     let workers = try await workers(2)

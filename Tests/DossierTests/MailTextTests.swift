@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `each language says each thing in its own words`() {
+  @Test func `each language has its own text for each mail`() {
     var texts: [String] = []
     for catalog in MailCatalogs.all {
       texts += MailKind.allCases.map { catalog.texts(of: $0).text }

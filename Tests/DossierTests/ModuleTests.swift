@@ -24,7 +24,7 @@ import Testing
 
   private func isOfC(_ module: String) -> Bool { order[module] == order["CPostgres"] }
 
-  @Test func `the picture has every module`() throws {
+  @Test func `the diagram has every module`() throws {
     #expect(try Set(SourceFiles.modules()) == Set(order.keys))
   }
 
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `each module has a page that says what belongs there`() throws {
+  @Test func `each module has a page about its purpose`() throws {
     for module in order.keys where !isOfC(module) {
       let path = "\(SourceFiles.repository)/Sources/\(module)/\(module).docc/\(module).md"
       let text = try String(contentsOfFile: path, encoding: .utf8)

@@ -35,7 +35,7 @@ import Testing
     #expect(!check.isRight && check.renewed == nil && check.hashes == 1)
   }
 
-  @Test func `a right password costs one hash`() async throws {
+  @Test func `a correct password costs one hash`() async throws {
     let check = try await check(Self.password, hash(Self.password))
     #expect(check.isRight && check.renewed == nil && check.hashes == 1)
   }

@@ -14,7 +14,7 @@ import WebTokens
   private let claims = #"{"iss":"i","sub":"s","aud":"a","exp":1}"#
 
   @Test(arguments: [#"{"alg":"a","alg":"b"}"#, "[]", "7", "{", #"{"x":1e9223372036854775808}"#])
-  func `a head that is not strict JSON is refused`(head: String) {
+  func `a header that is not strict JSON is refused`(head: String) {
     #expect(SignedToken(token(head)) == nil)
     #expect(throws: Failure.self) { try ExternalToken(token(head, claims)) }
   }
@@ -35,7 +35,7 @@ import WebTokens
   ])
   func `a malformed token is refused`(text: String) { #expect(SignedToken(text) == nil) }
 
-  @Test func `the head, the claims and the signature are parsed`() throws {
+  @Test func `the header, the claims and the signature are parsed`() throws {
     let text = token(#"{"alg":"ES256","x5c":["a"],"n":1.5}"#, #"{"exp":1.5,"sub":"x"}"#)
     let read = try #require(SignedToken(text))
     #expect(read.algorithm == "ES256")
@@ -45,7 +45,7 @@ import WebTokens
   }
 
   @Test(arguments: ["1e9", "1.5", "1000000000.25"])
-  func `a time may have any spelling of a number`(time: String) throws {
+  func `a time can have any notation of a number`(time: String) throws {
     let read = try ExternalToken(
       token(#"{"alg":"ES256"}"#, #"{"iss":"i","sub":"s","aud":[],"exp":\#(time),"nbf":\#(time)}"#)
     )

@@ -54,7 +54,7 @@ import Testing
   private let user = UserID()
   private let key = MasterKey([UInt8](repeating: 7, count: 32))
 
-  @Test func `ten recovery codes are created, and parse back`() throws {
+  @Test func `ten recovery codes are created, and can be parsed`() throws {
     let codes = RecoveryCode.make()
     #expect(Set(codes).count == 10)
     for code in codes {

@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func `devices that nobody is on are removed when a day has passed`() async throws {
+  @Test func `devices without users are removed after a day`() async throws {
     try await keepHouse(Self.devices) { database in
       let left = try await database.write(Queries.devices)
       #expect(left == ["30 seen in the last day, 30 with a user, 60 in all"])

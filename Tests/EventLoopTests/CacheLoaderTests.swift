@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test @EventLoop func `an entry is found that was made just before the call`() async throws {
+  @Test @EventLoop func `an entry created just before the call is found`() async throws {
     let cache = Cache()
     #expect(try await cache.find("a") == nil)
     #expect(cache.loads == 1)
@@ -53,7 +53,7 @@ import Testing
     #expect(cache.loads == 3)
   }
 
-  @Test @EventLoop func `callers at the same time share a load`() async throws {
+  @Test @EventLoop func `concurrent callers share a load`() async throws {
     let cache = Cache()
     cache.existing = ["a"]
     let found = (0..<5).map { _ in EventLoop.task { try? await cache.find("a") } }
@@ -61,7 +61,7 @@ import Testing
     #expect(cache.loads == 1)
   }
 
-  @Test @EventLoop func `an old cache loads beside requests, and a very old one before them`()
+  @Test @EventLoop func `an old cache loads in the background, and a very old one before requests`()
     async throws
   {
     let cache = Cache()
@@ -81,7 +81,7 @@ import Testing
     #expect(cache.loader.isFresh() && cache.loads == loads + 1)
   }
 
-  @Test @EventLoop func `after a failure, the cache keeps what it has`() async throws {
+  @Test @EventLoop func `a failed load keeps the old entries`() async throws {
     let cache = Cache()
     cache.fails = true
     await #expect(throws: Refused.self) { try await cache.loader.freshen() }

@@ -31,7 +31,7 @@ import Testing
     return ended
   }
 
-  @Test func `timers fire in the order of their deadlines, and cancelled ones never`() async {
+  @Test func `timers fire in the order of their deadlines, and canceled timers never`() async {
     let order = await timerOrder()
     #expect(order == [1, 2, 3])
   }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct HandoverTests {
   init() { LoopThread.start() }
 
-  @Test @EventLoop func `every caller of a queue gets its thing`() async {
+  @Test @EventLoop func `every caller of a queue is served`() async {
     let queue = FairQueue(
       FairLimits(things: 1, room: 1_000, group: 1, groupWithoutMembers: 1, member: 1)
     )

@@ -7,7 +7,7 @@ import Testing
 
   private struct Refusal: Error {}
 
-  @Test @EventLoop func `work with one key runs in order, and other keys run meanwhile`()
+  @Test @EventLoop func `work with one key runs in order, concurrently with other keys`()
     async throws
   {
     let turns = KeyedMutex()

@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `the end of a body is ignored before the end of the parameters`() {
+  @Test func `the end of the body before the end of the parameters is ignored`() {
     #expect(scan(Self.begin + Self.endOfBody) == .partialHead)
     #expect(scan(Self.begin + Self.endOfBody + Self.parameters) == .partialHead)
     #expect(scan(Self.begin + Self.endOfBody + Self.endOfParameters) == .head)

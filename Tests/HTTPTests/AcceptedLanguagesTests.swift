@@ -10,7 +10,7 @@ import Testing
     ("de;q=2, en;q=0.1234, fr;q=x, es;v=1, it;q=1", ["it"]),
     ("DE_at", ["DE-at"]), ("", []), (" ,;,=", []),
   ])
-  func `the tags come by weight, and malformed ones are ignored`(field: String, tags: [String]) {
+  func `tags are sorted by weight, and malformed ones ignored`(field: String, tags: [String]) {
     #expect(AcceptedLanguages(field).tags == tags)
   }
 

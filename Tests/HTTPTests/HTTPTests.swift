@@ -63,7 +63,7 @@ import Testing
     #expect(found(.get, "/v1/users/7%2F8") == "user7/8")
   }
 
-  @Test func `a last capture is the rest of the path, decoded once`() {
+  @Test func `a trailing capture is the rest of the path, decoded once`() {
     let router = Router()
     router.add(.get, "/keys", 0)
     router.add(.put, "/keys/{key*}", 1)
@@ -102,7 +102,7 @@ import Testing
   @Test(arguments: [
     "/v1/users/%", "/v1/users/%4", "/v1/users/%zz", "/v1/users/%ff", "/v1/users/%00",
   ])
-  func `badly encoded segments have their own error`(path: String) {
+  func `malformed segments have their own error`(path: String) {
     guard case .badPath = router.match(.get, path[...]) else {
       Issue.record("\(path) was taken")
       return

@@ -5,7 +5,7 @@ import Testing
 @Suite struct WriterTests {
   /// Tests texts of each length with each byte at each place, next to bytes that carry into neighbours.
   @Test(arguments: [UInt8(ascii: "a"), 0x00, 0x1f, 0x20, 0x21, 0x5d, 0x7e])
-  func `each byte is quoted alike at each place`(_ neighbour: UInt8) {
+  func `each byte is escaped equally at every position`(_ neighbour: UInt8) {
     for length in 1...17 {
       for place in 0..<length {
         for byte in UInt8.min..<0x80 {
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `multi-byte characters are not quoted`() throws {
+  @Test func `multi-byte characters are not escaped`() throws {
     for text in ["é", "aé\"é\\é", "😀😀😀\u{7f}", String(repeating: "ü", count: 20) + "\n"] {
       let json = JSON.string(text)
       #expect(json.serialized() == quoted(Array(text.utf8)))

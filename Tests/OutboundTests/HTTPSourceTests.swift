@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: ["hang", "drip"])
-  func `a server that hangs or drips runs into the time-out`(_ path: String) async throws {
+  func `a server that hangs or sends slowly causes a timeout`(_ path: String) async throws {
     try await TestServer.run("web") { server in
       var settings = local
       settings.reach.timeout = .milliseconds(700)

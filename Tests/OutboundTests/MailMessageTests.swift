@@ -100,7 +100,7 @@ import Testing
     #expect(parsed.first?.names.contains("Auto-Submitted") == true)
   }
 
-  @Test func `a message composes equally twice, and two messages have different ids`() throws {
+  @Test func `a message is composed deterministically, and messages have different ids`() throws {
     let one = try message(html: "x")
     #expect(one.composed() == one.composed())
     #expect(try message().id != one.id)

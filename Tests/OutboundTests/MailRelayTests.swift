@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func `a relay that refuses the connection has not refused the message`() async throws {
+  @Test func `a refused connection is not a refused message`() async throws {
     let message = try message()
     try await TestServer.run("smtp", ["greet", "554"]) { server in
       #expect(isMisconfigured(await error(of: plain(server), message), "554 go away ??"))
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test(arguments: ["hang", "slow"])
-  func `a relay that hangs runs into the time-out`(_ mode: String) async throws {
+  func `a relay that hangs causes a timeout`(_ mode: String) async throws {
     let message = try message()
     try await TestServer.run("smtp", [mode]) { server in
       var settings = plain(server)

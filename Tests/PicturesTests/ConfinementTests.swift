@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct ConfinementTests {
-  @Test func `the program is confined before it reads a byte`() async throws {
+  @Test func `the program is sandboxed before it reads a byte`() async throws {
     let folder = try await Studio.shared.value.folder
     // Opened for reading and writing, so that only reads block.
     let words = ["-c", "mkfifo $0 && exec $1 <>$0", "\(folder)/nothing", try Studio.program]

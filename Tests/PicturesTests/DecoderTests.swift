@@ -90,7 +90,7 @@ import Testing
     #expect(result.report?.contains("ended its decoder by signal") == true, "\(text)")
   }
 
-  @Test func `the loop continues while a picture is decoded`() async throws {
+  @Test func `the event loop continues while a picture is decoded`() async throws {
     let studio = try await Studio.shared.value
     let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
     let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")

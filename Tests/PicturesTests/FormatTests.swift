@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: ["grey.jpg", "cmyk.jpg", "sixteen.png"])
-  func `other colours become 8-bit sRGB`(_ name: String) async throws {
+  func `other color spaces become 8-bit sRGB`(_ name: String) async throws {
     let sight = try await Studio.shared.value.look(at: upload(name).get())
     #expect(sight.format == "JPEG" && sight.mode == "RGB" && sight.size == "64x48")
   }

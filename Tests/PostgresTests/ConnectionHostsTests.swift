@@ -21,7 +21,7 @@ import Testing
     #expect(try await answer(of: hosts) == "1")
   }
 
-  @Test func `the error has the answer of each host`() async throws {
+  @Test func `the error contains the response of each host`() async throws {
     await #expect {
       try await answer(of: "host=/nowhere,/elsewhere dbname=postgres")
     } throws: {

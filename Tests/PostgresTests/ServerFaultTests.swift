@@ -9,7 +9,7 @@ import Testing
     ("42883", .schema), ("40001", nil), ("57014", nil), ("23505", nil), ("54000", nil),
     ("XX001", nil), ("22003", nil),
   ])
-  func `a state tells whether the operator must act`(state: String, fault: ServerFault?) {
+  func `an SQLSTATE determines whether the operator must act`(state: String, fault: ServerFault?) {
     #expect(DatabaseError(SQLState(rawValue: state), "").serverFault == fault)
   }
 

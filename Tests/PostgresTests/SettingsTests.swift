@@ -19,7 +19,7 @@ import Testing
     static let conflict = Statement<Int, Int>("test.conflict", "select conflict($1::int)")
   }
 
-  @Test @EventLoop func `no setting of the server changes what statements rely on`() async throws {
+  @Test @EventLoop func `no server setting changes what statements rely on`() async throws {
     let name = try await TestCluster.shared.createDatabase()
     let connection = try await Connection.open(.patient(name))
     for setting in [

@@ -83,7 +83,7 @@ import WireKit
   }
 
   @Test(arguments: reading)
-  @EventLoop func `an unknown member is named`(_ scenario: Scenario) async throws {
+  @EventLoop func `an unknown member is reported`(_ scenario: Scenario) async throws {
     let operation = RESTWire.chapters.flatMap(\.operations).first {
       $0.route.name == scenario.route
     }

@@ -31,7 +31,7 @@ import Testing
     while world.calculator.load != load { await EventLoop.sleep(for: .milliseconds(1)) }
   }
 
-  @Test @EventLoop func `an update whose client has gone is skipped`()
+  @Test @EventLoop func `an update whose client disconnected is skipped`()
     async throws
   {
     let world = try await TestService(waiting: 14)

@@ -9,7 +9,7 @@ import WireKit
 
 /// Every form of the hosted pages, sent by another site, another browser or without cookies.
 @Suite(.fewAtOnce) struct ForgedFormTests {
-  @Test @EventLoop func `a form that no page of this browser has sent changes nothing`()
+  @Test @EventLoop func `a form from another browser or page changes nothing`()
     async throws
   {
     let world = try await TestService.shared.value.get()

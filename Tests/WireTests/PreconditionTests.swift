@@ -86,7 +86,7 @@ import WireKit
   }
 
   @Test(arguments: Scenario.all.filter { !$0.route.hasPrefix("GET ") })
-  @EventLoop func `no write happens if its precondition fails`(
+  @EventLoop func `a failed precondition prevents the write`(
     _ scenario: Scenario
   ) async throws {
     let world = try await TestService.shared.value.get()

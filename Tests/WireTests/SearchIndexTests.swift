@@ -38,7 +38,7 @@ import Testing
     Self.index.places(matching: query).map(\.title)
   }
 
-  @Test func `each word begins a word of the place, and titles come first`() {
+  @Test func `each search word matches a prefix in the place, and titles come first`() {
     #expect(titles("sign") == ["Signing in", "Sign in", "Register an address"])
     #expect(titles("SIGN  up!") == ["Register an address"])
     #expect(titles("email_taken") == ["Register an address"])
@@ -65,7 +65,7 @@ import Testing
     #expect(titles("zebra " + query) == [])
   }
 
-  @Test func `an address has the audience and the place`() throws {
+  @Test func `a URL has the audience and the place`() throws {
     let place = try #require(Self.index.places(matching: "register").first)
     #expect(place.address == "/reference/signing-in?for=users#register")
     #expect(place.tag == "API client" && place.chapter == "Signing in")

@@ -42,7 +42,7 @@ import WireKit
     )
   }
 
-  @Test @EventLoop func `no other wire refreshes a session or switches to it`()
+  @Test @EventLoop func `only its own wire refreshes a session or switches to it`()
     async throws
   {
     let world = try await TestService.shared.value.get()

@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `all ports may be allowed on this machine only`() throws {
+  @Test func `all ports can be allowed only on this machine`() throws {
     let rule = try #require(catalog.setting(named: "allowed_origins")?.rule)
     for origin in [
       "http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "http://[::1]:*",
@@ -139,7 +139,7 @@ import Testing
     #expect(!AppSettings("{}").browser.allows(origin: "http://localhost:9000"))
   }
 
-  @Test func `an accepted sender name can be sent`() throws {
+  @Test func `an accepted sender name is valid in a mail`() throws {
     let rule = try #require(catalog.setting(named: "mail_from_name")?.rule)
     #expect(rule.fault("A\r\nB")?.0 == "control")
     #expect(rule.fault("A\u{85}B")?.0 == "control")

@@ -101,7 +101,7 @@ import WireKit
     }
   }
 
-  @Test @EventLoop func `a fresh proof is required with every kind of token`() async throws {
+  @Test @EventLoop func `recent authentication is required with each kind of token`() async throws {
     let cast = try await TestService.shared.value.get().cast()
     let path = "/toy/\(cast.app)/change"
     func change() async throws -> TestResponse {
