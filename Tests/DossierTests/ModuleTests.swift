@@ -2,9 +2,9 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Tests the modules against README's picture of them.
+/// Compares the modules with the diagram in the README.
 @Suite struct ModuleTests {
-  /// The modules of the picture, by its line; a module may import those of later lines.
+  /// The line of each module in the diagram; a module may import those of later lines.
   private let order: [String: Int]
 
   init() throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct UnusedTests {
   init() { LoopThread.start() }
 
-  /// Why a user may have to stay: the user with the number has that and nothing else.
+  /// The reasons to keep a user, by the number of the user that has only this reason.
   private static let reasons = [
     1: "is not anonymous", 2: "was seen yesterday", 3: "was seen 29 days ago", 4: "has a name",
     5: "has no identity", 6: "has a session in use", 7: "has metadata",
@@ -16,7 +16,7 @@ import Testing
     12: "is blocked",
   ]
 
-  /// Users of three apps; those without a reason are like user 0.
+  /// The users of three apps, where each user without a reason is like user 0.
   private static let users = """
     create table reasons (g integer, reason text);
     insert into reasons values
@@ -116,14 +116,14 @@ import Testing
   {
     try await keepHouse(Self.users) { database in
       let left = Set(try await database.write(Queries.users))
-      // Of user 8 the data are deleted, and of user 11 the version alone shows that there were some.
+      // The data of user 8 is deleted. Only the version of user 11 shows that it had data.
       let kept = Set(Self.reasons.values).subtracting(["had custom data", "has an old version"])
       let sooner = kept.subtracting(["was seen 29 days ago"])
-      // In `b` users stay for 10 days, in `c` forever.
+      // App `b` keeps users for 10 days, `c` forever.
       let all = Self.reasons.values + ["is unused"]
       let expected = kept.map { "a \($0)" } + sooner.map { "b \($0)" } + all.map { "c \($0)" }
       #expect(left == Set(expected))
-      // Of 3001 users in each app.
+      // Each app had 3001 users.
       let removed = 3001 - kept.count + 3001 - sooner.count
       let deletions = try await database.write(Queries.deletions)
       #expect(deletions == ["\(removed) by housekeeping: unused"])
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  /// Each user keeps the rows of one table, and the others no row at all.
+  /// Each user has rows in one table, and further users have none.
   private static let data = """
     \(FullTables.fill(apps: 1))
     create table data as

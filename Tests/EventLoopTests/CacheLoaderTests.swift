@@ -8,7 +8,7 @@ import Testing
 
   private struct Refused: Error {}
 
-  /// A cache of what exists elsewhere.
+  /// A cache of entries that exist elsewhere.
   @EventLoop private final class Cache {
     var existing: Set<String> = []
     private(set) var known: Set<String> = []
@@ -42,7 +42,7 @@ import Testing
     let cache = Cache()
     #expect(try await cache.find("a") == nil)
     #expect(cache.loads == 1)
-    // The load that begins now misses what is made during it.
+    // This load misses entries that are created during it.
     let load = EventLoop.task { try? await cache.loader.reload() }
     while cache.loads < 2 { await Task.yield() }
     cache.existing.insert("a")

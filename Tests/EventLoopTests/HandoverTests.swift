@@ -2,7 +2,7 @@ import EventLoop
 import TestSupport
 import Testing
 
-/// Tests that no turn is lost that comes before its caller waits for it.
+/// Tests that no turn is lost if it arrives before its caller waits.
 ///
 /// The callers are tasks that do not prefer the loop. A call of an `async` function suspends such a
 /// task even on the loop. So other jobs run between the call and the first line of the function.
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// Waits for the ends of the tasks, and returns the number of those that have not ended.
+  /// Waits for the tasks, and returns the number of tasks that have not ended.
   ///
   /// The limit only prevents a hang.
   func remainder() async -> Int {

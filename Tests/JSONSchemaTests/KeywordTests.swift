@@ -139,8 +139,7 @@ import Testing
     for value in others { #expect(schema.faults(in: try json(value)) != [], "\(value)") }
   }
 
-  @Test func `each error has its place, the keyword's place, a code and the rule`() throws
-  {
+  @Test func `each error has its place, the keyword's place, a code and the rule`() throws {
     let schema = try schema(
       #"""
       {"type":"object","required":["name"],"additionalProperties":false,"properties":{

@@ -57,7 +57,7 @@ extension JSON {
 /// Makes schemas and values that are similar, so that about half of the values are valid.
 private struct CaseSource {
   private var state: UInt64
-  /// Where a reference to it would lead back to itself.
+  /// A reference from here would be a cycle.
   private var isInOne = false
   private static let names = ["a", "b", "c", "ab"]
 
@@ -147,7 +147,7 @@ private struct CaseSource {
         "object", "array", "string", "number", "integer", "null", ["object", "array", "string"],
         ["integer", "null", "boolean"],
       ])
-    // Within lists, Python takes false for 0 and true for 1: none of these is in one.
+    // Python treats false as 0 and true as 1 within lists, so no list contains booleans.
     case 2: schema["enum"] = [scalar(), scalar(), [pick([2, 3])], ["a": pick([2, 3])]]
     case 3: schema["const"] = scalar()
     case 4:

@@ -16,7 +16,7 @@ import Testing
     for name in try FileManager.default.contentsOfDirectory(atPath: folder)
     where name.hasSuffix(".json") {
       let bytes = try #require(FileManager.default.contents(atPath: "\(folder)/\(name)"))
-      // U+0000 is no part of a document here; another character serves the cases that have it.
+      // Documents cannot contain U+0000, so another character replaces it.
       let text = String(decoding: bytes, as: UTF8.self).replacing("\\u0000", with: "\\u0001")
       for group in try #require(try json(text).array) {
         let title = "\(name): \(group["description"]?.string ?? "")"
@@ -28,13 +28,13 @@ import Testing
             agreed += 1
           }
         } catch {
-          // A reference to another document, or a schema for schemas of one's own.
+          // A reference to another document, or a custom meta-schema.
           let isElsewhere = error.rule == "reference" || error.pointer == "/$schema"
           #expect(isElsewhere, "\(title): \(error)")
         }
       }
     }
-    // 53 cases are of what is elsewhere, in the suite that deploy/test fetches.
+    // 53 cases of the suite that deploy/test fetches refer to other documents.
     #expect(agreed > 1_000)
   }
 }

@@ -117,19 +117,19 @@ import Testing
     try await place.run("up")
     let valid = "select indisvalid from pg_index where indrelid = 'a'::regclass"
     #expect(try await place.sql(valid) == "t")
-    // Undone, but the run could not record it.
+    // The run undid the file, but could not record it.
     try await place.sql(
       "drop index a_by_id; insert into schema_migration_progress values (2, now())"
     )
     #expect(try await place.run("status").output.hasPrefix("0001  a  applied"))
     #expect(try await place.run("status").output.contains("0002  b  interrupted"))
     #expect(try await place.run("down").output == "1 down; at version 1\n")
-    // Made, but the run could not record it.
+    // The run created the index, but could not record it.
     try await place.sql(
       "create index a_by_id on a (id); insert into schema_migration_progress values (2, now())"
     )
     #expect(try await place.run("up").output == "1 up; at version 2\n")
-    // Another's index of this name is no half-made one.
+    // A foreign index of this name is not an incomplete one.
     try await place.run("down")
     try await place.sql("create index a_by_id on a (id)")
     #expect(try await place.run("up", status: 13).errors.contains("SQLSTATE 42P07"))

@@ -51,11 +51,11 @@ import Testing
           var left: [String] = []
           var place = try await Workspace(KillTests.files)
           for round in 0..<10 {
-            // Each file, what comes before the first, and above all those without transactions.
+            // Each file, the time before the first, and mostly files without transactions.
             let number = round * 2 + half
             let file = number < 9 ? number : 4 + half
             let delay = Duration.milliseconds(Int.random(in: 0..<(file / 2 == 2 ? 20 : 40)))
-            // The first ones also hit the making of the ledger.
+            // The first rounds also interrupt the creation of the ledger.
             if round < 3 { place = try await Workspace(KillTests.files) }
             left.append(try await place.runKilled(["up"], delay, in: file))
             #expect(try await place.sql("select id from t1 order by id") == rows)

@@ -2,9 +2,9 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// The schema of a newer program, and an older one that comes back.
+/// Tests an older program on the schema of a newer one.
 @Suite struct NewerSchemaTests {
-  /// Applies all three files, and takes away what the older program does not have.
+  /// Applies all three files, and removes those that the older program lacks.
   private func overtaken(_ files: [String: String] = threeFiles) async throws -> Workspace {
     let place = try await Workspace(files)
     try await place.run("up")
@@ -28,7 +28,7 @@ import Testing
     #expect(try await place.run("to", "1").output == "1 down; at version 1\n")
     #expect(try await place.catalog() == older)
     try await place.run("verify")
-    // The newer program comes again.
+    // The newer program is installed again.
     for name in ["0002_b.sql", "0003_c.sql"] { try place.write(name, threeFiles[name] ?? "") }
     #expect(try await place.run("up").output == "2 up; at version 3\n")
     #expect(try await place.catalog() == newer)
@@ -62,7 +62,7 @@ import Testing
   @Test func `a run without transactions that was killed during down continues`() async throws {
     let place = try await overtaken()
     try await place.run("down")
-    // As a run leaves it that was killed after its statement.
+    // The state after a run that was killed after its statement.
     try await place.sql(
       "drop index a_by_id; insert into schema_migration_progress values (2, now())"
     )

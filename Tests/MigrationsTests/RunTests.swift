@@ -99,7 +99,7 @@ import Testing
     #expect(plan.contains("create unique index concurrently a_by_id on a (id);"))
     let ledgers = "select count(*) from pg_class where relname ~ 'schema_mig'"
     #expect(try await place.sql(ledgers) == "0")
-    // It is the very SQL: given to psql it does the same.
+    // psql has the same result with the printed SQL.
     let other = try await Workspace(threeFiles)
     try other.write("plan.txt", plan)
     let psql = try TestProgram(
@@ -170,7 +170,7 @@ import Testing
 }
 
 extension Workspace {
-  /// With the migrations of the repository, none of which is run.
+  /// A workspace with the migrations of the repository, without any applied.
   static func ofRepository() async throws -> Workspace {
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     let place = try await Workspace()

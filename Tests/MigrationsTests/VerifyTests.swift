@@ -5,7 +5,7 @@ import Testing
 
 /// Tests what `verify` compares.
 @Suite struct VerifyTests {
-  /// One of each kind of thing that a schema may have.
+  /// One object of each kind that a schema can contain.
   static let kinds = """
     -- migrate: up
     create domain word as text check (value <> '');
@@ -99,7 +99,7 @@ import Testing
     try await place.run("up", "--grant-to", role)
     let granted = try await place.run("verify", "--grant-to", role).output
     #expect(granted == "3 applied, the schema is what they make\n")
-    // Another role is the operator's.
+    // Privileges of other roles are not compared.
     try await place.sql("grant select on a to \(other)")
     try await place.run("verify", "--grant-to", role)
     for (change, found) in [
@@ -146,10 +146,9 @@ import Testing
 
   // MARK: Versions of PostgreSQL
 
-  /// Dumps of one schema by two minor versions, which the servers themselves have printed.
+  /// Compares dumps of one schema by two minor versions of the server.
   @Test(arguments: ["15.18", "15.20"])
-  func `a dump by another minor version is equal`(version: String) async throws
-  {
+  func `a dump by another minor version is equal`(version: String) async throws {
     let words = try recorded("0001_words.sql")
     let made = try await Workspace(["0001_words.sql": words])
     try await made.run("up")
@@ -205,7 +204,7 @@ extension Workspace {
     let other = try await Workspace()
     for name in try FileManager.default.contentsOfDirectory(atPath: folder)
     where name.first?.isNumber == true { try other.write(name, try text(of: name)) }
-    // As dumps begin, which ours do not.
+    // The first lines of a dump, which ours omit.
     let head = "set check_function_bodies = off; select set_config('search_path', '', false);"
     try other.write("dump.txt", "\(head)\n\(dump)")
     try await other.run("to", "0")

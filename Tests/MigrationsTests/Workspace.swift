@@ -57,7 +57,7 @@ final class Workspace: Sendable {
     return (program.output, program.errors)
   }
 
-  /// A word of its own, for roles, which all databases of the server share.
+  /// A unique word for names of roles, which all databases of the server share.
   var id: String { folder.split(separator: "-").suffix(2).joined(separator: "_") }
 
   /// The schema, without the ledger.
@@ -65,7 +65,7 @@ final class Workspace: Sendable {
     try await sql(Catalog.query.replacing("$1", with: "null"))
   }
 
-  /// Runs SQL; rows as lines, columns with `|` between.
+  /// Runs SQL, and returns rows as lines with `|` between columns.
   @discardableResult
   func sql(_ sql: String) async throws -> String {
     let program = try TestProgram(
@@ -78,7 +78,7 @@ final class Workspace: Sendable {
   }
 }
 
-/// Three files that fit together.
+/// Three consistent files.
 let threeFiles = [
   "0001_a.sql": """
   -- First.

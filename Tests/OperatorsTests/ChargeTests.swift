@@ -32,7 +32,7 @@ import Testing
     let long = String(repeating: "AAAA", count: 80_000)
     let value = pattern.split(separator: "TEXT", omittingEmptySubsequences: false)
       .joined(separator: long)
-    // Of the same type, so that what is in a container is compared.
+    // Both have the same type, so that the contents of containers are compared.
     let operand = pattern.contains("[\"") ? "[0]" : pattern.contains("0}") ? #"{"b":0}"# : "0"
     let many = Array(repeating: #"{"a":\#(operand)}"#, count: 20).joined(separator: ",")
     #expect(try takes(moreThan: 100_000, #"{"$nor":[\#(many)]}"#, on: #"{"a":\#(value)}"#))
@@ -79,8 +79,9 @@ import Testing
     _ = try projection.apply(to: document, &enough)
   }
 
-  /// The trees of several paths are put together once for the elements that the same filters let
-  /// pass, and that is charged by their size.
+  /// The trees of several paths are merged once for all elements that match the same filters.
+  ///
+  /// The merge is charged by their size.
   @Test func `a combination of filters is charged once`() throws {
     let paths = (0..<100).map { #""a.$[x].k\#($0)":1"# }.joined(separator: ",")
     let update = try Update(

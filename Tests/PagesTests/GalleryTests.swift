@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pages
 
-/// Writes all pages to the folder that the environment names, to look at them in a browser.
+/// Writes all pages to the folder in `DOSSIER_PAGES_FOLDER`, to view them in a browser.
 @Suite struct GalleryTests {
   private static let folder = getenv("DOSSIER_PAGES_FOLDER").map { unsafe String(cString: $0) }
 

@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import WireKit
 
-/// That the command line may use the routes of operators and API clients, and nothing in a request
-/// makes a caller the operator.
+/// Tests that the command line can use the routes of operators and API clients, and that no request
+/// can make its caller the operator.
 @Suite(.fewAtOnce) struct OperatorCallTests {
   init() { LoopThread.start() }
 
