@@ -65,14 +65,12 @@ extension RequestContext {
   ///   - email: also fills `{{email}}`, spelled out.
   ///   - language: the language of the recipient, a tag of BCP 47; nil for the languages
   ///     of the request.
-  ///   - link: the purpose of the link; nil for a mail without a link.
   ///   - values: returns the values of the other placeholders for a language and the app's name.
   /// - Returns: the mail.
   @EventLoop func mail(
     _ kind: MailKind,
     to email: String,
     in language: String?,
-    link: EmailToken.Purpose? = nil,
     _ values: (any MailCatalog, String) -> [String: String]
   ) -> QueuedMail? {
     let settings = app.mailSettings
@@ -97,14 +95,16 @@ extension RequestContext {
           "device": words.catalog.device(agent.map(BrowserName.init)),
         ]) { $1 }
       )
+      var label: String?
+      if case .token(let purpose) = kind { label = words.catalog.label(of: purpose) }
       return QueuedMail(
         message,
         language: words.language,
         secret: own["code"] ?? own["token"],
-        label: link.map(words.catalog.label(of:))
+        label: label
       )
     } catch {
-      mailer.lose("\(kind.rawValue): \(error)")
+      mailer.lose("\(kind.name): \(error)")
       return nil
     }
   }

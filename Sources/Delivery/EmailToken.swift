@@ -4,12 +4,12 @@ package import Postgres
 
 /// A token that is mailed to a user, and presented by the mail's recipient.
 package struct EmailToken {
-  package enum Purpose: String, Sendable {
+  package enum Purpose: String, CaseIterable, Sendable {
     /// Verifies the address.
     case verify
     /// Lets the recipient choose a new password.
     case reset
-    /// Restores a former address of the user.
+    /// Restores a former address of the user, to which it goes.
     case restore
 
     package var kind: Credential.Kind {
@@ -25,14 +25,6 @@ package struct EmailToken {
       case .verify: .seconds(86_400)
       case .reset: .seconds(3_600)
       case .restore: .seconds(7 * 86_400)
-      }
-    }
-
-    fileprivate var mail: MailKind {
-      switch self {
-      case .verify: .verify
-      case .reset: .reset
-      case .restore: .restore
       }
     }
   }
@@ -79,7 +71,7 @@ package struct EmailToken {
       page.isEmpty
       ? context.mailer.pages?.link(for: purpose, text, of: context.app)
       : "\(page)#\(purpose.rawValue)=\(text)"
-    let mail = context.mail(purpose.mail, to: email, in: language, link: purpose) { _, _ in
+    let mail = context.mail(.token(purpose), to: email, in: language) { _, _ in
       ["token": text, "link": link ?? text]
     }
     try await context.queue(mail, with: self, in: transaction)

@@ -1,21 +1,31 @@
 /// The kind of a mail.
 ///
-/// An app has a text for each: the settings of that name with `_subject` and `_text`.
-package enum MailKind: String, CaseIterable, Sendable {
-  /// Verifies an address.
-  case verify
-  /// Lets the recipient choose a new password.
-  case reset
+/// An app has a text for each: the settings of its name with `_subject` and `_text`.
+package enum MailKind: CaseIterable, Sendable {
+  /// Contains a token.
+  case token(EmailToken.Purpose)
   /// Informs the owner of an address that a client has tried to register it.
   case taken
   /// Informs the reader of an address without a user that a client has tried to sign in with it.
   case unknown
   /// Informs a user that a credential of the account has changed.
   case change
-  /// Goes to the user's previous address, to restore it.
-  case restore
   /// Contains a code that completes a login, a registration or a change of address.
   case code
+
+  package static let allCases =
+    EmailToken.Purpose.allCases.map(token) + [.taken, .unknown, .change, .code]
+
+  /// The name of the kind in the settings and in the queue.
+  var name: String {
+    switch self {
+    case .token(let purpose): purpose.rawValue
+    case .taken: "taken"
+    case .unknown: "unknown"
+    case .change: "change"
+    case .code: "code"
+    }
+  }
 
   /// The placeholders that a text may have.
   ///
@@ -24,7 +34,7 @@ package enum MailKind: String, CaseIterable, Sendable {
   var places: Set<String> {
     let own: Set<String> =
       switch self {
-      case .verify, .reset, .restore: ["token", "link"]
+      case .token: ["token", "link"]
       case .taken, .unknown: []
       case .change: ["change", "advice", "time"]
       case .code: ["code", "device", "time"]
@@ -35,7 +45,7 @@ package enum MailKind: String, CaseIterable, Sendable {
   /// The placeholders that a subject may have: no secrets, which lock screens and logs would show.
   var subjectPlaces: Set<String> {
     switch self {
-    case .verify, .reset, .restore, .taken, .unknown: ["email", "app"]
+    case .token, .taken, .unknown: ["email", "app"]
     case .change, .code: ["email", "app", "title"]
     }
   }
@@ -43,12 +53,12 @@ package enum MailKind: String, CaseIterable, Sendable {
   /// The description for operators.
   var meaning: String {
     switch self {
-    case .verify: "the mail that verifies an address"
-    case .reset: "the mail that resets a password"
+    case .token(.verify): "the mail that verifies an address"
+    case .token(.reset): "the mail that resets a password"
     case .taken: "the mail to the user of an address that a client has tried to register"
     case .unknown: "the mail to an address without a user that a client has tried to sign in with"
     case .change: "the mail to the user when a credential of the account has changed"
-    case .restore: "the mail to an address that was changed or unlinked, which restores it"
+    case .token(.restore): "the mail to an address that was changed or unlinked, which restores it"
     case .code: "the mail with a code"
     }
   }

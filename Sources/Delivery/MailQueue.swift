@@ -72,7 +72,7 @@ extension RequestContext {
     for time: Duration
   ) -> PendingQuery? {
     sealed(mail).map { sealed in
-      PendingQuery(OutboxQueries.add, mail.id, app.id, kind.rawValue, sealed, time)
+      PendingQuery(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
     }
   }
 

@@ -84,7 +84,7 @@ package struct MailSettings: SettingsSection {
   /// operator's text is in the language of the app.
   func texts(of kind: MailKind, in languages: [String], fallback: String) -> AppMail {
     func own(_ part: String) -> (text: String, language: String)? {
-      let name = "\(kind.rawValue)_\(part)"
+      let name = "\(kind.name)_\(part)"
       return languages.lazy.compactMap { translations.text(name, in: $0) }.first
         ?? self.own[name].map { ($0, fallback) }
     }
@@ -145,7 +145,7 @@ extension SettingsReader {
     ]
     var own: [String: String] = [:]
     for (part, rule, usual, meaning) in parts {
-      let name = "\(kind.rawValue)_\(part)"
+      let name = "\(kind.name)_\(part)"
       let value = text(name, rule, usual, meaning)
       if !value.utf8.elementsEqual(usual.utf8) { own[name] = value }
     }

@@ -51,8 +51,8 @@ struct MailTranslations: Sendable {
   private static let rules: [String: SettingRule] = Dictionary(
     uniqueKeysWithValues: MailKind.allCases.flatMap { kind in
       [
-        ("\(kind.rawValue)_subject", SettingRule.subject(of: kind)),
-        ("\(kind.rawValue)_text", SettingRule.body(of: kind)),
+        ("\(kind.name)_subject", SettingRule.subject(of: kind)),
+        ("\(kind.name)_text", SettingRule.body(of: kind)),
       ]
     }
   )

@@ -32,7 +32,7 @@ import Testing
     var texts: [String] = []
     for catalog in MailCatalogs.all {
       texts += MailKind.allCases.map { catalog.texts(of: $0).text }
-      texts += [EmailToken.Purpose.verify, .reset, .restore].map(catalog.label)
+      texts += EmailToken.Purpose.allCases.map(catalog.label)
       texts += [CodePurpose.signIn, .registration, .newAddress, .newPassword]
         .map { catalog.title(of: $0, "App") }
       texts += Self.notices.map { catalog.notice(of: $0, on: "Firefox", "App").text }

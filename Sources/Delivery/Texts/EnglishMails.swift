@@ -6,7 +6,7 @@ struct EnglishMails: MailCatalog {
 
   func texts(of kind: MailKind) -> (subject: String, text: String) {
     switch kind {
-    case .verify:
+    case .token(.verify):
       (
         "Confirm your address for {{app}}",
         """
@@ -20,7 +20,7 @@ struct EnglishMails: MailCatalog {
 
         """
       )
-    case .reset:
+    case .token(.reset):
       (
         "Reset your {{app}} password",
         """
@@ -72,7 +72,7 @@ struct EnglishMails: MailCatalog {
 
         """
       )
-    case .restore:
+    case .token(.restore):
       (
         "Your {{app}} address was changed",
         """

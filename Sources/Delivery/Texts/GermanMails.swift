@@ -6,7 +6,7 @@ struct GermanMails: MailCatalog {
 
   func texts(of kind: MailKind) -> (subject: String, text: String) {
     switch kind {
-    case .verify:
+    case .token(.verify):
       (
         "Adresse für {{app}} bestätigen",
         """
@@ -20,7 +20,7 @@ struct GermanMails: MailCatalog {
 
         """
       )
-    case .reset:
+    case .token(.reset):
       (
         "Passwort für {{app}} zurücksetzen",
         """
@@ -72,7 +72,7 @@ struct GermanMails: MailCatalog {
 
         """
       )
-    case .restore:
+    case .token(.restore):
       (
         "Adresse bei {{app}} geändert",
         """
