@@ -169,11 +169,32 @@ import WebTokens
     app: AppID,
     issuer: String
   ) async throws(Failure) -> JSONObject? {
+    let claims = try await signedClaims(of: token, SigningKey.accessType, app, issuer)
+    guard let claims, let expires = claims["exp"]?.number?.int, expires > clock() else {
+      return nil
+    }
+    return claims
+  }
+
+  /// Returns the claims of a token of OpenID Connect, even if it has expired.
+  ///
+  /// - Parameters:
+  ///   - token: the token.
+  ///   - type: the type of the token in its head.
+  ///   - app: the app whose key must have signed it.
+  ///   - issuer: the issuer of the app.
+  /// - Returns: the claims; nil if it is no such token.
+  /// - Throws: `.databaseUnavailable`.
+  private func signedClaims(
+    of token: String,
+    _ type: String,
+    _ app: AppID,
+    _ issuer: String
+  ) async throws(Failure) -> JSONObject? {
     guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
-      let keyID = read.keyID, read.head["typ"]?.string == SigningKey.accessType,
+      let keyID = read.keyID, read.head["typ"]?.string == type,
       let key = try await keys.verifier(keyID: keyID, app: app), key.purpose == .openID,
-      key.hasSigned(read), let expires = read.claims["exp"]?.number?.int, expires > clock(),
-      read.claims["iss"]?.string?.hasSameBytes(as: issuer) == true
+      key.hasSigned(read), read.claims["iss"]?.string?.hasSameBytes(as: issuer) == true
     else { return nil }
     return read.claims
   }
@@ -202,21 +223,17 @@ import WebTokens
     app: AppID,
     issuer: String
   ) async throws(Failure) -> Identity? {
-    guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
-      let keyID = read.keyID, read.head["typ"]?.string == "JWT",
-      let key = try await keys.verifier(keyID: keyID, app: app), key.purpose == .openID,
-      key.hasSigned(read), read.claims["iss"]?.string?.hasSameBytes(as: issuer) == true,
-      // A logout token has it.
-      read.claims["events"] == nil,
-      let user = read.claims.user,
-      let session = read.claims["sid"]?.string.flatMap({ SessionID($0) }),
-      let client = read.claims["aud"]?.string, let end = read.claims["exp"]?.number?.int
+    let claims = try await signedClaims(of: token, "JWT", app, issuer)
+    // A logout token has events.
+    guard let claims, claims["events"] == nil, let user = claims.user,
+      let session = claims["sid"]?.string.flatMap({ SessionID($0) }),
+      let client = claims["aud"]?.string, let end = claims["exp"]?.number?.int
     else { return nil }
     return Identity(
       user: user,
       session: session,
       client: client,
-      email: read.claims["email"]?.string,
+      email: claims["email"]?.string,
       expiresAt: end
     )
   }
