@@ -95,7 +95,7 @@ import WireKit
       let form = try call.form(of: flow(of: visit.user))
       return try await visit.handle(from: page, isFresh: isFresh) { () async throws(Failure) in
         guard isOnce else { return try await work(visit, form) }
-        return try await visit.once(form) { () async throws(Failure) in
+        return try await visit.respondOnce(to: form) { () async throws(Failure) in
           try await work(visit, form)
         }
       }
@@ -107,8 +107,8 @@ import WireKit
   /// - Returns: the response of the first request, which is a redirect.
   /// - Throws: `.formForged`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`, and failures
   ///   of the work.
-  private func once(
-    _ form: FormValues,
+  private func respondOnce(
+    to form: FormValues,
     _ work: @EventLoop () async throws(Failure) -> Response
   ) async throws(Failure) -> Response {
     guard form[Self.onceField]?.isEmpty == false else { throw .formForged }
