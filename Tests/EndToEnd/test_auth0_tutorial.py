@@ -11,8 +11,8 @@ import urllib.parse
 from selenium.webdriver.common.keys import Keys
 
 from hosted import PASSWORD
+from hosted_browser import BrowserCase
 from openid import OpenIDCase, Party, claims, verified
-from test_hosted_browser import BrowserCase
 
 BUNDLE = "com.auth0.iOS-SwiftUI-Metadata"
 IDENTITY = "openid profile email"

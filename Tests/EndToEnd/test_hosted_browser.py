@@ -1,93 +1,10 @@
 """The hosted pages in Chromium: with and without scripts, narrow and wide, light and dark."""
 
-import itertools
 import unittest
 
-from selenium.webdriver.common.keys import Keys
-
-from authenticator import Authenticator
-from browser import Browser
-from hosted import PASSWORD, HostedCase
-from page_checks import LARGE_TEXT, LONG_WORDS, PAGE_CHECKS
-
-VIEWS = list(itertools.product(["light", "dark"], [1280, 320]))
-
-
-class BrowserCase(HostedCase):
-    # Takes long for its number of tests.
-    LONG = True
-    # Whether the browser records where it is sent.
-    RECORDS = False
-
-    def setUp(self):
-        super().setUp()
-        self.server = f"http://127.0.0.1:{self.site.port}"
-        self.browser = Browser(records=self.RECORDS)
-        self.addCleanup(self.browser.stop)
-
-    def open(self, path):
-        self.browser.open(self.server + path)
-
-    def heading(self):
-        return self.browser.find("h1").text
-
-    def send(self, **fields):
-        """Types into the fields of a form, and presses Enter in the last one."""
-        for name, value in fields.items():
-            field = self.browser.find(f"#{name}")
-            if field.get_attribute("readonly") is None:
-                field.send_keys(Keys.CONTROL, "a")
-                field.send_keys(value)
-        before = self.browser.find("html")
-        field.send_keys(Keys.ENTER)
-        self.left(before)
-
-    def press(self, label):
-        """Presses a button, or follows a link."""
-        found = [item for item in self.browser.all("button, a") if item.text.strip() == label]
-        self.assertTrue(found, (label, self.browser.find("main").text))
-        before = self.browser.find("html")
-        found[0].click()
-        self.left(before)
-
-    def left(self, page):
-        def is_gone():
-            try:
-                page.is_enabled()
-                return False
-            except Exception:
-                return bool(self.browser.all("h1"))
-        self.browser.wait(is_gone, "the next page")
-
-
-class LookingCase(BrowserCase):
-    """Looks at each page in all views."""
-
-    def look(self, heading, *errors):
-        """Looks at the page in all views."""
-        self.assertEqual(self.heading(), heading)
-        self.assertEqual([item.text for item in self.browser.all(".summary li")], list(errors))
-        if errors:
-            self.assertTrue(self.browser.driver.title.startswith("Error: "))
-            self.assertTrue(self.browser.script(
-                "return document.activeElement.classList.contains('summary')"))
-        for scheme, width in VIEWS:
-            self.browser.emulate(scheme, width)
-            with self.subTest(heading, errors=errors, scheme=scheme, width=width):
-                found = self.browser.axe_faults() + self.browser.script(PAGE_CHECKS)
-                self.assertEqual(found, [])
-                self.assertLessEqual(
-                    self.browser.script("return document.documentElement.scrollWidth"), width)
-                self.assertLessEqual(self.browser.script(LARGE_TEXT), width)
-                # The stylesheet of this server applies.
-                self.assertNotEqual(self.browser.script(
-                    "return getComputedStyle(document.querySelector('main')).maxWidth"), "none")
-        self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-    def quiet(self):
-        """Checks that the console has only the statuses of error pages."""
-        self.assertEqual([line for line in self.browser.complaints()
-                          if "the server responded with a status of 4" not in line], [])
+from hosted import PASSWORD
+from hosted_browser import BrowserCase, LookingCase
+from page_checks import LONG_WORDS
 
 
 class WithScripts(LookingCase):
@@ -161,14 +78,10 @@ class WithScripts(LookingCase):
         self.quiet()
 
     def test_second_factor(self):
-        email = self.own_email()
         self.settings(mfa="required")
-        self.open("/account")
-        self.press("Create account")
-        self.send(email=email, new_password=PASSWORD)
+        email = self.sign_up_here(heading="Set up an authenticator app")
         self.look("Set up an authenticator app")
-        secret = self.browser.find(".key code").text.replace(" ", "")
-        factor = Authenticator({"id": "", "uri": "", "secret": secret})
+        factor = self.new_authenticator()
         self.send(code=factor.wrong())
         self.look("Set up an authenticator app", "The code is wrong. Wait for the next one.")
         self.send(code=factor.code())
@@ -190,11 +103,8 @@ class WithScripts(LookingCase):
         self.quiet()
 
     def test_the_account(self):
-        email = self.own_email()
         self.settings(mfa="optional")
-        self.open("/account")
-        self.press("Create account")
-        self.send(email=email, new_password=PASSWORD)
+        email = self.sign_up_here()
         for path, heading in [
                 ("profile", "Name, language and time zone"), ("picture", "Picture"),
                 ("address", "Change your email address"), ("password", "Change your password"),
@@ -281,11 +191,8 @@ class Looks(LookingCase):
 
     def test_recovery_codes_are_printed_without_buttons(self):
         self.settings(mfa="required")
-        self.open("/account")
-        self.press("Create account")
-        self.send(email=self.own_email(), new_password=PASSWORD)
-        secret = self.browser.find(".key code").text.replace(" ", "")
-        self.send(code=Authenticator({"id": "", "uri": "", "secret": secret}).code())
+        self.sign_up_here(heading="Set up an authenticator app")
+        self.send(code=self.new_authenticator().code())
         self.assertEqual(self.heading(), "Save your recovery codes")
         self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         text = self.browser.find("body").text
@@ -301,13 +208,10 @@ class WithoutScripts(BrowserCase):
         self.browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
 
     def test_each_step_works(self):
-        email = self.own_email()
         self.settings(email_code=True)
         self.open("/account")
         self.assertEqual(self.browser.all(".reveal"), [])
-        self.press("Create account")
-        self.send(email=email, new_password=PASSWORD)
-        self.assertEqual(self.heading(), "Your account")
+        email = self.sign_up_here()
         self.assertEqual({cookie["name"].split("-")[2] for cookie in self.browser.driver.get_cookies()},
                          {"browser", "signin"})
         for cookie in self.browser.driver.get_cookies():

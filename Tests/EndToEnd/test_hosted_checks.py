@@ -8,8 +8,8 @@ from selenium.webdriver.common.keys import Keys
 
 from cases import in_parallel
 from hosted import PASSWORD, Visitor
+from hosted_browser import BrowserCase
 from openid import OpenIDCase, Party
-from test_hosted_browser import BrowserCase
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

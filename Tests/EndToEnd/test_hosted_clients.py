@@ -4,8 +4,8 @@ import unittest
 
 from browser import Pages
 from hosted import PASSWORD
+from hosted_browser import LookingCase
 from openid import OpenIDCase, Party
-from test_hosted_browser import LookingCase
 
 
 class ClientCase(OpenIDCase, LookingCase):

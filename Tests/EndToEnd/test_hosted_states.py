@@ -2,29 +2,14 @@
 
 import unittest
 
-from authenticator import Authenticator
 from hosted import PASSWORD
+from hosted_browser import LookingCase
 from openid import OpenIDCase
-from test_hosted_browser import LookingCase
 
 WRONG_CODE = "The code is wrong. Use the newest mail."
 
 
 class StateCase(LookingCase):
-    def signed_up(self, email=None):
-        email = email or self.own_email()
-        self.open("/account")
-        self.press("Create account")
-        self.send(email=email, new_password=PASSWORD)
-        self.assertEqual(self.heading(), "Your account")
-        return email
-
-    def signed_in(self, email, password=PASSWORD):
-        self.open("/account")
-        self.send(email=email)
-        self.send(password=password)
-        self.assertEqual(self.heading(), "Your account")
-
     def age(self, email):
         self.site.sql("update sessions s set authenticated_at = now() - interval '1 day' from users u "
                       f"where u.user_id = s.user_id and u.email = '{email}'")
@@ -48,7 +33,7 @@ class MailedLinks(StateCase):
         self.quiet()
 
     def test_an_address_is_verified_by_the_session_or_rejected(self):
-        email = self.signed_up()
+        email = self.sign_up_here()
         self.open(self.link(email, "ds_verify"))
         self.look("Confirm your email address")
         self.assertEqual(self.browser.all("#password"), [])
@@ -65,11 +50,8 @@ class MailedLinks(StateCase):
         self.quiet()
 
     def test_a_registration_that_is_verified_first(self):
-        email = self.own_email()
         self.settings(sign_up="verify_first")
-        self.open("/account")
-        self.press("Create account")
-        self.send(email=email, new_password=PASSWORD)
+        email = self.sign_up_here(heading="Confirm your email address")
         self.look("Confirm your email address")
         wrong = self.other_code(self.mailed_code(email))
         self.send(code=wrong)
@@ -82,7 +64,7 @@ class MailedLinks(StateCase):
 
 class Account(StateCase):
     def test_errors_of_each_change(self):
-        email = self.signed_up()
+        email = self.sign_up_here()
         self.open("/account/profile")
         self.send(name="x" * 301)
         self.look("Name, language and time zone", "Enter a name of at most 300 characters.")
@@ -111,13 +93,12 @@ class Account(StateCase):
         self.quiet()
 
     def test_the_authenticator(self):
-        email = self.signed_up()
+        email = self.sign_up_here()
         self.settings(mfa="optional", email_code=True)
         self.open("/account/authenticator")
         self.press("Continue")
         self.look("Set up an authenticator app")
-        secret = self.browser.find(".key code").text.replace(" ", "")
-        factor = Authenticator({"id": "", "uri": "", "secret": secret})
+        factor = self.new_authenticator()
         self.send(code=factor.wrong())
         self.look("Set up an authenticator app", "The code is wrong. Wait for the next one.")
         self.send(code=factor.code())
@@ -151,7 +132,7 @@ class Account(StateCase):
         self.quiet()
 
     def test_a_code_confirms_only_a_verified_address(self):
-        email = self.signed_up()
+        email = self.sign_up_here()
         self.settings(email_code=True)
         self.age(email)
         self.open("/account/delete")
@@ -167,7 +148,7 @@ class Account(StateCase):
         self.quiet()
 
     def test_an_identity_is_unlinked(self):
-        email = self.signed_up()
+        email = self.sign_up_here()
         user = self.site.sql(f"select user_id from users where email = '{email}'")
         self.site.sql(
             "insert into identities (user_id, identity_id, app_id, provider, subject) select user_id, "
@@ -217,7 +198,7 @@ class Failures(StateCase):
         self.open("/account")
         first = driver.current_window_handle
         driver.switch_to.new_window("tab")
-        email = self.signed_up()
+        email = self.sign_up_here()
         driver.switch_to.window(first)
         self.send(email="bob@example.com")
         self.look("Choose an account")
@@ -236,7 +217,7 @@ class Failures(StateCase):
 
 class SignOut(OpenIDCase, StateCase):
     def test_the_question_and_the_last_page(self):
-        email = self.signed_up()
+        email = self.sign_up_here()
         self.site.dossier("client", "set", self.spa["id"], "logout_urls=https://app.example.com/bye")
         self.open(f"/oidc/logout?client_id={self.spa['id']}")
         self.look("Sign out of default?")

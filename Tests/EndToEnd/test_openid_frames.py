@@ -5,8 +5,8 @@ import urllib.parse
 
 from browser import Pages
 from hosted import PASSWORD
+from hosted_browser import BrowserCase
 from openid import OpenIDCase, Party
-from test_hosted_browser import BrowserCase
 
 LISTEN = """
 window.messages = [];
