@@ -322,7 +322,7 @@ let package = Package(
     ),
     .target(
       name: "TestSupport",
-      dependencies: ["CLinux", "EventLoop", "Postgres"],
+      dependencies: ["CLinux", "Documents", "EventLoop", "Postgres", "Runtime"],
       path: "Tests/TestSupport",
       swiftSettings: tests
     ),
@@ -425,7 +425,7 @@ let readers: [Target.Dependency] = [
   "Tenancy", "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns",
   "Postgres",
-  "ParraWire", "WebTokens", "WireKit",
+  "ParraWire", "TestSupport", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 

@@ -6,6 +6,7 @@ import Postgres
 @testable import Documents
 @testable import Runtime
 @testable import Transfer
+import TestSupport
 
 extension FuzzTarget {
   static let filters = FuzzTarget(
@@ -19,7 +20,7 @@ extension FuzzTarget {
     bound: MemoryBound(factor: 60, base: 131_072)
   ) { input in
     let filter = text(input)
-    _ = try? sql(filter)
+    _ = try? SampleSearch.sql(filter)
     if let (document, names) = try? Filter.path(filter) {
       let spelled = Filter.spelled(document, names)
       let again = try? Filter.path(spelled)
@@ -33,7 +34,7 @@ extension FuzzTarget {
     expect(found.terms.count <= FilterLimits.terms, "there are \(found.terms.count) terms")
     let marked = "name exists and (\(filter))"
     guard marked.utf8.count <= FilterLimits.length, found.terms.count < FilterLimits.terms,
-      let sql = try? sql(marked)
+      let sql = try? SampleSearch.sql(marked)
     else { return }
     // A client's text is only in parameters, never in a statement.
     for term in found.terms {
@@ -42,22 +43,6 @@ extension FuzzTarget {
       }
       expect(!sql.contains(value), "\(value) is in the statement")
     }
-  }
-
-  private static let indexes = ["text", "number", "boolean"].map { ("metadata.\($0)", $0) }
-
-  /// Returns the SQL of the second page of a search.
-  private static func sql(_ filter: String) throws -> String {
-    let indexes = try indexes.compactMap { path, kind in
-      try FilterValue.Kind(rawValue: kind).map { try SearchIndex(path: path, kind: $0) }
-    }
-    return try FilterComposer.page(
-      Filter.parse(filter),
-      of: AppID(),
-      after: UserID(),
-      count: 1,
-      indexes: indexes
-    ).sql
   }
 
   /// The lines of an import, one user each.

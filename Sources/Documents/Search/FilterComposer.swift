@@ -1,12 +1,12 @@
-import Accounts
-import Runtime
-import Postgres
+package import Accounts
+package import Runtime
+package import Postgres
 
 /// Composes the SQL of a filter.
 ///
 /// Only literals of this file are appended; all values from the filter are parameters. Columns
 /// without a table name are those of `users`, as `u` or in a subquery.
-struct FilterComposer {
+package struct FilterComposer {
   private var statement = ComposedStatement<Profile>()
   private let app: AppID
   private let cursor: UserID?
@@ -22,7 +22,7 @@ struct FilterComposer {
   ///   - indexes: the available indexes.
   /// - Returns: the statement.
   /// - Throws: `.notIndexed`.
-  static func page(
+  package static func page(
     _ filter: Filter,
     of app: AppID,
     after cursor: UserID?,
