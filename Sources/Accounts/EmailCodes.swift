@@ -100,14 +100,14 @@ package enum EmailCodes {
     try context.requireOpen(.emailCode)
     let address = try await EmailAddress(email, context)
     // Without the limit, a stranger could use up the tries of each new code.
-    let guarding = FailureLimiter(.login, on: address.key, context)
-    let flow = try await guarding.attempt { () async throws(Failure) in
+    let limiter = FailureLimiter(.login, on: address.key, context)
+    let flow = try await limiter.attempt { () async throws(Failure) in
       guard let flow = try await AuthenticationFlow.newest(of: address, context) else {
         throw .invalidCode
       }
       return try await AuthenticationFlow(code, flow, for: [.passwordless], context)
     }
-    try await guarding.takeBack()
+    try await limiter.takeBack()
     return try await complete(flow, as: style, context)
   }
 
@@ -139,11 +139,19 @@ package enum EmailCodes {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     while true {
+      if let account = try await Accounts.findLatest(flow.address, context) {
+        let entry = CodeEntry(flow: flow, user: account.user, context: context)
+        return try await SignIn.complete(entry.credential, as: style, context, entry.write)
+      }
+      try context.requireOpenSignUp()
       do throws(Failure) {
-        if let account = try await Accounts.findLatest(flow.address, context) {
-          return try await enter(account, flow, as: style, context)
+        let linked = try await Guests.link(guest, context) { user async throws(Failure) in
+          let account = NewAccount(by: flow, of: user, context)
+          return try await SignIn.complete(account.credential, as: style, context, account.link)
         }
-        return try await create(flow, linkingTo: guest, as: style, context)
+        if let linked { return linked }
+        let account = NewAccount(by: flow, context)
+        return try await SignIn.complete(account.credential, as: style, context, account.create)
       } catch .emailTaken {
         // Another request has made the user at the same moment, or the address is reserved.
         guard try await Accounts.findLatest(flow.address, context) != nil else {
@@ -152,61 +160,33 @@ package enum EmailCodes {
       }
     }
   }
+}
 
-  @EventLoop private static func enter(
-    _ account: Account,
-    _ flow: AuthenticationFlow,
-    as style: SessionStyle,
-    _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
-    try await SignIn.complete(
-      VerifiedCredential(of: account.user, .email(key: flow.address.key)),
-      as: style,
-      context
-    ) { transaction async throws(Failure) in
-      guard
-        let now = try await Accounts.lock(flow.address, of: account.user, in: transaction, context)
-      else { throw .invalidCode }
-      try await flow.use(in: transaction, context)
-      if now.isTakenOverByMail {
-        try await Takeover.run(of: account.user, flow.address, in: transaction, context)
-        // The code of a registration comes with the password that the reader of the mail has chosen.
-        if let hash = flow.hash {
-          _ = try await transaction.run(PasswordQueries.set, account.user, hash)
-        }
-      }
-      return Attempts.sendForget(of: flow.address.key, context, in: transaction)
-    }
+/// A right code, and the user who has its address.
+@EventLoop private struct CodeEntry {
+  let flow: AuthenticationFlow
+  let user: UserID
+  let context: RequestContext
+
+  var credential: VerifiedCredential {
+    VerifiedCredential(of: user, .email(key: flow.address.key))
   }
 
-  @EventLoop private static func create(
-    _ flow: AuthenticationFlow,
-    linkingTo guest: Principal?,
-    as style: SessionStyle,
-    _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
-    try context.requireOpenSignUp()
-    let linked = try await Guests.link(guest, context) { user async throws(Failure) in
-      let account = NewAccount(
-        flow.email,
-        flow.address,
-        of: user,
-        hash: flow.hash,
-        isVerified: true
-      )
-      return try await SignIn.complete(account.credential, as: style, context) {
-        transaction async throws(Failure) in
-        try await account.link(in: transaction, context)
-        try await flow.use(in: transaction, context)
-        return { () async throws(Failure) in }
+  /// Uses the code up, and takes an account over that was not verified before.
+  ///
+  /// - Returns: a function that waits.
+  /// - Throws: `.invalidCode` if the user has another address by now.
+  func write(in transaction: Transaction) async throws(Failure) -> Completion {
+    let account = try await Accounts.lock(flow.address, of: user, in: transaction, context)
+    guard let account else { throw .invalidCode }
+    try await flow.use(in: transaction, context)
+    if account.isTakenOverByMail {
+      try await Takeover.run(of: user, flow.address, in: transaction, context)
+      // The code of a registration comes with the password that the reader of the mail has chosen.
+      if let hash = flow.hash {
+        _ = try await transaction.run(PasswordQueries.set, user, hash)
       }
     }
-    if let linked { return linked }
-    let account = NewAccount(flow.email, flow.address, hash: flow.hash, isVerified: true)
-    return try await SignIn.complete(account.credential, as: style, context) {
-      transaction async throws(Failure) in
-      try await flow.use(in: transaction, context)
-      return try await account.send(in: transaction, context)
-    }
+    return Attempts.sendForget(of: flow.address.key, context, in: transaction)
   }
 }

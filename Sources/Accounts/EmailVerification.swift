@@ -47,8 +47,8 @@ extension Emails {
     guard let password else { throw .signInToVerify }
     try context.requireOpen(.password)
     // Counted by the user and not by the address, for which strangers can cause failures.
-    let guarding = FailureLimiter(.password, on: token.user.text, context)
-    let isRight = try await guarding.attempt { () async throws(Failure) in
+    let limiter = Users.passwordLimiter(of: token.user, context)
+    let isRight = try await limiter.attempt { () async throws(Failure) in
       let isRight = try await context.passwords.verify(
         password,
         against: token.hash,
@@ -60,7 +60,7 @@ extension Emails {
     guard isRight, let hash = token.hash else { throw .wrongCredentials }
     return try await SignIn.complete(
       VerifiedCredential(of: token.user, .password(hash: hash)),
-      countedBy: guarding,
+      countedBy: limiter,
       as: style,
       context
     ) { transaction async throws(Failure) in

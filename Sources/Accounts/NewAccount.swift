@@ -4,7 +4,7 @@ import Runtime
 import EventLoop
 import Postgres
 
-/// A user who is about to be made, with an address.
+/// A user who is about to get an address: a new user, or a guest.
 @EventLoop struct NewAccount {
   package let user: UserID
   /// The address as the user wrote it.
@@ -12,20 +12,16 @@ import Postgres
   let address: EmailAddress
   /// The hash of the password; nil for a user who signs in by codes.
   package let hash: String?
-  /// Whether a mailed code has verified the address.
-  let isVerified: Bool
+  /// The flow whose code has verified the address; nil if the address is not verified.
+  let flow: AuthenticationFlow?
   /// The mail that verifies the address; nil if none is sent.
-  private(set) var mail: EmailToken?
+  let mail: EmailToken?
+  let context: RequestContext
 
-  init(
-    _ email: String,
-    _ address: EmailAddress,
-    of user: UserID = UserID(),
-    hash: String?,
-    isVerified: Bool
-  ) {
-    (self.email, self.address, self.user) = (email, address, user)
-    (self.hash, self.isVerified) = (hash, isVerified)
+  /// Prepares the user of a flow whose code was right.
+  init(by flow: AuthenticationFlow, of user: UserID = UserID(), _ context: RequestContext) {
+    (self.user, self.flow, self.context) = (user, flow, context)
+    (email, address, hash, mail) = (flow.email, flow.address, flow.hash, nil)
   }
 
   /// Hashes the password of a registration, if its address is free.
@@ -38,9 +34,11 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
-    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
-    self.init(credentials.email, address, of: user, hash: hash, isVerified: false)
+    hash = try await context.passwords.hash(credentials.password, for: context.owner)
+    email = credentials.email
     mail = try await AccountMail.verification(of: user, email, address, context)
+    (self.user, self.address, self.context) = (user, address, context)
+    flow = nil
   }
 
   /// The credential by which the user signs in first.
@@ -50,12 +48,11 @@ import Postgres
     return VerifiedCredential(of: user, kind, isOfNewUser: true)
   }
 
-  /// Sends the statements that make the user and queue the mail.
+  /// Sends the statements that make the user and queue the mail, and uses the code up.
   ///
   /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
-  func send(in transaction: Transaction, _ context: RequestContext)
-    async throws(Failure) -> Completion
-  {
+  func create(in transaction: Transaction) async throws(Failure) -> Completion {
+    try await flow?.use(in: transaction, context)
     let identity = IdentityID()
     let made = transaction.send(
       AccountQueries.create,
@@ -65,7 +62,7 @@ import Postgres
       address.stored(email),
       address.key,
       hash,
-      isVerified
+      flow != nil
     )
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
     let completion: Completion = { () async throws(Failure) in

@@ -27,13 +27,14 @@ extension Users {
     try context.requireOpen(.password)
     while true {
       let right = try await compare(credentials, reportsBlock: reportsBlock, context)
-      try await right.guarding.complete { () throws(Failure) in
-        try right.account.requireUsable(context)
+      guard right.account.isUsable(context) else {
+        try await right.limiter.takeBack()
+        throw .emailUnverified
       }
       do throws(Failure) {
         return try await SignIn.complete(
           VerifiedCredential(of: right.account.user, .password(hash: right.renewed ?? right.hash)),
-          countedBy: right.guarding,
+          countedBy: right.limiter,
           as: style,
           context,
           right.sendRenewal
@@ -46,7 +47,7 @@ extension Users {
 
   /// Compares a password with that of the user of an address; counts the attempt.
   ///
-  /// - Returns: the account and its hash if the password is right, and the guard that counted.
+  /// - Returns: the account and its hash if the password is right, and the limiter that counted.
   /// - Throws: `.wrongCredentials` for a wrong one and for a blocked user, which is recorded;
   ///   `.userBlocked` in its place with `reportsBlock`; `.tooManyAttempts`, `.overloaded`,
   ///   `.databaseUnavailable`.
@@ -68,12 +69,13 @@ extension Users {
     let account: Account? = try results.first(find)
     if let device { context.deviceRecord = .some(try results.first(device)) }
     let isFamiliar = context.deviceRecord??.knows(account?.user, .credential) ?? false
-    let guarding = isFamiliar ? familiar : strangers
+    let limiter = isFamiliar ? familiar : strangers
     var used: [Int] = []
     for place in isFamiliar ? ofFamiliar : ofStrangers {
       used.append(try results.first(place) ?? 0)
     }
-    return try await guarding.attempt(knowing: used) { () async throws(Failure) in
+    try await limiter.count(knowing: used)
+    do throws(Failure) {
       let check = try await context.passwords.check(
         credentials.password,
         against: account?.hash,
@@ -89,8 +91,11 @@ extension Users {
         address: address,
         hash: hash,
         renewed: check.renewed,
-        guarding: guarding
+        limiter: limiter
       )
+    } catch {
+      try await limiter.giveBack(unlessWrong: error)
+      throw error
     }
   }
 
@@ -110,7 +115,7 @@ struct RightPassword {
   package let hash: String
   /// The hash that replaces the stored one, if that was made at another cost.
   let renewed: String?
-  let guarding: FailureLimiter
+  let limiter: FailureLimiter
 
   /// Sends the new hash, if there is one, and returns a function that waits.
   @EventLoop func sendRenewal(in transaction: Transaction) -> Completion {
@@ -120,10 +125,8 @@ struct RightPassword {
 }
 
 extension Account {
-  /// Throws `.emailUnverified` if the app accepts only users with a verified address.
-  @EventLoop func requireUsable(_ context: RequestContext) throws(Failure) {
-    guard isVerified || context.app.accountSettings.signUp != .verifyFirst else {
-      throw .emailUnverified
-    }
+  /// Returns whether the address is verified, or the app accepts users with any address.
+  @EventLoop func isUsable(_ context: RequestContext) -> Bool {
+    isVerified || context.app.accountSettings.signUp != .verifyFirst
   }
 }

@@ -31,10 +31,9 @@ extension Users {
       return .codeMailed(flow: flow)
     }
     let account = try await NewAccount(credentials, address, context)
-    let grant = try await SignIn.complete(account.credential, as: style, context) {
-      (transaction) async throws(Failure) in try await account.send(in: transaction, context)
-    }
-    return .signedIn(grant)
+    return .signedIn(
+      try await SignIn.complete(account.credential, as: style, context, account.create)
+    )
   }
 
   /// Registers an address and a password without a sign-in.
@@ -60,7 +59,7 @@ extension Users {
     let linked = try await Guests.link(guest, context) { user async throws(Failure) in
       let account = try await NewAccount(credentials, address, of: user, context)
       try await context.transaction { transaction async throws(Failure) in
-        try await account.link(in: transaction, context)
+        _ = try await account.link(in: transaction)
         try await completing(transaction, user)
       }
       return user
@@ -68,7 +67,7 @@ extension Users {
     if let linked { return linked }
     let account = try await NewAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
-      try await account.send(in: transaction, context)()
+      try await account.create(in: transaction)()
       _ = try await transaction.run(UserOriginQueries.register, account.user)
       try await completing(transaction, account.user)
     }
@@ -91,7 +90,7 @@ extension Users {
   ) async throws(Failure) -> UserID {
     do throws(Failure) {
       let right = try await compare(credentials, context)
-      try await right.guarding.takeBack()
+      try await right.limiter.takeBack()
       let owner = right.account.user
       let unused = try await context.readLatest(
         UserOriginQueries.isUnused,

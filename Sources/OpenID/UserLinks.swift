@@ -122,9 +122,7 @@ import Sessions
       guard let found else { throw .notLinkable("The secondary user does not exist.") }
       if let session { try await requireFresh(session, of: secondary, transaction, context) }
       try check(found, main)
-      if let end = try await Identities.wayBack(to: primary, in: transaction) {
-        throw .emailRestorePending(until: end)
-      }
+      try await Identities.requireNoRestore(of: primary, in: transaction)
       try await move(found, of: secondary, to: primary, in: transaction, context)
       return found.picture
     }

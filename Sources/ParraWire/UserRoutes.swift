@@ -39,8 +39,8 @@ import WireKit
       ) { (call) async throws(Failure) in
         let user = try call.ownUser
         // The SDK cannot authenticate the user again. Its sessions therefore need no recent sign-in.
-        if try await Sessions.has(.parra, call.context) {
-          try await Sessions.requireSecondFactor(of: user, call.context)
+        if try await Sessions.ofCaller(user, call.context).style == SessionStyle.parra.name {
+          try await SecondFactors.requirePassed(by: user, call.context)
         } else {
           try await Sessions.requireFreshProof(of: user, call.context)
         }

@@ -132,7 +132,7 @@ import WireKit
       provider: "password",
       .text("email", .address),
       .text("password", .password)
-    ).telling(LoginResource.faults)
+    ).telling { Credentials(email: $1, password: $2).faults(in: $0.context.app) }
   ) { NewIdentity.password(Credentials(email: $0, password: $1)) }
 
   private nonisolated static let newCode = Variant(LoginResource.codeOfMail) {
@@ -164,7 +164,10 @@ import WireKit
         as: .native,
         call.context
       )
-      return try LoginResource.response(.ok, linked, call)
+      switch linked {
+      case .signedIn(let tokens): return try LoginResource.response(.ok, tokens, call)
+      case .codeMailed(let flow): return EmailResource.response(flow)
+      }
     case .code(let code, let flow):
       let grant = try await Identities.linkPassword(
         by: code,

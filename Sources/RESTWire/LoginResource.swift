@@ -26,7 +26,9 @@ import WireKit
     open(
       "/v1/register",
       4_096,
-      reads: credentials.telling(faults),
+      reads: credentials.telling {
+        Credentials(email: $1, password: $2).faults(in: $0.context.app)
+      },
       gives: .created(.registration.shown(as: Example.tokens), "The user is signed in."),
       .accepted(.registration, "A mailed code completes the registration."),
       refuses: [
@@ -38,7 +40,10 @@ import WireKit
     ) {
       (call, email, password) async throws(Failure) in
       let credentials = Credentials(email: email, password: password)
-      return try response(.created, await Users.register(credentials, call.context), call)
+      switch try await Users.register(credentials, call.context) {
+      case .signedIn(let tokens): return try response(.created, tokens, call)
+      case .codeMailed(let flow): return EmailResource.response(flow)
+      }
     },
     open(
       "/v1/login/password",
@@ -133,11 +138,6 @@ import WireKit
     .text("password", .password)
   )
 
-  /// Returns the rules for new credentials that the address and the password break.
-  static func faults(_ call: Call, _ email: String, _ password: String) throws(Failure) -> [Fault] {
-    Credentials(email: email, password: password).faults(in: call.context.app)
-  }
-
   private nonisolated static let exchange = Fields(
     "Refresh",
     "A refresh token. With a cookie instead, user_id selects the user; the default is the active "
@@ -215,18 +215,6 @@ import WireKit
       summary: summary,
       handler
     )
-  }
-
-  /// Returns the tokens, or else the flow of the mailed code.
-  static func response(
-    _ status: Status,
-    _ registration: Registration,
-    _ call: Call
-  ) throws(Failure) -> Response {
-    switch registration {
-    case .signedIn(let tokens): try response(status, tokens, call)
-    case .codeMailed(let flow): EmailResource.response(flow)
-    }
   }
 
   /// Returns the tokens.

@@ -70,15 +70,6 @@ package struct SessionStyle: Sendable {
     (context) async throws(Failure) in
     try await AccountClaim.chosen(context)
   }
-
-  /// Returns an access token of the session of the request.
-  @EventLoop func accessToken(_ context: RequestContext) async throws(Failure) -> String {
-    try await context.tokens.token(
-      of: context.principal,
-      lifetime: context.app.sessionSettings.accessTokenLifetime,
-      claims(context)
-    )
-  }
 }
 
 /// Whether a refresh token is replaced when it is used.

@@ -183,21 +183,12 @@ package enum SessionsQueries {
     """
   )
 
-  /// Returns the provider of the caller's session; no row if it is not live.
-  static let provider = Statement<String, UserID, Principal>(
-    "sessions.provider",
+  /// Returns the caller's session; no row if it is not live.
+  static let ofCaller = Statement<CallerSession, UserID, Principal>(
+    "sessions.of_caller",
     """
-    select s.provider from caller($1, $2) c
+    select s.provider, s.style from caller($1, $2) c
     join sessions s on s.user_id = c.user_id and s.session_id = $2
-    """
-  )
-
-  /// Returns the name of the style of the caller's session; no row if it is not live.
-  static let style = Statement<String, UserID, SessionID>(
-    "sessions.style",
-    """
-    select style from sessions
-    where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
     """
   )
 
@@ -286,6 +277,6 @@ package enum SessionsQueries {
 
   package static let all: [any PreparedStatement] = [
     lockUser,
-    enter, open, renew, provider, style, rotate, superseded, end, page,
+    enter, open, renew, ofCaller, rotate, superseded, end, page,
   ]
 }

@@ -1,32 +1,40 @@
 package import Runtime
 import EventLoop
-import Postgres
+package import Postgres
+
+/// How the caller's session began, and the name of its style.
+package struct CallerSession: RowDecodable {
+  package let provider: String
+  package let style: String
+
+  package init(from row: Row) throws(DatabaseError) {
+    provider = try row.text(0)
+    style = try row.text(1)
+  }
+}
 
 extension Sessions {
-  /// Returns the provider of the caller's session.
+  /// Returns the caller's session.
   ///
+  /// - Parameters:
+  ///   - user: the caller.
+  ///   - transaction: the transaction that reads it; nil for a read alone.
+  ///   - context: the context of the request.
+  /// - Returns: the session.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  package static func provider(
-    of user: UserID,
-    in transaction: Transaction,
+  package static func ofCaller(
+    _ user: UserID,
+    in transaction: Transaction? = nil,
     _ context: RequestContext
-  ) async throws(Failure) -> String {
-    let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
-    guard let provider = found.first else { throw context.gone }
-    return provider
-  }
-
-  /// Returns whether the caller's session has a style.
-  ///
-  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  package static func has(
-    _ style: SessionStyle,
-    _ context: RequestContext
-  ) async throws(Failure) -> Bool {
-    guard let user = context.principal.user, let session = context.principal.session,
-      let name = try await context.first(SessionsQueries.style, user, session)
-    else { throw context.gone }
-    return name == style.name
+  ) async throws(Failure) -> CallerSession {
+    let found =
+      if let transaction {
+        try await transaction.run(SessionsQueries.ofCaller, user, context.principal)
+      } else {
+        try await context.read(SessionsQueries.ofCaller, user, context.principal)
+      }
+    guard let session = found.first else { throw context.gone }
+    return session
   }
 
   /// Replaces the caller's session by a new one.

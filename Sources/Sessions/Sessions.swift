@@ -117,8 +117,13 @@ import Postgres
       in: context.app.id,
       scopes: Scopes(live.scope)
     )
+    let lifetime = context.app.sessionSettings.accessTokenLifetime
     return TokenSet(
-      accessToken: try await style.accessToken(context),
+      accessToken: try await context.tokens.token(
+        of: context.principal,
+        lifetime: lifetime,
+        style.claims(context)
+      ),
       refreshToken: signedRefreshToken(as: style, context)
         ?? Credential(
           .refreshToken,
@@ -127,7 +132,7 @@ import Postgres
           number: live.generation,
           salt: live.salt
         ).text(context.keys.master),
-      lifetime: context.app.sessionSettings.accessTokenLifetime,
+      lifetime: lifetime,
       user: user,
       device: live.device,
       deviceSecret: live.deviceSecret?.text(context.keys.master)

@@ -19,7 +19,11 @@ extension Sessions {
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> String {
-    try await style.accessToken(context)
+    try await context.tokens.token(
+      of: context.principal,
+      lifetime: context.app.sessionSettings.accessTokenLifetime,
+      style.claims(context)
+    )
   }
 
   /// Returns the refresh token of a session; nil if those of its style rotate.

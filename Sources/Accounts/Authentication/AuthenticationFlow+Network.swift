@@ -40,8 +40,8 @@ extension AuthenticationFlow {
   ) async throws(Failure) -> AuthenticationFlow {
     let network = network(of: context)
     let typed = code.filter { $0 != " " && $0 != "-" }
-    let guarding = FailureLimiter(.networkCode, on: network, context)
-    let flow = try await guarding.attempt { () async throws(Failure) in
+    let limiter = FailureLimiter(.networkCode, on: network, context)
+    let flow = try await limiter.attempt { () async throws(Failure) in
       let found = try await context.write(
         NetworkFlowQueries.spend,
         context.app.id,
@@ -55,7 +55,7 @@ extension AuthenticationFlow {
       }
       return AuthenticationFlow(row, for: purpose)
     }
-    try await guarding.takeBack()
+    try await limiter.takeBack()
     return flow
   }
 

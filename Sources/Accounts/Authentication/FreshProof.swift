@@ -38,39 +38,27 @@ extension Sessions {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    let proof = try await proof(of: user, context)
-    guard proof.isRecent, proof.hasFactor else {
+    let authentication = try await authentication(of: user, context)
+    guard authentication.isRecent, authentication.meetsSecondFactor else {
       throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
     }
   }
 
-  /// How recently and how strongly a user has authenticated.
-  package struct Proof {
+  /// How recently and how strongly a user has authenticated in a session.
+  package struct Authentication {
     /// Whether the session has passed a second factor, or the user has none.
-    package let hasFactor: Bool
+    package let meetsSecondFactor: Bool
     /// Whether the user has authenticated within `reauthentication_minutes`.
     package let isRecent: Bool
-  }
-
-  /// Throws `.reauthenticationRequired` if the user has a second factor that the session has not passed.
-  ///
-  /// - Throws: also `.sessionEnded`, `.databaseUnavailable`.
-  @EventLoop package static func requireSecondFactor(
-    of user: UserID,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    guard try await proof(of: user, context).hasFactor else {
-      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
-    }
   }
 
   /// Returns how the caller has authenticated in this session.
   ///
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  @EventLoop package static func proof(
+  @EventLoop package static func authentication(
     of user: UserID,
     _ context: RequestContext
-  ) async throws(Failure) -> Proof {
+  ) async throws(Failure) -> Authentication {
     let settings = context.app.sessionSettings
     var batch = ReadBatch()
     let freshness = batch.add(
@@ -82,9 +70,9 @@ extension Sessions {
     let factor = batch.add(SecondFactorQueries.isMet, user, context.principal, settings.mfa != .off)
     let results = try await context.read(batch)
     guard let isRecent: Bool = try results.first(freshness),
-      let hasFactor: Bool = try results.first(factor)
+      let meetsSecondFactor: Bool = try results.first(factor)
     else { throw context.gone }
-    return Proof(hasFactor: hasFactor, isRecent: isRecent)
+    return Authentication(meetsSecondFactor: meetsSecondFactor, isRecent: isRecent)
   }
 
   /// Verifies a credential of the caller as at a sign-in, and replaces the session by a new one.
@@ -102,10 +90,10 @@ extension Sessions {
   ) async throws(Failure) -> TokenSet {
     try await context.requireSession(of: user)
     // One limit for all kinds of credentials: the access token may be stolen.
-    let guarding = Users.passwordGuard(of: user, context)
+    let limiter = Users.passwordLimiter(of: user, context)
     let (verified, flow): (VerifiedCredential, AuthenticationFlow?)
     do throws(Failure) {
-      (verified, flow) = try await guarding.attempt { () async throws(Failure) in
+      (verified, flow) = try await limiter.attempt { () async throws(Failure) in
         try await verify(evidence, of: user, context)
       }
     } catch {
@@ -116,7 +104,7 @@ extension Sessions {
       }
       throw error
     }
-    let live = try await guarding.complete { () async throws(Failure) in
+    let live = try await limiter.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
         try await Sessions.lockUser(user, in: transaction, context)
         try await flow?.use(in: transaction, context)
@@ -128,7 +116,7 @@ extension Sessions {
           in: transaction,
           context
         )
-        try await guarding.succeed(in: transaction)
+        try await limiter.succeed(in: transaction)
         try await event("reauthenticate", evidence, user, live.session).record(
           in: transaction,
           context

@@ -11,14 +11,16 @@ import Sessions
   /// An API key gets none: a program with a key is on a new device each time.
   static func tell(
     _ credential: VerifiedCredential,
-    on device: DeviceID,
+    on device: DeviceID?,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard context.app.mailSettings.tellsNewDevices, !credential.isOfNewUser,
-      credential.apiKey == nil
-    else { return }
-    let found = try await transaction.run(NewDeviceQueries.isNew, credential.user, device)
+    guard context.app.mailSettings.tellsNewDevices, credential.apiKey == nil else { return }
+    let found = try await transaction.run(
+      NewDeviceQueries.isNew,
+      credential.user,
+      device ?? DeviceID()
+    )
     guard !found.isEmpty else { return }
     try await SecurityNotice.signedIn.notice(of: credential.user, in: transaction, context)
       .queue(in: transaction)

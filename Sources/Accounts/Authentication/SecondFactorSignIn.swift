@@ -19,41 +19,41 @@ package import Postgres
   /// A right password begins any number of them, and each one ends the oldest.
   private nonisolated static let limit = 10
 
-  /// Waits, and returns `.additionalFactorRequired` with a flow; nil if the credential is enough
-  /// for a session.
-  typealias Need = @EventLoop () async throws(Failure) -> Failure?
+  /// Asks whether a user has a second factor, without waiting.
+  ///
+  /// - Parameters:
+  ///   - credential: the credential of the first step.
+  ///   - transaction: the transaction that verifies the credential.
+  ///   - context: the request that brought the credential.
+  /// - Returns: the statement; nil if no user needs a second step after this kind of credential.
+  static func sendIsEnrolled(
+    after credential: VerifiedCredential,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) -> Sent<Bool>? {
+    guard credential.takesSecondFactor, context.app.sessionSettings.mfa != .off else { return nil }
+    return transaction.send(SecondFactorQueries.isEnrolled, credential.user)
+  }
 
-  /// Asks whether a verified credential is enough for a session, without waiting.
+  /// Begins the second step of a sign-in, if the credential is not enough for a session.
   ///
   /// A user with a factor must enter a code. Without one, the user must enroll a factor if the app
   /// requires it.
   /// - Parameters:
-  ///   - credential: the credential.
+  ///   - credential: the credential of the first step.
+  ///   - enrolled: the statement of `sendIsEnrolled`.
   ///   - transaction: the transaction that verifies the credential.
   ///   - context: the request that brought the credential.
-  /// - Returns: a function that begins the flow of the second step if the credential is not enough;
-  ///   nil if no user needs a second step after this kind of credential.
-  static func send(
+  /// - Returns: `.additionalFactorRequired` with a flow; nil if the credential is enough.
+  /// - Throws: `.databaseUnavailable`.
+  static func begin(
     after credential: VerifiedCredential,
+    _ enrolled: Sent<Bool>,
     in transaction: Transaction,
     _ context: RequestContext
-  ) -> Need? {
-    let mode = context.app.sessionSettings.mfa
-    guard credential.takesSecondFactor, mode != .off else { return nil }
-    let asked = transaction.send(SecondFactorQueries.isEnrolled, credential.user)
-    return { () async throws(Failure) in
-      let isEnrolled = try await asked.rows().first == true
-      guard isEnrolled || mode == .required else { return nil }
-      return try await begin(credential, isEnrolled: isEnrolled, in: transaction, context)
-    }
-  }
-
-  private static func begin(
-    _ credential: VerifiedCredential,
-    isEnrolled: Bool,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) -> Failure {
+  ) async throws(Failure) -> Failure? {
+    let isEnrolled = try await enrolled.rows().first == true
+    guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
     let flow = FlowID()
     let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
     _ = try await transaction.run(
@@ -96,41 +96,28 @@ package import Postgres
   ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
     let flow = try id(of: text, context)
     let spent = try await context.write(FlowQueries.spend, context.app.id, flow)
-    guard let row = spent.first, let first = FirstStep(row) else { throw .invalidCode }
-    let user = first.credential.user
-    let guarding = FailureLimiter(
-      .secondFactor,
-      on: user.text,
-      isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
-      context
-    )
-    var recoveryCodes: [String] = []
+    guard let row = spent.first, let step = SecondStep(row, of: flow, code, context) else {
+      throw .invalidCode
+    }
+    let user = step.credential.user
+    let limiter = try await SecondFactors.limiter(of: user, context)
     do throws(Failure) {
-      try await guarding.count()
-      let grant = try await SignIn.complete(
-        first.credential,
+      try await limiter.count()
+      let tokens = try await SignIn.complete(
+        step.credential,
         secondFactor: SecondFactors.methods,
-        countedBy: guarding,
+        countedBy: limiter,
         as: style,
-        context
-      ) { (transaction) async throws(Failure) in
-        if first.enrolls {
-          recoveryCodes = try await enroll(user, by: code, in: transaction, context)
-        } else {
-          try await SecondFactors.use(code, of: user, in: transaction, context)
-        }
-        let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
-        return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
-      }
-      return (grant, recoveryCodes)
+        context,
+        step.write
+      )
+      return (tokens, step.recoveryCodes)
     } catch let error where error.type == .tooManyAttempts {
       // The code was not looked at.
       _ = try await context.write(SecondFactorFlowQueries.giveBack, context.app.id, flow)
       throw error
     } catch .invalidCode {
-      try await Event("login_failure", of: user, detail: ["provider": "second-factor"]).record(
-        context
-      )
+      try await SecondFactors.recordFailure(of: user, context)
       throw .invalidCode
     }
   }
@@ -157,22 +144,8 @@ package import Postgres
     }
   }
 
-  /// Confirms the factor that the flow has enrolled, and returns new recovery codes.
-  private static func enroll(
-    _ user: UserID,
-    by code: String,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) -> [String] {
-    try SecondFactors.requireOffered(context)
-    guard let factor = try await lockedFactors(of: user, in: transaction).first else {
-      throw .invalidCode
-    }
-    return try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
-  }
-
   /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.
-  private static func lockedFactors(
+  fileprivate static func lockedFactors(
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> [StoredFactor] {
@@ -191,14 +164,19 @@ package import Postgres
   }
 }
 
-/// The first step of a sign-in, as its flow has kept it.
-private struct FirstStep {
+/// The second step of a sign-in: a code, and the credential that its flow has kept.
+@EventLoop private final class SecondStep {
   let credential: VerifiedCredential
-  /// Whether the second step enrolls a factor.
-  let enrolls: Bool
+  /// The new recovery codes, once the step has enrolled a factor.
+  private(set) var recoveryCodes: [String] = []
+  private let flow: FlowID
+  private let code: String
+  /// Whether the code confirms a new factor.
+  private let enrolls: Bool
+  private let context: RequestContext
 
   /// Returns nil for a flow of another purpose.
-  init?(_ row: FlowRow) {
+  init?(_ row: FlowRow, of flow: FlowID, _ code: String, _ context: RequestContext) {
     switch AuthenticationFlow.Purpose(rawValue: row.purpose) {
     case .secondFactor: enrolls = false
     case .enroll: enrolls = true
@@ -213,6 +191,30 @@ private struct FirstStep {
       evidence: evidence,
       at: row.authenticatedAt
     )
+    (self.flow, self.code, self.context) = (flow, code, context)
+  }
+
+  /// Verifies the code, and finishes the flow.
+  ///
+  /// - Returns: a function that waits, and throws `.invalidCode` if another request has finished it.
+  func write(in transaction: Transaction) async throws(Failure) -> Completion {
+    let user = credential.user
+    if enrolls {
+      try SecondFactors.requireOffered(context)
+      let factors = try await SecondFactorFlow.lockedFactors(of: user, in: transaction)
+      guard let factor = factors.first else { throw .invalidCode }
+      recoveryCodes = try await SecondFactors.confirm(
+        factor,
+        by: code,
+        of: user,
+        in: transaction,
+        context
+      )
+    } else {
+      try await SecondFactors.use(code, of: user, in: transaction, context)
+    }
+    let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
+    return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
   }
 }
 

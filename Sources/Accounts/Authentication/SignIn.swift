@@ -5,93 +5,161 @@ import Postgres
 
 /// The last step of every sign-in: a verified credential becomes a session.
 @EventLoop enum SignIn {
-  /// The work of one sign-in method, which runs in the transaction of the sign-in.
+  /// The writes of one sign-in method, in the transaction of the sign-in.
   ///
-  /// The user is locked, and the session is not written yet. The work returns a function that waits
-  /// for its statements.
-  typealias Work = @EventLoop (Transaction) async throws(Failure) -> Completion
+  /// The user is locked, and the session is not written yet. The function returns another one, which
+  /// waits for the statements.
+  typealias Writes = @EventLoop (Transaction) async throws(Failure) -> Completion
 
-  nonisolated static let noWork: Work = { _ in { () async throws(Failure) in } }
+  nonisolated static let noWrites: Writes = { _ in { () async throws(Failure) in } }
 
   /// Creates a session for a verified credential, and returns its tokens.
   ///
   /// - Parameters:
   ///   - credential: the credential.
-  ///   - methods: the methods of a second factor that the work verifies; empty without one.
-  ///   - guarding: the guard that has counted the attempt; nil without one. It gets the attempt back,
-  ///     unless the work finds a wrong code.
+  ///   - methods: the methods of a second factor that the writes verify; empty without one.
+  ///   - limiter: the limiter that has counted the attempt; nil without one. It gets the attempt
+  ///     back, unless the writes find a wrong code.
   ///   - style: the style of the wire's sessions.
   ///   - context: the request that brought the credential.
-  ///   - work: the work of the sign-in method.
+  ///   - write: sends the writes of the sign-in method.
   /// - Returns: the tokens.
   /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` if the credential is
   ///   not valid any more, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`,
-  ///   and errors of the work.
+  ///   and errors of the writes.
   static func complete(
     _ credential: VerifiedCredential,
     secondFactor methods: String = "",
-    countedBy guarding: FailureLimiter? = nil,
+    countedBy limiter: FailureLimiter? = nil,
     as style: SessionStyle,
     _ context: RequestContext,
-    _ work: Work = noWork
+    _ write: Writes = noWrites
   ) async throws(Failure) -> Sessions.TokenSet {
-    var session: SessionCreation
+    let live: LiveSession
     do throws(Failure) {
-      let device = try await Devices.admit(credential.user, context)
-      session = SessionCreation(credential, methods, on: device, style, context)
-      do throws(Failure) {
-        try await create(session, countedBy: guarding, context, work)
-      } catch .deviceUnknown where device != nil {
-        // Another sign-in has replaced the secret of the device since it was read.
-        session = SessionCreation(credential, methods, on: nil, style, context)
-        try await create(session, countedBy: guarding, context, work)
-      }
-    } catch {
-      try await guarding?.giveBack(after: error)
-      throw error
-    }
-    return try await Sessions.grant(session.live, of: credential.user, as: style, context)
-  }
-
-  /// Writes a session, or begins the flow of its second step.
-  private static func create(
-    _ session: SessionCreation,
-    countedBy guarding: FailureLimiter?,
-    _ context: RequestContext,
-    _ work: Work
-  ) async throws(Failure) {
-    let credential = session.credential
-    let secondStep = try await context.transaction {
-      transaction async throws(Failure) -> Failure? in
-      // Every sign-in locks the user, then the device, then the attempts.
-      if !credential.isOfNewUser { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
-      let worked = try await work(transaction)
-      let checked =
-        credential.isOfNewUser ? nil : credential.sendCheck(in: transaction, context)
-      let need =
-        session.secondFactor.isEmpty
-        ? SecondFactorFlow.send(after: credential, in: transaction, context) : nil
-      if let need {
-        try await worked()
-        try await checked?()
-        if let flow = try await need() {
-          // The commit keeps the work: a code is used up, and a new user is made.
-          try await guarding?.succeed(in: transaction)
-          return flow
+      var device = try await Devices.admit(credential.user, context)
+      while true {
+        do throws(Failure) {
+          live = try await context.transaction {
+            transaction async throws(Failure) -> Result<LiveSession, Failure> in
+            // Every sign-in locks the user, then the device, then the attempts.
+            let isNew = credential.isOfNewUser
+            if !isNew { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
+            let written = try await write(transaction)
+            let checked = isNew ? nil : credential.sendCheck(in: transaction, context)
+            let enrolled =
+              methods.isEmpty
+              ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction, context) : nil
+            if let enrolled {
+              try await written()
+              try await checked?()
+              let secondStep = try await SecondFactorFlow.begin(
+                after: credential,
+                enrolled,
+                in: transaction,
+                context
+              )
+              if let secondStep {
+                // The commit keeps the writes: a code is used up, and a new user is made.
+                try await limiter?.succeed(in: transaction)
+                return .failure(secondStep)
+              }
+            }
+            if !isNew {
+              try await NewDevice.tell(credential, on: device?.id, in: transaction, context)
+            }
+            let (live, created) = sendSession(
+              by: credential,
+              secondFactor: methods,
+              on: device,
+              as: style,
+              in: transaction,
+              context
+            )
+            let givenBack = limiter?.sendSuccess(in: transaction)
+            transaction.sendCommit()
+            if enrolled == nil {
+              try await written()
+              try await checked?()
+            }
+            try await created()
+            try await givenBack?()
+            return .success(live)
+          }.get()
+          break
+        } catch .deviceUnknown where device != nil {
+          // Another sign-in has replaced the secret of the device since it was read.
+          device = nil
         }
       }
-      try await NewDevice.tell(credential, on: session.live.device, in: transaction, context)
-      let created = session.send(in: transaction)
-      let givenBack = guarding?.sendSuccess(in: transaction)
-      transaction.sendCommit()
-      if need == nil {
-        try await worked()
-        try await checked?()
-      }
-      try await created()
-      try await givenBack?()
-      return nil
+    } catch {
+      try await limiter?.giveBack(after: error)
+      throw error
     }
-    if let secondStep { throw secondStep }
+    return try await Sessions.grant(live, of: credential.user, as: style, context)
+  }
+
+  /// Sends all statements of a new session without waiting.
+  ///
+  /// The device gets a new secret, so that a copy of the old secret becomes useless.
+  /// - Parameters:
+  ///   - credential: the verified credential.
+  ///   - methods: the methods of a second factor that the user passes; empty without one.
+  ///   - known: the credential of the device that the client has sent; nil for a new device.
+  ///   - style: the style of the wire's sessions.
+  ///   - transaction: the transaction of the sign-in.
+  ///   - context: the context of the request.
+  /// - Returns: the session, and a function that waits, and throws `.deviceUnknown` or `.deviceFull`.
+  private static func sendSession(
+    by credential: VerifiedCredential,
+    secondFactor methods: String,
+    on known: DeviceCredential?,
+    as style: SessionStyle,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) -> (LiveSession, Completion) {
+    let master = context.keys.master
+    let settings = context.app.sessionSettings
+    let device = known?.id ?? DeviceID()
+    let secret = known.flatMap { $0.isBare ? $0.secret : nil } ?? Credential(.device, of: device)
+    let live = LiveSession(on: device, scope: style.scopes.text, deviceSecret: secret)
+    let entered = transaction.send(
+      SessionsQueries.enter,
+      credential.user,
+      device,
+      context.app.id,
+      known?.secret.hash(master),
+      secret.hash(master)
+    )
+    let opened = transaction.send(
+      SessionsQueries.open,
+      credential.user,
+      live.session,
+      device,
+      context.app.id,
+      credential.provider,
+      live.scope,
+      BinaryBytes(live.salt),
+      style.party?.lifetime ?? settings.sessionLifetime,
+      context.address.text,
+      context.agent,
+      Devices.limit,
+      settings.sessionsPerUser,
+      credential.apiKey,
+      credential.authenticatedAt,
+      style.name,
+      EventID(),
+      methods.isEmpty ? credential.methods : "\(credential.methods) \(methods)",
+      style.keepsSessions,
+      style.party?.client,
+      style.party?.audience,
+      style.party?.issuer,
+      style.party?.isNotified ?? false
+    )
+    let created: Completion = { () async throws(Failure) in
+      try await entered.rows(undone: .deviceUnknown)
+      try await opened.rows(undone: .deviceFull(limit: Devices.limit))
+    }
+    return (live, created)
   }
 }

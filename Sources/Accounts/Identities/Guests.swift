@@ -37,21 +37,24 @@ extension NewAccount {
   /// Gives the address and the password to a guest, who is the user of the request.
   ///
   /// It ends all sessions of the guest, since another person may have copied their tokens.
+  /// - Returns: a function that has nothing to wait for.
   /// - Throws: `.emailTaken`, `.sessionEnded` if the user is no guest any more,
   ///   `.emailRestorePending`.
-  func link(in transaction: Transaction, _ context: RequestContext) async throws(Failure) {
+  func link(in transaction: Transaction) async throws(Failure) -> Completion {
     let provider = hash == nil ? "email" : "password"
     try await Identities.link(provider, to: user, in: transaction, context) {
       transaction async throws(Failure) -> (Void, isNew: Bool) in
       let guest = try await transaction.run(ProfileQueries.read, user, context.principal).first
       guard let guest, guest.isAnonymous else { throw .sessionEnded }
       try await Identities.link(address, email, hash, to: user, in: transaction, context)
-      if isVerified {
+      if let flow {
+        try await flow.use(in: transaction, context)
         try await Accounts.markVerified(address, of: user, in: transaction, context)
       }
       try await mail?.queue(in: transaction)
       try await Sessions.end(.all, of: user, "link", in: transaction, context)
       return ((), isNew: true)
     }
+    return { () async throws(Failure) in }
   }
 }

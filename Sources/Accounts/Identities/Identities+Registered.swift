@@ -22,10 +22,10 @@ extension Identities {
     try context.requireOpen(.password)
     try await context.requireSession(of: user)
     let right = try await Users.compare(credentials, context)
-    try await right.guarding.takeBack()
+    try await right.limiter.takeBack()
     let (account, address) = (right.account, right.address)
     if account.user == user { return }
-    try account.requireUsable(context)
+    guard account.isUsable(context) else { throw .emailUnverified }
     // The earlier mailed token belongs to the registered user, who is deleted here.
     let mail =
       account.isVerified
@@ -39,9 +39,7 @@ extension Identities {
         guard
           try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
         else { throw context.gone }
-        if let end = try await wayBack(to: user, in: transaction) {
-          throw .emailRestorePending(until: end)
-        }
+        try await requireNoRestore(of: user, in: transaction)
         // A reset may have changed the password during the comparison.
         let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
         guard let now, now.user == account.user else { throw .identityTaken }

@@ -37,9 +37,14 @@ import Postgres
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, context, write)
       if context.app.sessionSettings.mfa != .off,
-        try await Sessions.provider(of: user, in: transaction, context) == "anonymous",
-        let need = SecondFactorFlow.send(after: credential, in: transaction, context),
-        let secondStep = try await need()
+        try await Sessions.ofCaller(user, in: transaction, context).provider == "anonymous",
+        let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction, context),
+        let secondStep = try await SecondFactorFlow.begin(
+          after: credential,
+          enrolled,
+          in: transaction,
+          context
+        )
       {
         try await Sessions.end(.all, of: user, "link", in: transaction, context)
         return .failure(secondStep)
@@ -70,9 +75,7 @@ import Postgres
     _ write: @EventLoop (Transaction) async throws(Failure) -> (Value, isNew: Bool)
   ) async throws(Failure) -> Value {
     try await Sessions.lockUser(user, in: transaction, context)
-    if let end = try await wayBack(to: user, in: transaction) {
-      throw .emailRestorePending(until: end)
-    }
+    try await requireNoRestore(of: user, in: transaction)
     try await revokeGuestCredentials(of: user, in: transaction, context)
     let (value, isNew) = try await write(transaction)
     if isNew { try await finish(provider, of: user, in: transaction, context) }
@@ -90,18 +93,19 @@ import Postgres
     try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
   }
 
-  /// Returns until when a removed address of the user can be restored.
+  /// Throws `.emailRestorePending` while a removed address of a user without another can be restored.
   ///
-  /// The result is nil if none can, or if the user has another address. Until then, no credential
-  /// can be linked. A restore hands over the user with all stored data. Otherwise an attacker could
+  /// Until then, no credential can be linked. A restore hands over the user with all stored data. Otherwise an attacker could
   /// link the address of another person, wait until that person stores data, and restore. The
   /// restore link cannot be revoked instead: a thief would revoke the owner's. A change of address
   /// needs no wait, because the code verifies the new address.
-  package static func wayBack(
-    to user: UserID,
+  package static func requireNoRestore(
+    of user: UserID,
     in transaction: Transaction
-  ) async throws(Failure) -> Timestamp? {
-    try await transaction.run(IdentitiesQueries.wayBack, user).first
+  ) async throws(Failure) {
+    if let end = try await transaction.run(IdentitiesQueries.wayBack, user).first {
+      throw .emailRestorePending(until: end)
+    }
   }
 
   /// Links the identity of an issuer's token to the user, unless the user already has it.

@@ -37,8 +37,9 @@ import Postgres
     if let known = try await known(external, context) {
       return try await SignIn.complete(known, as: style, context)
     }
+    let user = try await NewUser(external, context)
     do throws(Failure) {
-      return try await create(external, as: style, context)
+      return try await SignIn.complete(user.credential, as: style, context, user.write)
     } catch .identityTaken {
       // A concurrent login with the same token has created the user.
       guard let known = try await known(external, context) else {
@@ -46,56 +47,6 @@ import Postgres
       }
       return try await SignIn.complete(known, as: style, context)
     }
-  }
-
-  private static func create(
-    _ external: ExternalTokens.Identity,
-    as style: SessionStyle,
-    _ context: RequestContext
-  ) async throws(Failure) -> Sessions.TokenSet {
-    try context.requireOpenSignUp()
-    let user = UserID()
-    var address: EmailAddress?
-    let profile = valid(external.profile, context)
-    if let email = profile["email"]?.string {
-      address = try await EmailAddress(email, context)
-    }
-    let credential = VerifiedCredential(
-      of: user,
-      .token(provider: external.provider, subject: external.subject),
-      at: external.authenticatedAt,
-      isOfNewUser: true
-    )
-    return try await SignIn.complete(credential, as: style, context) { [address] transaction in
-      let made = Users.send(
-        user,
-        external.provider,
-        external.subject,
-        isAnonymous: false,
-        profile,
-        address,
-        in: transaction,
-        context
-      )
-      return { () async throws(Failure) in try await made.rows(duplicate: .identityTaken) }
-    }
-  }
-
-  /// Returns the members of a profile that break none of its rules.
-  private static func valid(
-    _ profile: JSONObject,
-    _ context: RequestContext
-  ) -> JSONObject {
-    let mixesScripts = context.app.accountSettings.allowsMixedScripts
-    var valid = JSONObject()
-    for (member, value) in profile {
-      let isValid =
-        member == "email"
-        ? EmailAddress.fault(in: value.string ?? "", at: "", mixed: mixesScripts) == nil
-        : Profiles.fault(member, value) == nil
-      if isValid { valid[member] = value }
-    }
-    return valid
   }
 
   /// Verifies a token and returns its identity; records a refused token in the audit log.
@@ -161,5 +112,35 @@ import Postgres
       .token(provider: external.provider, subject: external.subject),
       at: external.authenticatedAt
     )
+  }
+}
+
+extension NewUser {
+  /// Prepares the user of a new subject, with the members of its profile that break no rule.
+  ///
+  /// - Throws: `.signUpClosed`, `.databaseUnavailable`.
+  fileprivate init(
+    _ external: ExternalTokens.Identity,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try context.requireOpenSignUp()
+    self.init(
+      credential: VerifiedCredential(
+        of: UserID(),
+        .token(provider: external.provider, subject: external.subject),
+        at: external.authenticatedAt,
+        isOfNewUser: true
+      ),
+      context: context
+    )
+    let mixesScripts = context.app.accountSettings.allowsMixedScripts
+    for (member, value) in external.profile {
+      let isValid =
+        member == "email"
+        ? EmailAddress.fault(in: value.string ?? "", at: "", mixed: mixesScripts) == nil
+        : Profiles.fault(member, value) == nil
+      if isValid { profile[member] = value }
+    }
+    if let email = profile["email"]?.string { address = try await EmailAddress(email, context) }
   }
 }

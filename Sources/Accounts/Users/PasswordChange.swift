@@ -25,12 +25,12 @@ extension Users {
     if let fault = Credentials.fault(in: new, of: own.address, at: "/new_password", context.app) {
       throw .invalid([fault])
     }
-    let guarding = passwordGuard(of: user, context)
-    let hash = try await guarding.attempt { () async throws(Failure) in
+    let limiter = passwordLimiter(of: user, context)
+    let hash = try await limiter.attempt { () async throws(Failure) in
       try await verify(current, against: own, context)
       return try await context.passwords.hash(new, for: context.owner)
     }
-    let live = try await guarding.complete { () async throws(Failure) in
+    let live = try await limiter.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
         // A reset may have ended the session or changed the password while we were hashing.
         try await Sessions.lockUser(user, in: transaction, context)
@@ -45,7 +45,7 @@ extension Users {
           in: transaction,
           context
         )
-        try await guarding.succeed(in: transaction)
+        try await limiter.succeed(in: transaction)
         try await SecurityNotice.passwordChanged.record(of: user, in: transaction, context)
         return try await Sessions.renew(
           user,
@@ -91,8 +91,10 @@ extension Users {
   }
 
   /// Returns the rate limit for reauthentication in a session, by password or otherwise.
-  @EventLoop static func passwordGuard(of user: UserID, _ context: RequestContext) -> FailureLimiter
-  {
+  @EventLoop static func passwordLimiter(
+    of user: UserID,
+    _ context: RequestContext
+  ) -> FailureLimiter {
     FailureLimiter(.password, on: user.text, context)
   }
 

@@ -16,61 +16,52 @@ package enum Users {
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.anonymous)
     try context.requireOpenSignUp()
-    let user = UserID()
-    let allowances = try await RequestLimiter.anonymous(context)
+    let limit = try await RequestLimiter.anonymous(context)
+    let user = NewUser(
+      credential: VerifiedCredential(of: UserID(), .anonymous, isOfNewUser: true),
+      limit: limit,
+      context: context
+    )
     do throws(Failure) {
-      return try await SignIn.complete(
-        VerifiedCredential(of: user, .anonymous, isOfNewUser: true),
-        as: style,
-        context
-      ) { transaction in
-        let made = send(
-          user,
-          "anonymous",
-          user.text,
-          isAnonymous: true,
-          JSONObject(),
-          nil,
-          in: transaction,
-          context
-        )
-        let spent = allowances.sendSpending(in: transaction)
-        return { () async throws(Failure) in
-          try await made.rows()
-          try await spent()
-        }
-      }
+      return try await SignIn.complete(user.credential, as: style, context, user.write)
     } catch .tooManyAttempts {
       // Concurrent requests have used up the limit; this reports which limit.
-      try await allowances.requireLeft()
+      try await limit.requireLeft()
       throw .tooManyAttempts(retryAfter: .seconds(1))
     }
   }
+}
 
-  /// Sends the statement that creates a user with one identity: a provider and a subject.
+/// A user who is about to be made without a password or a code: a guest, or the subject of an issuer.
+@EventLoop struct NewUser {
+  let credential: VerifiedCredential
+  var profile = JSONObject()
+  /// The address of the profile; the database omits it if another user has it.
+  var address: EmailAddress?
+  /// The limit that the new user counts against; nil for none.
+  var limit: Allowances?
+  let context: RequestContext
+
+  /// Sends the statements that make the user with one identity.
   ///
-  /// An address in the profile that another user has is omitted.
-  @EventLoop static func send(
-    _ user: UserID,
-    _ provider: String,
-    _ subject: String,
-    isAnonymous: Bool,
-    _ profile: JSONObject,
-    _ address: EmailAddress?,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) -> Sent<NoRow> {
-    transaction.send(
+  /// - Returns: a function that waits, and throws `.identityTaken` if another user has the identity.
+  func write(in transaction: Transaction) -> Completion {
+    let made = transaction.send(
       UsersQueries.create,
-      user,
+      credential.user,
       context.app.id,
       IdentityID(),
-      provider,
-      subject,
-      isAnonymous,
+      credential.provider,
+      credential.evidence ?? credential.user.text,
+      credential.evidence == nil,
       TextBytes(JSON.object(profile).serialized()),
       address?.key
     )
+    let counted = limit?.sendSpending(in: transaction)
+    return { () async throws(Failure) in
+      try await made.rows(duplicate: .identityTaken)
+      try await counted?()
+    }
   }
 }
 

@@ -75,8 +75,8 @@ import WireKit
 
   /// Returns whether only a second factor is missing, which the app may not have had at the sign-in.
   private static func needsFactor(_ visit: AccountVisit) async throws(Failure) -> Bool {
-    let proof = try await Sessions.proof(of: visit.user, visit.context)
-    return proof.isRecent && !proof.hasFactor
+    let authentication = try await Sessions.authentication(of: visit.user, visit.context)
+    return authentication.isRecent && !authentication.meetsSecondFactor
   }
 
   private static func confirm(

@@ -202,7 +202,7 @@ package enum Devices {
   /// Checks before a login that the device credential is valid and the device has room for the
   /// user.
   ///
-  /// `SessionCreation` checks it again with the device locked. This check runs before the login
+  /// `SignIn.complete` checks it again with the device locked. This check runs before the login
   /// creates, counts or mails anything.
   /// - Returns: the device to log in on; nil for a new one, also if the cookie is no longer valid.
   /// - Throws: `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.

@@ -86,30 +86,37 @@ package struct FailureLimiter {
 
   /// Counts an attempt, before it is made.
   ///
+  /// - Parameter known: what `calls` have read just now; nil to read it here.
   /// - Throws: `.tooManyAttempts` after too many attempts, `.databaseUnavailable`.
-  @EventLoop package func count() async throws(Failure) { try await allowances.spend() }
+  @EventLoop package func count(knowing known: [Int]? = nil) async throws(Failure) {
+    try await allowances.spend(knowing: known)
+  }
+
+  /// Gives the attempt back if it has failed for another reason than a wrong guess.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func giveBack(unlessWrong error: Failure) async throws(Failure) {
+    switch error {
+    case .wrongCredentials, .invalidCode, .invalidExternalToken: break
+    default: try await takeBack()
+    }
+  }
 
   /// Counts an attempt and makes it.
   ///
   /// Gives the attempt back if the body throws for another reason than a wrong guess.
-  /// - Parameters:
-  ///   - known: what `calls` have read just now; nil to read it here.
-  ///   - body: the attempt.
+  /// - Parameter body: the attempt.
   /// - Returns: the result of the body.
   /// - Throws: `.tooManyAttempts` after too many attempts, `.databaseUnavailable`, errors of the
   ///   body.
   @EventLoop package func attempt<Outcome>(
-    knowing known: [Int]? = nil,
     _ body: @EventLoop () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
-    try await allowances.spend(knowing: known)
+    try await count()
     do throws(Failure) {
       return try await body()
     } catch {
-      switch error {
-      case .wrongCredentials, .invalidCode, .invalidExternalToken: break
-      default: try await takeBack()
-      }
+      try await giveBack(unlessWrong: error)
       throw error
     }
   }

@@ -24,15 +24,10 @@ extension Sessions {
   ) async throws(Failure) -> TokenSet {
     try SecondFactors.requireOffered(context)
     try await context.requireSession(of: user)
-    let guarding = FailureLimiter(
-      .secondFactor,
-      on: user.text,
-      isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
-      context
-    )
-    try await guarding.count()
+    let limiter = try await SecondFactors.limiter(of: user, context)
+    try await limiter.count()
     do throws(Failure) {
-      let live = try await guarding.complete { () async throws(Failure) in
+      let live = try await limiter.complete { () async throws(Failure) in
         try await context.transaction { transaction async throws(Failure) in
           try await Sessions.lockUser(user, in: transaction, context)
           try await SecondFactors.use(code, of: user, in: transaction, context)
@@ -45,7 +40,7 @@ extension Sessions {
             in: transaction,
             context
           )
-          try await guarding.succeed(in: transaction)
+          try await limiter.succeed(in: transaction)
           let detail: JSON = [
             "provider": "second-factor", "next_session_id": .string(live.session.text),
           ]
@@ -56,8 +51,7 @@ extension Sessions {
       }
       return try await grant(live, of: user, as: style, context)
     } catch .invalidCode {
-      try await Event("login_failure", of: user, detail: ["provider": "second-factor"])
-        .record(context)
+      try await SecondFactors.recordFailure(of: user, context)
       throw .invalidCode
     }
   }

@@ -2,6 +2,7 @@ package import Runtime
 import Glibc
 import Delivery
 import Encoding
+import JSON
 import Postgres
 
 // Shared by sign-ins and a user's own requests. All of it runs in their transaction.
@@ -20,6 +21,30 @@ extension SecondFactors {
   /// Throws `.mfaDisabled` if the app has no second factors.
   package static func requireOffered(_ context: RequestContext) throws(Failure) {
     guard context.app.sessionSettings.mfa != .off else { throw .mfaDisabled }
+  }
+
+  /// Returns the limiter of a user's codes.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func limiter(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> FailureLimiter {
+    FailureLimiter(
+      .secondFactor,
+      on: user.text,
+      isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
+      context
+    )
+  }
+
+  /// Records a wrong code.
+  package static func recordFailure(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await Event("login_failure", of: user, detail: ["provider": "second-factor"])
+      .record(context)
   }
 
   /// Stores a new factor of a locked user, in place of one that was not confirmed.

@@ -133,20 +133,26 @@ import Postgres
 
   /// Checks that the session of the request has passed a second factor, if the user has one.
   ///
-  /// The transaction has locked the user. Throws `.reauthenticationRequired`, `.sessionEnded`,
-  /// `.databaseUnavailable`.
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - transaction: the transaction that has locked the user; nil for a read alone.
+  ///   - context: the context of the request.
+  /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
   package static func requirePassed(
     by user: UserID,
-    in transaction: Transaction,
+    in transaction: Transaction? = nil,
     _ context: RequestContext
   ) async throws(Failure) {
     let settings = context.app.sessionSettings
-    let found = try await transaction.run(
-      SecondFactorQueries.isMet,
-      user,
-      context.principal,
-      settings.mfa != .off
+    let (isMet, caller, isOn) = (
+      SecondFactorQueries.isMet, context.principal, settings.mfa != .off
     )
+    let found =
+      if let transaction {
+        try await transaction.run(isMet, user, caller, isOn)
+      } else {
+        try await context.read(isMet, user, caller, isOn)
+      }
     guard let isMet = found.first else { throw context.gone }
     guard isMet else { throw .reauthenticationRequired(maxAge: settings.proofLifetime) }
   }
@@ -163,8 +169,8 @@ import Postgres
   ) async throws(Failure) {
     try await Sessions.lockUser(user, in: transaction, context)
     try await requirePassed(by: user, in: transaction, context)
-    let provider = try await Sessions.provider(of: user, in: transaction, context)
-    guard !["anonymous", "api-key"].contains(provider) else {
+    let session = try await Sessions.ofCaller(user, in: transaction, context)
+    guard !["anonymous", "api-key"].contains(session.provider) else {
       throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
     }
   }
