@@ -70,6 +70,35 @@ extension Users {
   }
 }
 
+/// What lists of users are sorted by beside the profile.
+package struct UserSignIns: RowDecodable {
+  package let user: UserID
+  /// As in `UserRecord`.
+  package let foreignID: String?
+  package let lastLogin: Timestamp?
+  package let loginCount: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    user = UserID(trusted: try row.text(0))
+    foreignID = row.text(ifAny: 1)
+    lastLogin = try row.time(ifAny: 2)
+    loginCount = try row.int(3)
+  }
+}
+
+extension Users {
+  /// Returns the sign-ins of some users of the app; none for those that were deleted.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func signIns(
+    of users: [UserID],
+    _ context: RequestContext
+  ) async throws(Failure) -> [UserSignIns] {
+    let ids = TextArray(users.map(\.text))
+    return try await context.read(UserRecordQueries.signIns, context.app.id, ids)
+  }
+}
+
 package enum UserRecordQueries {
   /// Returns one row if the principal may access the user.
   ///
@@ -96,5 +125,14 @@ package enum UserRecordQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [read]
+  /// Asks all shards, once.
+  static let signIns = Statement<UserSignIns, AppID, TextArray>(
+    "user_records.sign_ins",
+    """
+    select user_id, foreign_id, last_login_at, login_count
+    from users where app_id = $1 and user_id = any ($2::text[])
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [read, signIns]
 }

@@ -37,7 +37,7 @@ import WireKit
   ) async throws(Failure) -> Response {
     let query = try ListParameters(call.query)
     let (profiles, isComplete) = try await profiles(by: query, call.context)
-    let sorted = try query.sorted(profiles, isComplete: isComplete)
+    let sorted = try await query.sorted(profiles, isComplete: isComplete, call.context)
     let page = sorted.dropFirst(query.page.start).prefix(query.page.size)
     let users = try await shown(page.map(\.id), query.selection, pictureURL, call)
     let body = query.page.list(users, named: "users", total: profiles.count)
