@@ -12,6 +12,13 @@ create function email_key(address text) returns text
 comment on function email_key(text) is
   'Returns the form in which addresses are compared: two addresses with the same key are the same.';
 
+create function name_key(name text) returns text
+  language sql immutable parallel safe strict
+  return left(lower(normalize(name, nfkc) collate "und-x-icu"), 256);
+
+comment on function name_key(text) is
+  'Returns the form in which searches compare names. It is short enough for an index.';
+
 create table users (
   user_id text collate "C" primary key check (user_id ~ '^[0-9a-f]{24}$'),
   app_id text collate "C" not null,
@@ -46,13 +53,17 @@ create index users_anonymous on users (app_id, user_id) where anonymous;
 -- Members of the profile that every app can search by. A login changes none of them.
 create index users_by_email on users (app_id, (email_key(email)) collate "C", user_id)
   where email is not null;
+create index users_by_email_domain
+  on users (app_id, (split_part(email_key(email), '@', -1)) collate "C", user_id)
+  where email is not null;
 create index users_by_phone on users (app_id, phone collate "C", user_id) where phone is not null;
-create index users_by_name on users (app_id, name collate "C", user_id) where name is not null;
-create index users_by_given_name on users (app_id, given_name collate "C", user_id)
+create index users_by_name on users (app_id, (name_key(name)) collate "C", user_id)
+  where name is not null;
+create index users_by_given_name on users (app_id, (name_key(given_name)) collate "C", user_id)
   where given_name is not null;
-create index users_by_family_name on users (app_id, family_name collate "C", user_id)
+create index users_by_family_name on users (app_id, (name_key(family_name)) collate "C", user_id)
   where family_name is not null;
-create index users_by_nickname on users (app_id, nickname collate "C", user_id)
+create index users_by_nickname on users (app_id, (name_key(nickname)) collate "C", user_id)
   where nickname is not null;
 create index users_by_created_at on users (app_id, created_at, user_id);
 
@@ -175,4 +186,5 @@ drop table identity_subjects;
 drop table identities;
 drop table beginnings;
 drop table users;
+drop function name_key(text);
 drop function email_key(text);

@@ -55,7 +55,7 @@ create statistics search_values_common (mcv) on index_id, text_value, boolean_va
   from search_values;
 
 comment on table search_values is
-  'The value of each user at each search index, unless it is null or missing. A value of another kind than the index''s has a row without a value.';
+  'The value of each user at each search index, unless it is null or missing. A value of another kind than the index''s, and a list inside the path, has a row without a value.';
 comment on column search_values.text_value is
   'The first 256 characters. Filters have at most 255, so all comparisons are exact.';
 
@@ -71,7 +71,10 @@ begin
     from search_indexes i
     cross join lateral (select body #> i.path as value, jsonb_typeof(body #> i.path) as type) f
     cross join lateral (
-      select coalesce(f.type <> 'null', false) as is_there,
+      -- A list inside the path may have the member in its elements.
+      select coalesce(f.type <> 'null', false)
+          or exists (select from generate_series(1, cardinality(i.path) - 1) length
+            where jsonb_typeof(body #> i.path[1:length]) = 'array') as is_there,
         case when i.kind = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
           as text_value,
         case when i.kind = 'number' and f.type = 'number' then f.value::numeric end

@@ -578,7 +578,10 @@ begin
     from search_indexes i
     cross join lateral (select body #> i.path as value, jsonb_typeof(body #> i.path) as type) f
     cross join lateral (
-      select coalesce(f.type <> 'null', false) as is_there,
+      -- A list inside the path may have the member in its elements.
+      select coalesce(f.type <> 'null', false)
+          or exists (select from generate_series(1, cardinality(i.path) - 1) length
+            where jsonb_typeof(body #> i.path[1:length]) = 'array') as is_there,
         case when i.kind = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
           as text_value,
         case when i.kind = 'number' and f.type = 'number' then f.value::numeric end
@@ -745,6 +748,22 @@ $$;
 --
 
 COMMENT ON FUNCTION public.merge_patch(target jsonb, patch jsonb) IS 'Returns a document after a merge patch (RFC 7396), in one pass over its members. The recursion is as deep as the patch, which the server limits.';
+
+
+--
+-- Name: name_key(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.name_key(name text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN "left"(lower((NORMALIZE(name, NFKC) COLLATE "und-x-icu")), 256);
+
+
+--
+-- Name: FUNCTION name_key(name text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.name_key(name text) IS 'Returns the form in which searches compare names. It is short enough for an index.';
 
 
 --
@@ -2690,7 +2709,7 @@ CREATE TABLE public.search_values (
 -- Name: TABLE search_values; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.search_values IS 'The value of each user at each search index, unless it is null or missing. A value of another kind than the index''s has a row without a value.';
+COMMENT ON TABLE public.search_values IS 'The value of each user at each search index, unless it is null or missing. A value of another kind than the index''s, and a list inside the path, has a row without a value.';
 
 
 --
@@ -3518,31 +3537,38 @@ CREATE INDEX users_by_email ON public.users USING btree (app_id, public.email_ke
 
 
 --
+-- Name: users_by_email_domain; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX users_by_email_domain ON public.users USING btree (app_id, split_part(public.email_key(email), '@'::text, '-1'::integer) COLLATE "C", user_id) WHERE (email IS NOT NULL);
+
+
+--
 -- Name: users_by_family_name; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX users_by_family_name ON public.users USING btree (app_id, family_name COLLATE "C", user_id) WHERE (family_name IS NOT NULL);
+CREATE INDEX users_by_family_name ON public.users USING btree (app_id, public.name_key(family_name) COLLATE "C", user_id) WHERE (family_name IS NOT NULL);
 
 
 --
 -- Name: users_by_given_name; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX users_by_given_name ON public.users USING btree (app_id, given_name COLLATE "C", user_id) WHERE (given_name IS NOT NULL);
+CREATE INDEX users_by_given_name ON public.users USING btree (app_id, public.name_key(given_name) COLLATE "C", user_id) WHERE (given_name IS NOT NULL);
 
 
 --
 -- Name: users_by_name; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX users_by_name ON public.users USING btree (app_id, name COLLATE "C", user_id) WHERE (name IS NOT NULL);
+CREATE INDEX users_by_name ON public.users USING btree (app_id, public.name_key(name) COLLATE "C", user_id) WHERE (name IS NOT NULL);
 
 
 --
 -- Name: users_by_nickname; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX users_by_nickname ON public.users USING btree (app_id, nickname COLLATE "C", user_id) WHERE (nickname IS NOT NULL);
+CREATE INDEX users_by_nickname ON public.users USING btree (app_id, public.name_key(nickname) COLLATE "C", user_id) WHERE (nickname IS NOT NULL);
 
 
 --

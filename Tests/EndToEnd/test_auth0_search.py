@@ -13,6 +13,14 @@ forms = [
     ('identities.user_id:"%s"' % ids[2].split("|")[1], [2]),
     ('family_name:"Found 1"', [1]), ('family_name:Found*', [0, 1, 2]),
     ('family_name:("Found 0" OR "Found 2")', [0, 2]), ('family_name:Found\\\\ 2', [2]),
+    # Names and addresses in any case, the domain, and the start of a number
+    ('family_name:"FOUND 1"', [1]), ('family_name:found*', [0, 1, 2]), ('nickname:FORM', [0, 1, 2]),
+    ('email.domain:"FORM.example"', [0, 1]), ('email.domain:form*', [0, 1]),
+    ('nickname:form AND phone_number:+4*', [0, 2]), ('phone_number:"+47900000"', []),
+    # Groups of values
+    ('family_name:("Found 0" AND "Found 1")', []), ('family_name:(found* AND NOT "Found 1")', [0, 2]),
+    ('nickname:form AND app_metadata.level:("high" AND x)', [1]),
+    ('nickname:form AND app_metadata.seats:([1 TO 1] OR 3)', [0, 2]),
     # Ranges
     ('nickname:form AND logins_count:[0 TO 10}', [0, 1, 2]),
     ('nickname:form AND logins_count:{0 TO *]', []),
@@ -23,10 +31,17 @@ forms = [
     ('nickname:form AND user_metadata.address.city:"Oslo"', [0]),
     ('nickname:form AND user_metadata.tags:"b"', [0, 1]),
     ('nickname:form AND app_metadata.seats:2', [1]),
+    ('nickname:form AND user_metadata.places.city:"Bergen"', [1]),
+    ('app_metadata.teams.name:"red"', [0, 1]), ('app_metadata.teams.name:r*', [0, 1]),
+    ('nickname:form AND app_metadata.scores:[5 TO 6]', [2]),
     ('nickname:form AND app_metadata.plan:pro', [0, 2]),
     ('app_metadata.level:"high"', [0, 1]),
     ('app_metadata.level:("low" OR "high")', [0, 1, 2]),
     # Existence, not and groups
+    ('nickname:form AND _exists_:app_metadata.empty', []),
+    ('nickname:form AND _exists_:app_metadata.teams', [0, 1]),
+    ('_exists_:app_metadata.teams.name', [0, 1]),
+    ('nickname:form AND NOT _exists_:app_metadata.empty', [0, 1, 2]),
     ('nickname:form AND _exists_:app_metadata.plan', [0, 2]),
     ('nickname:form AND NOT _exists_:app_metadata.plan', [1]),
     ('nickname:form AND NOT email_verified:true', [0, 2]),
@@ -39,7 +54,8 @@ forms = [
 REFUSED = """
 refused = ["blocked:true", "nickname:form OR blocked:true", "NOT nickname:form",
            "user_metadata.tags:a*", "user_metadata.size:[1 TO 2]", "user_id:auth0*",
-           'nickname:form AND user_id:"|108"', "email:*a*", "_exists_:user_id", "last_ip:1"]
+           'nickname:form AND user_id:"|108"', "email:*a*", "_exists_:user_id", "last_ip:1",
+           "ada", "username:ada", "nickname:form nickname:form", "nickname:(form form)"]
 """
 
 LISTS = """
@@ -116,6 +132,17 @@ class Search(Auth0Case):
         sort = {"q": "nickname:sought", "sort": "family_name:-1"}
         answer = self.management("GET", "users?" + urllib.parse.urlencode(sort), token=token)
         self.assertEqual([user["email"] for user in answer.json], [third, second, first])
+        for number, mail in enumerate(mails):
+            self.site.sql(f"""update users set login_count = {9 + number}, phone = '+4{9 - number}',
+                last_login_at = now() - interval '{number} days' where email = '{mail}'""")
+        for field, expected in [("logins_count", mails), ("last_login", mails[::-1]),
+                                ("phone_number", mails[::-1]), ("user_id", mails),
+                                ("created_at", mails)]:
+            for way, order in [("1", expected), ("-1", expected[::-1])]:
+                with self.subTest(field=field, way=way):
+                    query = urllib.parse.urlencode({"q": "nickname:sought", "sort": f"{field}:{way}"})
+                    answer = self.management("GET", f"users?{query}", token=token)
+                    self.assertEqual([user["email"] for user in answer.json], order)
 
     def test_invalid_searches(self):
         token = self.back_end_token()
@@ -128,14 +155,22 @@ class Search(Auth0Case):
 
     def test_each_form_by_both_sdks(self):
         token = self.back_end_token()
-        self.site.dossier("index", "add", "--app", "default", "app_metadata.level", "--kind", "text")
+        for path in ["app_metadata.level", "app_metadata.teams.name"]:
+            self.site.dossier("index", "add", "--app", "default", path, "--kind", "text")
         users = [
             {"user_metadata": {"address": {"city": "Oslo"}, "tags": ["a", "b"]},
-             "app_metadata": {"plan": "pro", "level": "high", "seats": 1}},
-            {"user_metadata": {"tags": "b"}, "email_verified": True,
-             "app_metadata": {"level": ["high", "x"], "seats": 2}},
-            {"app_metadata": {"plan": "pro", "level": "low", "seats": 3}}]
+             "app_metadata": {"plan": "pro", "level": "high", "seats": 1, "empty": {},
+                              "teams": [{"name": "blue"}, {"name": "red"}]},
+             "phone_number": "+4790000001"},
+            {"user_metadata": {"tags": "b", "places": [{"city": "Oslo"}, {"city": "Bergen"}]},
+             "email_verified": True,
+             "app_metadata": {"level": ["high", "x"], "seats": 2, "scores": [1, 9], "empty": [],
+                              "teams": {"name": "red"}}},
+            {"app_metadata": {"plan": "pro", "level": "low", "seats": 3, "scores": [1, 5],
+                              "empty": [{"no": None}], "teams": []},
+             "phone_number": "+4690000002"}]
         mails = [f"form{number}{self.own_email()}" for number in range(3)]
+        mails[:2] = [mail.replace("@example.com", "@Form.example") for mail in mails[:2]]
         ids = [self.expect(self.management("POST", "users", {
             "connection": "Username-Password-Authentication", "email": mails[number],
             "password": "correct horse battery", "family_name": f"Found {number}",

@@ -12,7 +12,8 @@ extension FuzzTarget {
   static let searches = FuzzTarget(
     "searches",
     words: [
-      "email:", "user_id:", "\"auth0|", "user_metadata.a.b:", "app_metadata.", "_exists_:",
+      "email:", "email.domain:", "(a AND NOT b)", "user_id:", "\"auth0|", "user_metadata.a.b:",
+      "app_metadata.", "_exists_:",
       " AND ", " OR ", " NOT ", "-", "(", ")", "[", "{", " TO ", "]", "}", "*", "\\", "\"",
       "created_at:", "2026-01-01", "blocked:true", "name:ada*", "\n", "&fields=", "&sort=email:-1",
       "&per_page=", "9223372036854775808", "&include_totals=true", "{\"user_metadata\":", "null",

@@ -1,3 +1,5 @@
+import JSON
+
 extension FilterValue {
   /// The value as a parameter of a statement.
   package var parameter: String {
@@ -6,9 +8,47 @@ extension FilterValue {
     case .boolean(let flag): flag ? "true" : "false"
     }
   }
+
+  fileprivate var json: JSON {
+    switch self {
+    case .text(let text), .time(let text): .string(text)
+    case .number(let text): .number(JSONNumber(text))
+    case .boolean(let flag): .bool(flag)
+    }
+  }
 }
 
 extension FilterTest {
+  /// Returns a path of SQL/JSON that exists if the test is true, and its variables; nil for a test
+  /// for which lists are not transparent.
+  ///
+  /// The path is lax: each step looks into the elements of a list.
+  func jsonPath(from names: [String]) -> (path: String, variables: String)? {
+    let place = "$" + names.map { ".\(JSON.string($0).text)" }.joined()
+    switch self {
+    case .isFilled:
+      let types = ["object", "array", "null"].map { "@.type() != \"\($0)\"" }
+      return ("\(place).** ? (\(types.joined(separator: " && ")))", "{}")
+    case .contains(let comparisons):
+      var variables = JSONObject()
+      let terms = comparisons.enumerated().map { number, one in
+        variables["v\(number)"] = one.value.json
+        return "@ \(one.jsonPath) $v\(number)"
+      }
+      return ("\(place) ? (\(terms.joined(separator: " && ")))", JSON.object(variables).text)
+    case .exists, .compares, .isOneOf: return nil
+    }
+  }
+
+  /// Whether only the document can tell: an index has no row for each element of a list, and one
+  /// for a list inside the path.
+  var readsDocument: Bool {
+    switch self {
+    case .exists, .isFilled, .contains: true
+    case .compares, .isOneOf: false
+    }
+  }
+
   /// The SQL type of the array of values of an `in`.
   var arrayType: StaticString {
     switch kind {
@@ -16,6 +56,17 @@ extension FilterTest {
     case .boolean: "boolean[]"
     case .time: "timestamptz[]"
     case .text, nil: "text[]"
+    }
+  }
+}
+
+extension FilterComparison {
+  /// The operator in a path of SQL/JSON.
+  fileprivate var jsonPath: String {
+    switch comparison {
+    case .equal, .unequal: "=="
+    case .beginsWith: "starts with"
+    default: comparison.rawValue
     }
   }
 }
@@ -38,11 +89,12 @@ extension ProfileMember {
   package var column: StaticString {
     switch self {
     case .id: "user_id"
-    case .name: "name collate \"C\""
-    case .givenName: "given_name collate \"C\""
-    case .familyName: "family_name collate \"C\""
-    case .nickname: "nickname collate \"C\""
+    case .name: "name_key(name) collate \"C\""
+    case .givenName: "name_key(given_name) collate \"C\""
+    case .familyName: "name_key(family_name) collate \"C\""
+    case .nickname: "name_key(nickname) collate \"C\""
     case .email: "email_key(email) collate \"C\""
+    case .emailDomain: "split_part(email_key(email), '@', -1) collate \"C\""
     case .phone: "phone collate \"C\""
     case .locale: "locale collate \"C\""
     case .zone: "zone collate \"C\""
@@ -53,6 +105,18 @@ extension ProfileMember {
     case .anonymous: "anonymous"
     case .blocked: "(blocked_at is not null)"
     case .emailVerified: "email_verified"
+    }
+  }
+
+  /// The column of a member that is compared by a key, and the start of the call for its values.
+  var keyed: (column: StaticString, call: StaticString)? {
+    switch self {
+    case .name: ("name", "name_key(")
+    case .givenName: ("given_name", "name_key(")
+    case .familyName: ("family_name", "name_key(")
+    case .nickname: ("nickname", "name_key(")
+    case .email, .emailDomain: ("email", "email_key(")
+    default: nil
     }
   }
 }

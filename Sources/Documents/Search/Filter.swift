@@ -45,16 +45,31 @@ package enum FilterTest: Sendable, Equatable {
   case compares(FilterOperator, FilterValue)
   /// Equals one of these values, which are of one kind and not empty.
   case isOneOf([FilterValue])
-  /// A member of a document equals the value, or is a list that has it.
-  case contains(FilterValue)
+  /// A member of a document passes all comparisons. They are of one kind, and none is `unequal`.
+  ///
+  /// Lists are transparent: one of the elements passes, also if the list is inside the path.
+  case contains([FilterComparison])
+  /// A member of a document has a value: null, and empty objects and lists, are none.
+  case isFilled
 
-  /// The kind of values for which the test can be true; nil for `exists`.
+  /// The kind of values for which the test can be true; nil for any.
   var kind: FilterValue.Kind? {
     switch self {
-    case .exists: nil
-    case .compares(_, let value), .contains(let value): value.kind
+    case .exists, .isFilled: nil
+    case .compares(_, let value): value.kind
+    case .contains(let comparisons): comparisons.first?.value.kind
     case .isOneOf(let values): values.first?.kind
     }
+  }
+}
+
+/// A comparison with a value.
+package struct FilterComparison: Sendable, Equatable {
+  package let comparison: FilterOperator
+  package let value: FilterValue
+
+  package init(_ comparison: FilterOperator, _ value: FilterValue) {
+    (self.comparison, self.value) = (comparison, value)
   }
 }
 
@@ -106,12 +121,15 @@ package enum FilterValue: Sendable, Equatable {
 /// A member of the profile that filters can test.
 package enum ProfileMember: String, Sendable, CaseIterable {
   case id
+  /// Compared case-insensitively, with compatible characters equal, as are the other names.
   case name
   case givenName = "given_name"
   case familyName = "family_name"
   case nickname
   /// Compared as addresses are: case-insensitively, with compatible characters equal.
   case email
+  /// The part of the address after the `@`.
+  case emailDomain = "email_domain"
   case phone
   case locale
   case zone
@@ -137,7 +155,8 @@ package enum ProfileMember: String, Sendable, CaseIterable {
   /// Excluded are members with few distinct values, and those that logins or all changes write.
   package var isIndexed: Bool {
     switch self {
-    case .id, .name, .givenName, .familyName, .nickname, .email, .phone, .createdAt: true
+    case .id, .name, .givenName, .familyName, .nickname, .email, .emailDomain, .phone, .createdAt:
+      true
     default: false
     }
   }

@@ -121,7 +121,7 @@ package struct FilterComposer {
       compare(term.test) { $0.append("i.provider") }
       append(")")
     case .document(let document, let path):
-      if let index = cover.index(for: term), !term.test.isContains {
+      if let index = cover.index(for: term), !term.test.readsDocument {
         append("exists (select from search_values v where v.user_id = u.user_id and ")
         condition(index, term.test)
       } else {
@@ -149,13 +149,16 @@ package struct FilterComposer {
       return compare(term.test) { $0.append("provider") }
     }
     guard let index = cover.index(for: term) else { return append("select null where false") }
-    if case .contains(let value) = term.test {
+    if case .contains(let comparisons) = term.test {
       append("select v.user_id from search_values v where ")
-      condition(index, .compares(.equal, value))
+      for (place, one) in comparisons.enumerated() {
+        if place > 0 { append(" and ") }
+        condition(index, .compares(one.comparison, one.value))
+      }
       append(" union all ")
       return withoutValue(index)
     }
-    guard term.test == .exists else {
+    guard term.test.kind == nil else {
       append("select v.user_id from search_values v where ")
       return condition(index, term.test)
     }
@@ -186,13 +189,15 @@ package struct FilterComposer {
 
   /// Appends a condition on columns of `users`.
   private mutating func condition(_ member: ProfileMember, _ test: FilterTest) {
-    // The planner cannot infer that an address with a key is not null.
-    if member == .email { append("email is not null and ") }
-    if test == .exists {
-      append(member.column)
-      return append(" is not null")
+    let keyed = member.keyed
+    if keyed != nil || test == .exists {
+      // The planner cannot infer that a value with a key is not null.
+      append(keyed?.column ?? member.column)
+      append(" is not null")
+      if test == .exists { return }
+      append(" and ")
     }
-    compare(test, byKey: member == .email) { $0.append(member.column) }
+    compare(test, key: keyed?.call) { $0.append(member.column) }
   }
 
   /// Appends a condition on a row `v` of `search_values`.
@@ -217,18 +222,18 @@ package struct FilterComposer {
 
   /// Appends a condition on a row `d` of `documents`.
   private mutating func condition(_ path: [String], _ test: FilterTest) {
+    if let (path, variables) = test.jsonPath(from: path) {
+      append("jsonb_path_exists(d.body, ")
+      statement.bind(path, as: "jsonpath")
+      append(", ")
+      statement.bind(variables, as: "jsonb")
+      return append(")")
+    }
     let path = TextArray(path)
     guard test != .exists else {
       append("jsonb_typeof(d.body #> ")
       statement.bind(path, as: "text[]")
       return append(") <> 'null'")
-    }
-    if case .contains(let value) = test {
-      append("d.body #> ")
-      statement.bind(path, as: "text[]")
-      append(" @> to_jsonb(")
-      operand(value, false)
-      return append(")")
     }
     compare(test) {
       $0.append("case when jsonb_typeof(d.body #> ")
@@ -250,42 +255,45 @@ package struct FilterComposer {
   // MARK: Comparisons
 
   /// Appends a comparison with the expression that `subject` appends.
+  ///
+  /// `key` is the start of the call that values are passed to.
   private mutating func compare(
     _ test: FilterTest,
-    byKey: Bool = false,
+    key: StaticString? = nil,
     _ subject: (inout FilterComposer) -> Void
   ) {
     subject(&self)
     switch test {
-    case .exists, .contains, .compares(.unequal, _): break
+    case .exists, .isFilled, .contains, .compares(.unequal, _): break
     case .isOneOf(let values):
-      append(byKey ? " = any (array(select email_key(e) from unnest(" : " = any (")
+      append(" = any (")
+      if let key {
+        append("array(select ")
+        append(key)
+        append("e) from unnest(")
+      }
       statement.bind(TextArray(values.map(\.parameter)), as: test.arrayType)
-      append(byKey ? ") e))" : ")")
+      append(key == nil ? ")" : ") e))")
     case .compares(.beginsWith, let value):
       append(" between ")
-      operand(value, byKey)
+      operand(value, key)
       append(" and ")
-      operand(value, byKey)
+      operand(value, key)
       append(" || repeat(chr(1114111), 256)")
     case .compares(let comparison, let value):
       append(comparison.sql)
-      operand(value, byKey)
+      operand(value, key)
     }
   }
 
-  private mutating func operand(_ value: FilterValue, _ byKey: Bool) {
-    if byKey { append("email_key(") }
+  private mutating func operand(_ value: FilterValue, _ key: StaticString?) {
+    if let key { append(key) }
     switch value.kind {
     case .text: statement.bind(value.parameter, as: "text")
     case .number: statement.bind(value.parameter, as: "numeric")
     case .boolean: statement.bind(value.parameter, as: "boolean")
     case .time: statement.bind(value.parameter, as: "timestamptz")
     }
-    if byKey { append(")") }
+    if key != nil { append(")") }
   }
-}
-
-extension FilterTest {
-  fileprivate var isContains: Bool { if case .contains = self { true } else { false } }
 }

@@ -21,12 +21,13 @@ struct FilterCover {
   /// Returns whether a condition of this filter alone uses an index.
   ///
   /// `exists` on a document does not: `search_values` has no index over all rows of one search
-  /// index. Neither does `contains`: the value of a list is only in the document.
+  /// index. Neither do `contains` and `isFilled`: the values of a list are only in the document.
   func isPlain(_ filter: Filter) -> Bool {
     guard case .term(let term) = filter, isCovered(term) else { return false }
     return switch (term.subject, term.test) {
     case (.profile, _): true
-    case (.document, .exists), (.document, .contains), (.provider, _): false
+    case (.document, .exists), (.document, .contains), (.document, .isFilled), (.provider, _):
+      false
     case (.document, _): true
     }
   }
@@ -66,7 +67,7 @@ struct FilterCover {
       case .compares(.equal, _), .isOneOf: 0
       case .compares(.beginsWith, _), .contains: 1
       case .compares: 2
-      case .exists: 3
+      case .exists, .isFilled: 3
       }
     }.max() ?? 0
   }

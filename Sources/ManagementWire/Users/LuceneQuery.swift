@@ -5,8 +5,8 @@ package import Runtime
 
 /// A search in the subset of Lucene's syntax that Auth0 documents.
 ///
-/// `OR` binds least, `NOT` and `-` most. A term is a field, a colon, and a value, a range or several
-/// values in parentheses.
+/// `OR` binds least, `NOT` and `-` most. A term is a field, a colon, and a value, a range or a group
+/// of both in parentheses.
 package enum LuceneQuery {
   /// The user with an id.
   case user(String)
@@ -20,6 +20,7 @@ package enum LuceneQuery {
     guard text.utf8.count <= FilterLimits.length else {
       throw .queryMalformed("A search has at most \(FilterLimits.length) bytes.")
     }
+    guard !text.utf8.contains(0) else { throw .queryMalformed("A search has no U+0000.") }
     var parser = LuceneParser(text)
     self = try parser.query()
   }
@@ -35,7 +36,7 @@ private struct LuceneParser {
   mutating func query() throws(Failure) -> LuceneQuery {
     if let id = try userID() { return .user(id) }
     let filter = try any(depth: 0)
-    guard scanner.isAtEnd else { throw scanner.fault("an operator is expected") }
+    guard scanner.isAtEnd else { throw scanner.fault("AND or OR is expected") }
     return .filter(filter)
   }
 
@@ -51,66 +52,61 @@ private struct LuceneParser {
     return id.text
   }
 
-  private mutating func any(depth: Int) throws(Failure) -> Filter {
-    var parts = [try all(depth: depth)]
-    while scanner.take(keyword: "OR") { parts.append(try all(depth: depth)) }
+  /// Reads terms, or the values of a field in parentheses.
+  private mutating func any(of field: LuceneField? = nil, depth: Int) throws(Failure) -> Filter {
+    var parts = [try all(of: field, depth: depth)]
+    while scanner.take(keyword: "OR") { parts.append(try all(of: field, depth: depth)) }
     return parts.count == 1 ? parts[0] : .or(parts)
   }
 
-  private mutating func all(depth: Int) throws(Failure) -> Filter {
-    var parts = [try part(depth: depth)]
-    while scanner.take(keyword: "AND") { parts.append(try part(depth: depth)) }
+  private mutating func all(of field: LuceneField?, depth: Int) throws(Failure) -> Filter {
+    var parts = [try part(of: field, depth: depth)]
+    while scanner.take(keyword: "AND") { parts.append(try part(of: field, depth: depth)) }
     return parts.count == 1 ? parts[0] : .and(parts)
   }
 
-  private mutating func part(depth: Int) throws(Failure) -> Filter {
+  private mutating func part(of field: LuceneField?, depth: Int) throws(Failure) -> Filter {
     guard depth < FilterLimits.depth else { throw scanner.fault("the search is too deep") }
     if scanner.take(keyword: "NOT") || scanner.take("-") {
-      return .not(try part(depth: depth + 1))
+      return .not(try part(of: field, depth: depth + 1))
     }
-    if scanner.take("(") {
-      let inner = try any(depth: depth + 1)
-      guard scanner.take(")") else { throw scanner.fault(") is expected") }
-      return inner
-    }
-    return try term()
+    return try positive(of: field, depth: depth)
   }
 
-  private mutating func term() throws(Failure) -> Filter {
+  private mutating func positive(of field: LuceneField?, depth: Int) throws(Failure) -> Filter {
+    if scanner.take("(") {
+      let inner = try any(of: field, depth: depth + 1)
+      guard scanner.take(")") else { throw scanner.fault("AND, OR or ) is expected") }
+      return inner
+    }
+    guard let field else { return try term(depth: depth) }
+    if let range = try range(of: field) { return range }
+    return try comparison(of: field)
+  }
+
+  private mutating func term(depth: Int) throws(Failure) -> Filter {
     guard let name = scanner.field() else { throw scanner.fault("a field and : are expected") }
     if name == "_exists_" {
       guard let name = scanner.name() else { throw scanner.fault("a field is expected") }
       let field = try LuceneField(name, scanner)
       guard !field.isExact else { throw scanner.fault("each user has this field") }
-      return try made(field.subject, .exists)
+      return try made(field.subject, field.exists)
     }
     let field = try LuceneField(name, scanner)
-    if let range = try range(of: field) { return range }
-    if scanner.take("(") {
-      var filters = [try comparison(of: field)]
-      while scanner.take(keyword: "OR") { filters.append(try comparison(of: field)) }
-      guard scanner.take(")") else { throw scanner.fault(") is expected") }
-      return filters.count == 1 ? filters[0] : .or(filters)
-    }
-    return try comparison(of: field)
+    return try positive(of: field, depth: depth)
   }
 
   private mutating func comparison(of field: LuceneField) throws(Failure) -> Filter {
     guard let value = try scanner.value() else { throw scanner.fault("a value is expected") }
-    if value.isPrefix {
-      guard field.kind == .text, !field.isUserMetadata, !field.isExact else {
-        throw scanner.fault("this field has no search by a prefix")
-      }
-      return value.text.isEmpty
-        ? try made(field.subject, .exists)
-        : try made(field.subject, .compares(.beginsWith, .text(value.text)))
+    guard value.isPrefix else {
+      let wanted = try field.value(value, scanner)
+      return try made(field, [FilterComparison(.equal, wanted)])
     }
-    let wanted = try field.value(value, scanner)
-    // A member of a document may be a list.
-    return try made(
-      field.subject,
-      field.kind == nil ? .contains(wanted) : .compares(.equal, wanted)
-    )
+    guard field.kind == .text || field.kind == nil, !field.isUserMetadata, !field.isExact else {
+      throw scanner.fault("this field has no search by a prefix")
+    }
+    if value.text.isEmpty { return try made(field.subject, field.exists) }
+    return try made(field, [FilterComparison(.beginsWith, field.text(value, scanner))])
   }
 
   private mutating func range(of field: LuceneField) throws(Failure) -> Filter? {
@@ -124,21 +120,32 @@ private struct LuceneParser {
     let upper = try scanner.bound()
     let includesUpper = scanner.take("]")
     guard includesUpper || scanner.take("}") else { throw scanner.fault("] or } is expected") }
-    var filters: [Filter] = []
+    var bounds: [FilterComparison] = []
     if let lower {
       let value = try field.value(lower, scanner)
-      filters.append(
-        try made(field.subject, .compares(includesLower ? .greaterOrEqual : .greater, value))
-      )
+      bounds.append(FilterComparison(includesLower ? .greaterOrEqual : .greater, value))
     }
     if let upper {
       let value = try field.value(upper, scanner)
-      filters.append(
-        try made(field.subject, .compares(includesUpper ? .lessOrEqual : .less, value))
-      )
+      bounds.append(FilterComparison(includesUpper ? .lessOrEqual : .less, value))
     }
-    if filters.isEmpty { return try made(field.subject, .exists) }
-    return filters.count == 1 ? filters[0] : .and(filters)
+    guard bounds.first?.value.kind == bounds.last?.value.kind else {
+      throw scanner.fault("the bounds are of different kinds")
+    }
+    return bounds.isEmpty ? try made(field.subject, field.exists) : try made(field, bounds)
+  }
+
+  /// Returns the filter for values that pass all comparisons.
+  private mutating func made(
+    _ field: LuceneField,
+    _ comparisons: [FilterComparison]
+  ) throws(Failure) -> Filter {
+    guard field.kind != nil else { return try made(field.subject, .contains(comparisons)) }
+    var parts: [Filter] = []
+    for one in comparisons {
+      parts.append(try made(field.subject, .compares(one.comparison, one.value)))
+    }
+    return parts.count == 1 ? parts[0] : .and(parts)
   }
 
   private mutating func made(
@@ -165,7 +172,8 @@ private struct LuceneField {
   private let isIdentity: Bool
 
   private static let members: [String: ProfileMember] = [
-    "email": .email, "email_verified": .emailVerified, "name": .name, "given_name": .givenName,
+    "email": .email, "email.domain": .emailDomain, "email_verified": .emailVerified,
+    "name": .name, "given_name": .givenName,
     "family_name": .familyName, "nickname": .nickname, "phone_number": .phone,
     "blocked": .blocked, "created_at": .createdAt, "updated_at": .updatedAt,
     "last_login": .lastLoginAt, "logins_count": .loginCount,
@@ -195,32 +203,44 @@ private struct LuceneField {
     (kind, isUserMetadata, isExact) = (nil, document == .metadata, false)
   }
 
-  func value(
+  /// The test whether there is a value.
+  var exists: FilterTest { kind == nil ? .isFilled : .exists }
+
+  /// Returns a value as text, whatever its form.
+  func text(
     _ value: LuceneScanner.Value,
     _ scanner: LuceneScanner
   ) throws(Failure) -> FilterValue {
     guard value.text.unicodeScalars.count <= FilterLimits.characters else {
       throw scanner.fault("a value has at most \(FilterLimits.characters) characters")
     }
+    return .text(value.text)
+  }
+
+  func value(
+    _ value: LuceneScanner.Value,
+    _ scanner: LuceneScanner
+  ) throws(Failure) -> FilterValue {
+    let text = try text(value, scanner)
     let isID = subject == .profile(.id) && !isIdentity
     guard !isID || !value.text.utf8.starts(with: Filter.anyProvider.utf8) else {
       throw scanner.fault("a user_id begins with a provider")
     }
     let made: FilterValue? =
       switch kind {
-      case .text: .text(isIdentity ? Filter.anyProvider + value.text : value.text)
+      case .text: isIdentity ? .text(Filter.anyProvider + value.text) : text
       case .boolean: LuceneScanner.flag(value.text).map { .boolean($0) }
       case .time: FilterValue.moment(value.text).map { .time($0) }
       case .number: LuceneScanner.isNumber(value.text) ? .number(value.text) : nil
       case nil:
         if value.isQuoted {
-          .text(value.text)
+          text
         } else if let flag = LuceneScanner.flag(value.text) {
           .boolean(flag)
         } else if LuceneScanner.isNumber(value.text) {
           .number(value.text)
         } else {
-          .text(value.text)
+          text
         }
       }
     guard let made else { throw scanner.fault("the value does not suit the field") }

@@ -108,9 +108,9 @@ struct LuceneScanner {
     }
     if isQuoted, !take("\"") { throw fault("a quote is not closed") }
     guard isQuoted || isPrefix || !text.isEmpty else { return nil }
-    guard let text = String(validating: text, as: UTF8.self),
-      text.unicodeScalars.allSatisfy({ $0 != "\0" })
-    else { throw fault("a value is not text") }
+    guard let text = String(validating: text, as: UTF8.self) else {
+      throw fault("a value is not text")
+    }
     return Value(text: text, isQuoted: isQuoted, isPrefix: isPrefix)
   }
 
