@@ -106,6 +106,9 @@ struct ManagementError {
     body["error"] = .string(status.reason)
     body["message"] = .string(message)
     body["errorCode"] = code.map(JSON.string)
+    if status == .unauthorized, code == nil {
+      body["attributes"] = ["error": .string(message)]
+    }
     body["code"] = (code ?? (status == .unauthorized ? "unauthorized" : nil)).map(JSON.string)
     body["description"] = .string(message)
     return .object(body)

@@ -23,9 +23,7 @@ package import Tenancy
     at issuer: String,
     _ context: RequestContext
   ) async throws(Failure) -> JSONObject? {
-    let app = context.app.id
-    let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app, issuer: issuer)
-    guard let claims else {
+    guard let claims = try await claims(ofAccessToken: token, at: issuer, context) else {
       return try await self.claims(ofRefreshToken: token, for: client, at: issuer, context)
     }
     // A back end of the owner receives tokens of other clients. A third party has only its own.
@@ -40,6 +38,19 @@ package import Tenancy
       json[name] = claims[name]
     }
     return json
+  }
+
+  private static func claims(
+    ofAccessToken token: String,
+    at issuer: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> JSONObject? {
+    do throws(Failure) {
+      let app = context.app.id
+      return try await context.tokens.claims(ofOpenIDToken: token, app: app, issuer: issuer)
+    } catch .tokenExpired {
+      return nil
+    }
   }
 
   /// Returns whether the client of a token exists, and its session or its grant does.
@@ -95,9 +106,7 @@ package import Tenancy
     at issuer: String,
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    let app = context.app.id
-    let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app, issuer: issuer)
-    guard let claims else {
+    guard let claims = try await claims(ofAccessToken: token, at: issuer, context) else {
       try await ClientSessions.revoke(refreshToken: token, of: client, at: issuer, context)
       return true
     }

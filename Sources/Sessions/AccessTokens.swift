@@ -162,17 +162,16 @@ import WebTokens
   /// Returns the claims of a valid access token of OpenID Connect, of a user or of a client.
   ///
   /// The caller checks the session and the audience.
-  /// - Returns: nil if it is no such token, or has expired.
-  /// - Throws: `.databaseUnavailable`.
+  /// - Returns: nil if it is no such token.
+  /// - Throws: `.tokenExpired`, `.databaseUnavailable`.
   package func claims(
     ofOpenIDToken token: String,
     app: AppID,
     issuer: String
   ) async throws(Failure) -> JSONObject? {
     let claims = try await signedClaims(of: token, SigningKey.accessType, app, issuer)
-    guard let claims, let expires = claims["exp"]?.number?.int, expires > clock() else {
-      return nil
-    }
+    guard let claims, let expires = claims["exp"]?.number?.int else { return nil }
+    guard expires > clock() else { throw .tokenExpired }
     return claims
   }
 
