@@ -92,7 +92,7 @@ package import HTTP
     // Breaks the reference cycle of the call and its context.
     call.context.owner = nil
     response.add(call.context.notedLimits)
-    if endpoint.served.wire.hasLimitCounters {
+    if endpoint.served.hasLimitCounters {
       response.addCounters(of: call.context.notedLimits, after: call.failure)
     }
     response.add(line: "Vary: Origin\r\n")

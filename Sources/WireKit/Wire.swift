@@ -1,5 +1,5 @@
 package import Runtime
-package import EventLoop
+import EventLoop
 package import HTTP
 
 /// One protocol for clients: its routes, its selection of the app, and its error format.
@@ -20,8 +20,6 @@ package protocol Wire: Sendable {
   var deviceField: FieldName? { get }
   /// Fields that pages of other origins may send and read.
   var crossOrigin: CrossOriginFields { get }
-  /// Whether responses also have the fields `x-ratelimit-…`, which some SDKs read.
-  var hasLimitCounters: Bool { get }
   /// Returns the app that a request is for.
   ///
   /// Also called if no route was found; then only the request of `call` is set.
@@ -50,7 +48,6 @@ extension Wire {
   package var fields: [FieldName] { [] }
   package var writtenFields: [WrittenField] { [] }
   package var deviceField: FieldName? { nil }
-  package var hasLimitCounters: Bool { false }
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
 }
 
@@ -84,18 +81,33 @@ package struct CrossOriginFields: Sendable {
     self.sent = sent
     self.exposed = exposed
   }
+
+  /// The fields that the SDKs of Auth0 send and read.
+  package static let auth0 = CrossOriginFields(
+    sent: [
+      .authorization, .contentType, FieldName("Auth0-Client"), FieldName("DPoP"),
+      FieldName("X-Request-Language"), FieldName("X-Correlation-ID"), .requestID,
+    ],
+    exposed: [
+      .retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .rateLimitQuota,
+      .rateLimitRemaining, .rateLimitReset, .requestID,
+    ]
+  )
 }
 
 /// A wire of a service, with values derived from its declarations.
 package final class ServedWire: Sendable {
   let wire: any Wire
   let crossOrigin: CrossOrigin
+  /// Whether responses also have the fields `x-ratelimit-…`, which pages may read.
+  let hasLimitCounters: Bool
   let deviceField: FieldName?
   private let prefixes: [[UInt8]]
 
   init(_ wire: any Wire) {
     self.wire = wire
     crossOrigin = CrossOrigin(wire.crossOrigin)
+    hasLimitCounters = wire.crossOrigin.exposed.contains(.rateLimitQuota)
     deviceField = wire.deviceField
     prefixes = wire.prefixes.map { Array($0.utf8) }
   }

@@ -42,20 +42,7 @@ package struct OpenIDWire: Wire {
 
   package var writtenFields: [WrittenField] { [.clientOrigin] }
 
-  package var crossOrigin: CrossOriginFields {
-    CrossOriginFields(
-      sent: [
-        .authorization, .contentType, FieldName("Auth0-Client"), FieldName("DPoP"),
-        FieldName("X-Request-Language"), FieldName("X-Correlation-ID"), .requestID,
-      ],
-      exposed: [
-        .retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .rateLimitQuota,
-        .rateLimitRemaining, .rateLimitReset, .requestID,
-      ]
-    )
-  }
-
-  package var hasLimitCounters: Bool { true }
+  package var crossOrigin: CrossOriginFields { .auth0 }
 
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 
