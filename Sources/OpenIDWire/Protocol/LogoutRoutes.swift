@@ -64,8 +64,7 @@ import WireKit
       try await Devices.logout(user, next: .none, call.context)
       return try ending(request, call, afterForm: false)
     }
-    let users = try await BrowserUsers.all(call.context)
-    guard let user = users.first(where: \.isActive) ?? users.first else {
+    guard let user = try await unnamedUser(call.context) else {
       // Sessions of clients may have outlived the user's session at the pages.
       try await call.signOutAllOfBrowser()
       return try ending(request, call, afterForm: false)
@@ -87,12 +86,17 @@ import WireKit
     if form[HiddenField.stay.name] != nil {
       if request.target == nil { return call.redirect(to: .account) }
     } else {
-      let users = try await BrowserUsers.all(call.context)
-      if let user = users.first(where: \.isActive) ?? users.first {
+      if let user = try await unnamedUser(call.context) {
         try await Devices.logout(user.user, next: .none, call.context)
       }
     }
     return try ending(request, call, afterForm: true)
+  }
+
+  /// Returns the user whom a request without a name signs out: the active one, or else the first.
+  private static func unnamedUser(_ context: RequestContext) async throws(Failure) -> BrowserUser? {
+    let users = try await BrowserUsers.all(context)
+    return users.first(where: \.isActive) ?? users.first
   }
 
   /// Leads back to the client, if it has registered where; otherwise says that the user is signed out.
@@ -138,10 +142,11 @@ private struct LogoutRequest {
     let users = try await call.usersOfBrowser().map(\.user)
     if let hint { return users.first { $0 == hint.user } }
     guard let session else { return nil }
-    let client = client.flatMap { ClientID($0) }
+    let id = client.flatMap { ClientID(asWritten: $0) }
+    guard client == nil || id != nil else { return nil }
     return try await BrowserUsers.user(
       ofClientSession: session,
-      of: client,
+      of: id,
       among: users,
       call.context
     )
