@@ -196,12 +196,14 @@ package enum SessionsQueries {
   ///
   /// Returns no row if the presented token is not the current one, or belongs to another wire or
   /// client. Returns no row after the longest duration of a session. Returns no row over the limit
-  /// of 100 refreshes, of which one returns every six seconds.
+  /// of refreshes.
   /// - Parameter 7: how long that is; null for ever.
   /// - Parameter 10: whether the session must have had a second factor, or need none.
+  /// - Parameter 11: how long one refresh counts.
+  /// - Parameter 12: how long the refreshes before this one may count together.
   static let rotate = Statement<
     LiveSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, Duration?, String, String?,
-    Bool
+    Bool, Duration, Duration
   >(
     "sessions.rotate",
     """
@@ -209,7 +211,7 @@ package enum SessionsQueries {
       expires_at = least(now() + $6::interval,
         s.created_at + $7::interval),
       refreshes_clear_at = (
-        greatest(s.refreshes_clear_at, now()) at time zone 'UTC' + interval '6 seconds')
+        greatest(s.refreshes_clear_at, now()) at time zone 'UTC' + $11::interval)
         at time zone 'UTC'
     from caller($1, $2) c
     where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
@@ -218,22 +220,23 @@ package enum SessionsQueries {
       and meets_mfa($10::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))
       and ($7::interval is null or s.created_at + $7::interval > now())
-      and s.refreshes_clear_at - now() <= interval '594 seconds'
+      and s.refreshes_clear_at - now() <= $12::interval
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
   )
 
   /// Finds the session of a token that `rotate` refused.
   ///
-  /// It looks later than `rotate`: one second less than the limit still shows a refusal by the limit.
+  /// - Parameter 9: how long the refreshes may count together.
   static let superseded = Statement<
-    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, String, String?
+    SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, String, String?,
+    Duration
   >(
     "sessions.superseded",
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
       s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval,
-      greatest(0, ceil(extract(epoch from s.refreshes_clear_at - now()) - 593))::bigint
+      greatest(0, ceil(extract(epoch from s.refreshes_clear_at - now() - $9::interval)))::bigint
     from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
     where s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
       and s.client_id is not distinct from $8

@@ -21,6 +21,10 @@ import Postgres
   /// Two tabs, or a client that lost the response, get the same successor.
   package nonisolated static let grace = Duration.seconds(30)
 
+  /// A session may refresh 100 times at once, and then once every six seconds.
+  private nonisolated static let refreshPause = Duration.seconds(6)
+  private nonisolated static let refreshLimit = refreshPause * 99
+
   /// Exchanges a refresh token for new tokens.
   ///
   /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts`, `.databaseUnavailable`.
@@ -75,7 +79,9 @@ import Postgres
       context.app.sessionSettings.longestSession,
       style,
       client,
-      context.app.sessionSettings.mfa == .required
+      context.app.sessionSettings.mfa == .required,
+      refreshPause,
+      refreshLimit
     )
     if let live = rotated.first { return (user, live) }
     // Another rotation may have just committed.
@@ -88,7 +94,9 @@ import Postgres
       token.number,
       grace,
       style,
-      client
+      client,
+      // This looks later than `rotate`: a second less still shows a refusal by the limit.
+      refreshLimit - .seconds(1)
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return (user, found.live) }
