@@ -85,10 +85,13 @@ import WireKit
       for consent in consents where !clients.contains(consent.client) {
         clients.append(consent.client)
       }
-      var shown: [ApplicationDescription] = []
-      for client in clients {
-        let own = consents.filter { $0.client == client }
-        shown.append(try await description(of: own, client, visit))
+      let servers = try await ResourceServers.find(
+        anyOf: consents.map(\.audience),
+        of: visit.app.id,
+        visit.context
+      )
+      let shown = clients.map { client in
+        description(of: consents.filter { $0.client == client }, at: servers, client, visit)
       }
       return visit.response(with: .applications(shown, back: .account))
     },
@@ -127,17 +130,15 @@ import WireKit
 
   private static func description(
     of consents: [Consent],
+    at servers: [ResourceServer],
     _ client: ClientID,
     _ visit: AccountVisit
-  ) async throws(Failure) -> ApplicationDescription {
-    var groups: [ScopeGroup] = []
-    for consent in consents {
-      let server = try await ResourceServers.find(
-        consent.audience,
-        of: visit.app.id,
-        visit.context
+  ) -> ApplicationDescription {
+    let groups = consents.flatMap { consent in
+      ScopeGroup.groups(
+        of: consent.scopes,
+        at: servers.first { $0.identifier.hasSameBytes(as: consent.audience) }
       )
-      groups += ScopeGroup.groups(of: consent.scopes, at: server)
     }
     let newest = consents.map(\.updatedAt.microseconds).max() ?? 0
     return ApplicationDescription(

@@ -59,6 +59,19 @@ package enum ResourceServers {
     return try await context.first(ResourceServerQueries.find, app, identifier)
   }
 
+  /// Returns the APIs of an app that have one of some identifiers.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func find(
+    anyOf identifiers: [String],
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> [ResourceServer] {
+    let identifiers = identifiers.filter(isIdentifier)
+    guard !identifiers.isEmpty else { return [] }
+    return try await context.read(ResourceServerQueries.findAny, app, TextArray(identifiers))
+  }
+
   /// Returns the API of an audience, as a client names it; nil if the app has none.
   ///
   /// - Throws: `.databaseUnavailable`.
@@ -88,5 +101,15 @@ package enum ResourceServerQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [find]
+  /// Served by `resource_servers_identifier`.
+  static let findAny = Statement<ResourceServer, AppID, TextArray>(
+    "resource_servers.find_any",
+    """
+    select resource_server_id, identifier, name, scopes, token_seconds, allows_offline_access,
+      skips_consent, claims, enforces_policies, token_dialect
+    from resource_servers where app_id = $1 and identifier = any ($2::text[])
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [find, findAny]
 }
