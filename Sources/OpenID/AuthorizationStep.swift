@@ -93,7 +93,7 @@ extension Authorizations {
   ) async throws(Failure) -> BrowserUser? {
     let request = authorization.request
     guard authorization.state.user == nil, !request.prompts.contains(.selectAccount),
-      request.prompts.contains(.login) || request.maxAge != nil
+      request.prompts.contains(.login) || request.maxAge != nil || request.wantsSecondFactor
     else { return nil }
     let users = try await BrowserUsers.list(context)
     if let hinted = request.hintedUser { return users.first { $0.user == hinted } }

@@ -285,16 +285,15 @@ class SecondFactors(FactorCase, RequestCase):
         self.assertEqual((answer["error"], answer["error_description"]),
                          ("login_required", "Multifactor authentication required"))
         page, party = self.begin(acr_values=MFA)
-        self.shows(page, "Sign in")
-        self.visitor.submit(email=self.email)
+        self.shows(page, "Confirm that it is you")
         self.visitor.submit("/password", password=PASSWORD)
         identity = self.code_of(self.visitor.submit("/factor", code=factor.code()), party)
         self.assertEqual((identity["acr"], identity["amr"]), (MFA, ["pwd", "mfa", "otp"]))
 
     def test_a_user_without_a_factor_gets_no_acr(self):
         page, party = self.begin(acr_values=MFA)
-        self.shows(page, "Sign in")
-        self.visitor.submit(email=self.email)
+        self.assertEqual(page.forms[0].fields["email"], self.email)
+        self.shows(page, "Confirm that it is you")
         identity = self.code_of(self.visitor.submit("/password", password=PASSWORD), party)
         self.assertNotIn("acr", identity)
 
