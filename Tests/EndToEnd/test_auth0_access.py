@@ -23,6 +23,7 @@ class Matrix(Auth0Case):
         listing = subprocess.run([BUILD / "dossierd", "routes", "--all"], check=True,
                                  capture_output=True, text=True).stdout
         lines = [line.split("\t") for line in listing.splitlines()]
+        cls.listed = [line[0] for line in lines]
         cls.routes = [(*line[0].split(" "), line[1]) for line in lines if " /api/v2/" in line[0]]
         servers = cls.site.dossier("resource-server", "list")
         cls.management_api = next(

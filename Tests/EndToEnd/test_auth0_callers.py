@@ -7,16 +7,31 @@ from openid import CALLBACK
 from test_auth0_access import OWN, Matrix
 
 JSON = {"Content-Type": "application/json"}
+PREFIX = "http://auth0.com/oauth/grant-type/"
+EMAIL = "a@example.com"
+GRANTS = {
+    "client_credentials": {}, "refresh_token": {"refresh_token": "x"},
+    "authorization_code": {"code": "x"}, "password": {"username": EMAIL, "password": "x"},
+    PREFIX + "password-realm": {"username": EMAIL, "password": "x",
+                                "realm": "Username-Password-Authentication"},
+    PREFIX + "passwordless/otp": {"username": EMAIL, "otp": "x", "realm": "email"},
+    PREFIX + "mfa-otp": {"mfa_token": "x", "otp": "x"},
+    PREFIX + "mfa-recovery-code": {"mfa_token": "x", "recovery_code": "x"},
+}
 UNAUTHENTICATED = [
-    ("POST", "/oauth/token", {"grant_type": "client_credentials"}),
-    ("POST", "/oauth/token", {"grant_type": "refresh_token", "refresh_token": "x"}),
-    ("POST", "/oauth/token", {"grant_type": "authorization_code", "code": "x"}),
+    *[("POST", "/oauth/token", {"grant_type": grant, **fields}) for grant, fields in GRANTS.items()],
     ("POST", "/oauth/revoke", {"token": "x"}), ("POST", "/oauth/introspect", {"token": "x"}),
-    ("POST", "/passwordless/start", {"connection": "email", "email": "a@example.com",
-                                     "send": "code"}),
+    ("POST", "/passwordless/start", {"connection": "email", "email": EMAIL, "send": "code"}),
+]
+CONNECTION = {"connection": "Username-Password-Authentication", "email": EMAIL}
+WITHOUT_SECRET = [
+    ("POST", "/dbconnections/signup", {**CONNECTION, "password": "correct horse battery"}),
+    ("POST", "/dbconnections/change_password", CONNECTION),
 ]
 REFUSED = ["/oauth/device/code", "/oauth/par", "/bc-authorize", "/passkey/register",
            "/passkey/challenge", "/mfa/associate", "/mfa/challenge", "/otp/challenge"]
+AREAS = ("/oauth/", "/dbconnections/", "/passwordless/", "/passkey/", "/mfa/", "/otp/",
+         "/bc-authorize")
 
 
 class Callers(Matrix):
@@ -85,6 +100,9 @@ class Callers(Matrix):
         wait_until(lambda: self.site.get("/api/v2/users", token=token).status == 401, 120,
                    "the end of the token")
         self.each_route_refuses(token)
+        answer = self.site.get("/api/v2/users", token=token)
+        text = "Expired token received for JSON Web Token validation"
+        self.assertEqual((answer.json["message"], answer.json["attributes"]["error"]), (text, text))
 
     def test_a_user_at_its_own_id(self):
         email, user = self.user()
@@ -103,6 +121,28 @@ class Callers(Matrix):
                     self.assertEqual((answer.status, answer.json["errorCode"]),
                                      (403, "insufficient_scope"), answer.body)
         self.assertTrue(all(allowed.values()), allowed)
+
+    def test_each_endpoint_and_grant_is_tested(self):
+        tested = {f"{method} {path}" for method, path, _ in [*UNAUTHENTICATED, *WITHOUT_SECRET]}
+        refused = {f"POST {path}" for path in REFUSED} | {"GET /mfa/authenticators"}
+        served = {name for name in self.listed if name.split(" ")[1].startswith(AREAS)}
+        self.assertEqual(tested | refused, served)
+        discovery = self.site.get("/.well-known/openid-configuration").json
+        self.assertEqual(set(GRANTS), set(discovery["grant_types_supported"]))
+
+    def test_endpoints_for_clients_without_their_secret(self):
+        gone = self.new_client("native", "--callback", CALLBACK)
+        self.site.dossier("client", "disable", gone["id"])
+        self.site.dossier("app", "create", "fourth")
+        foreign = self.new_client("native", "--callback", CALLBACK, app="fourth")
+        for method, path, body in WITHOUT_SECRET:
+            for client in [None, "x", gone["id"], foreign["id"], self.new_client("machine")["id"]]:
+                with self.subTest(f"{path} {client}"):
+                    answer = self.site.request(method, path, json.dumps(
+                        {**body, **({"client_id": client} if client else {})}), JSON)
+                    self.assertEqual((answer.status, answer.json["code"]),
+                                     (400, "unauthorized" if client else "invalid_signup"))
+        self.assertEqual(self.site.sql(f"select count(*) from users where email = '{EMAIL}'"), "0")
 
     def test_endpoints_for_clients(self):
         gone = self.new_client("web", "--callback", CALLBACK)
@@ -125,6 +165,9 @@ class Callers(Matrix):
             for token in [None, self.token_with(self.scopes)]:
                 answer = self.site.request("POST", path, "{}", JSON, token=token)
                 self.error(answer, 403, "unauthorized_client")
+        for token in [None, self.token_with(self.scopes)]:
+            answer = self.site.get("/mfa/authenticators", token=token)
+            self.error(answer, 403, "unauthorized_client")
         # A logout leads to no page that the client has not registered.
         answer = self.site.get(f"/v2/logout?client_id={self.page['id']}"
                                "&returnTo=https://evil.example.com/")
