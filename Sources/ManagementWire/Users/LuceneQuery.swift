@@ -206,7 +206,7 @@ private struct LuceneField {
   /// The test whether there is a value.
   var exists: FilterTest { kind == nil ? .isFilled : .exists }
 
-  /// Returns a value as text, whatever its form.
+  /// Returns a value of any form as text.
   func text(
     _ value: LuceneScanner.Value,
     _ scanner: LuceneScanner
