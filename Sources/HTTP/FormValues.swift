@@ -44,6 +44,9 @@ package struct FormValues: Sendable {
 
   package var names: [String] { values.map(\.name) }
 
+  /// The bytes of all names and values, in their order.
+  package var bytes: [UInt8] { values.flatMap { Array("\($0.name)\0\($0.value)\0".utf8) } }
+
   private static func decoded(_ text: Substring.UTF8View) -> String? {
     let spaced = text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
     return PercentCoding.decode(Substring(decoding: spaced, as: UTF8.self))

@@ -28,6 +28,12 @@ package struct AuthorizationState: Sendable {
   ///
   /// If the browser sends a form twice, it ignores the first response. The second has the same cookie.
   package var deviceSecret: String?
+  /// The mark of the last form: only its sender can repeat it.
+  package var lastForm: String?
+  /// The value of a cookie of the browser in which a credential was verified.
+  ///
+  /// Somebody may have copied the key of the browser before.
+  package var pass: String?
   /// New recovery codes, until the user has seen them.
   package var recoveryCodes: [String] = []
   /// The language that the user has chosen on a page.
@@ -49,6 +55,8 @@ package struct AuthorizationState: Sendable {
     json["acted"] = .bool(hasActed)
     json["consented"] = .bool(hasConsented)
     json["device"] = deviceSecret.map(JSON.string)
+    json["last_form"] = lastForm.map(JSON.string)
+    json["pass"] = pass.map(JSON.string)
     json["recovery_codes"] = list(recoveryCodes)
     json["language"] = language.map(JSON.string)
     json["code"] = code.map(JSON.string)
@@ -66,6 +74,8 @@ package struct AuthorizationState: Sendable {
     hasActed = json["acted"]?.bool ?? false
     hasConsented = json["consented"]?.bool ?? false
     deviceSecret = json["device"]?.string
+    lastForm = json["last_form"]?.string
+    pass = json["pass"]?.string
     recoveryCodes = list("recovery_codes")
     language = json["language"]?.string
     code = json["code"]?.string

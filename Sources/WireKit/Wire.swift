@@ -1,5 +1,5 @@
 package import Runtime
-import EventLoop
+package import EventLoop
 package import HTTP
 
 /// One protocol for clients: its routes, its selection of the app, and its error format.

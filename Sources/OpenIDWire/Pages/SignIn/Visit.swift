@@ -30,6 +30,7 @@ import WireKit
     self.call = call
     authorization = try await Authorizations.find(id, in: browser, call.context)
     state = authorization.state
+    guard hasPass || call.request.method == .post else { throw .authorizationExpired }
     call.mailInLanguageOfPage(authorization.request.locales)
   }
 
@@ -111,9 +112,12 @@ import WireKit
   ) async throws(Failure) -> Response {
     let step = form[Self.stepField].flatMap { Int($0) } ?? -1
     let key = call.browser.key
-    let isFirst = try await Authorizations.claim(authorization, step: step, in: key, context)
-    guard isFirst else { return try await reloaded().current(after: step) }
-    state.errors = []
+    let mark = key.mark(of: form.bytes, context.keys.master)
+    let isFirst =
+      try hasPass
+      ? await Authorizations.claim(authorization, step: step, in: key, context) : false
+    guard isFirst else { return try await reloaded().current(after: step, mark) }
+    (state.errors, state.lastForm) = ([], mark)
     let next: Next
     do throws(Failure) {
       next = try await work(self, form)
@@ -136,6 +140,9 @@ import WireKit
       state.errors = errors.map(\.text)
     case .proceed, .deny: break
     }
+    if !state.proof.isEmpty, state.proof != authorization.state.proof {
+      state.pass = BrowserKey().text
+    }
     try await Authorizations.settle(authorization, state, context)
     let settled = try await reloaded()
     switch next {
@@ -153,10 +160,12 @@ import WireKit
 
   /// Returns the response for a form that another request has handled.
   ///
-  /// A second click gets the cookie too, since the browser ignores the first response. An older form
-  /// gets none: a stranger may have copied it before the user signed in.
-  private func current(after step: Int) async throws(Failure) -> Response {
-    guard authorization.isRecent, step == authorization.step - 1 else {
+  /// A second click gets the cookies too, since the browser ignores the first response. Another form
+  /// gets none: its sender may have copied the key of the browser, and does not know the credential.
+  /// - Throws: `.authorizationExpired` if the browser has no pass.
+  private func current(after step: Int, _ mark: String) async throws(Failure) -> Response {
+    guard authorization.isRecent, step == authorization.step - 1, state.lastForm == mark else {
+      guard hasPass else { throw .authorizationExpired }
       return call.redirect(to: path(state.page))
     }
     if state.deviceSecret != nil, state.recoveryCodes.isEmpty { return try await proceed() }
@@ -184,12 +193,26 @@ import WireKit
     return try await AuthorizationSteps.deny(authorization, call)
   }
 
-  /// Returns the response with the cookie of the device on which the user has signed in.
+  /// Returns the response with the cookies of the device on which the user has signed in, and of the
+  /// browser that has verified a credential.
   private func marked(_ response: Response) -> Response {
     var response = response
     call.set(signInDevice: state.deviceSecret, in: &response)
+    if let pass = state.pass {
+      let field = Cookie.setting(passCookie, to: pass, for: Authorization.lifetime, .lax)
+      response.add(.setCookie, field)
+    }
     return response
   }
+
+  /// Whether no credential was verified yet, or the browser is the one where it was.
+  private var hasPass: Bool {
+    guard let pass = authorization.state.pass else { return true }
+    let sent = Cookie.value(of: passCookie, in: call.request.field(.cookie))
+    return sent?.hasSameBytes(as: pass) == true
+  }
+
+  private var passCookie: String { "__Host-dossier-pass-\(authorization.id)" }
 }
 
 /// A page of an authorization, with its name in the path.
@@ -216,6 +239,12 @@ extension ClientID {
 
 extension AuthorizationState {
   private static let pageName = "page"
+
+  /// The credentials that were verified here; empty before the first one.
+  fileprivate var proof: [String] {
+    let second = flowKind == .secondFactor || flowKind == .enrollment ? flow : nil
+    return [deviceSecret, second, hasAuthenticated ? user?.text : nil].compactMap(\.self)
+  }
 
   /// The page that the last form has led to.
   var page: SignInPage {
