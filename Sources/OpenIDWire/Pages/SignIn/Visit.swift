@@ -1,6 +1,7 @@
 import Accounts
 import EventLoop
 import HTTP
+import JSON
 import OpenID
 import Pages
 import Runtime
