@@ -45,7 +45,7 @@ class CopiedSessions(FactorCase):
                          f"and user_id = '{grant['user_id']}'")
         before = self.site.sql(authenticated)
         authenticator = self.enroll(grant)
-        # Such a session of before may still enroll the factor that is required from now on.
+        # An older session can still enroll the factor that is now required.
         self.set_mfa("required")
         self.expect(self.confirm(grant, authenticator), 200)
         self.expect(self.me(copy), 401, "session_ended")
@@ -54,7 +54,7 @@ class CopiedSessions(FactorCase):
         self.expect(self.activated(grant), 200)
         self.expect(self.refresh(grant), 200)
         self.expect(self.post("/v1/me/recovery-codes", {}, token=grant["access_token"]), 200)
-        # A code of a new factor is no fresh sign-in.
+        # A code of a new factor does not count as a recent sign-in.
         self.assertEqual(self.site.sql(authenticated), before)
 
     def test_a_copied_cookie_is_useless_after_a_factor_is_confirmed(self):

@@ -78,7 +78,7 @@ class Devices(Case):
             self.assertEqual(other["device_id"], first["device_id"])
         return secret, [first, *others]
 
-    # The states of a user on a device, and what leads from each to which
+    # The states of a user on a device, and the transitions between them
 
     def test_every_transition(self):
         secret, (one, two, three) = self.three()
@@ -139,7 +139,7 @@ class Devices(Case):
         self.expect(self.leave(secret, one["user_id"]), 200)
         self.expect(self.switch(secret, one["user_id"]), 409, "not_logged_in")
         self.expect(self.switch(secret, "x"), 422, "invalid")
-        # Another device's proof does not reach this one's users.
+        # A credential of another device does not reach the users of this one.
         other = stranger["device_secret"]
         self.expect(self.switch(other, three["user_id"]), 404, "not_found")
         self.assertEqual(list(self.states(other)), [stranger["user_id"]])
@@ -176,7 +176,7 @@ class Devices(Case):
         # No other user becomes active when the active user logs out.
         self.expect(self.device(secret, "POST", f"/users/{two['user_id']}/logout", **app), 200)
         self.assertEqual(states(), {one["user_id"]: "inactive", two["user_id"]: "logged_out"})
-        # A device, a token and a refresh token are of one app.
+        # A device, a token and a refresh token belong to one app.
         self.expect(self.device(secret), 401, "device_unknown")
         self.expect(self.me(one), 401, "token_invalid")
         self.expect(self.refresh(one), 401, "refresh_token_invalid")
@@ -217,7 +217,7 @@ class Devices(Case):
             32, lambda index: self.switch(secret, grants[index % 3]["user_id"]))
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(sorted(self.states(secret).values()), ["active", "inactive", "inactive"])
-        # Each of the tokens that were given out is good, and none counts as stolen.
+        # Each issued token is valid, and none counts as stolen.
         for answer in answers[:6]:
             self.expect(self.me(answer.json), 200)
             self.expect(self.refresh(answer.json), 200)
@@ -290,7 +290,7 @@ class Devices(Case):
         for app, user, device in devices:
             token = ask("/v1/token/refresh", app)
             self.assertEqual((token["user_id"], token["device_id"]), (user, device))
-        # One from before apps had names of their own is good until a login sets another.
+        # An older cookie, whose name has no app, is valid until a login replaces it.
         secret = self.site.login()["device_secret"]
         former = {"__Host-dossier-device": secret}
         device = ask("/v1/token/refresh", {}, former)["device_id"]
@@ -388,7 +388,7 @@ class Devices(Case):
         newest = self.newest(copied)
         self.assertNotEqual(newest, copied)
         self.assertEqual(victim["device_id"], device)
-        # For a moment it still works for the earlier users, whose requests may be under way.
+        # For a short time, it still works for earlier users, who may have requests in progress.
         users = self.expect(self.shown(copied), 200).json["users"]
         self.assertEqual([user["user_id"] for user in users], [before["user_id"]])
         mine, theirs = {"user_id": before["user_id"]}, {"user_id": victim["user_id"]}
@@ -399,7 +399,7 @@ class Devices(Case):
         cookie = {"Cookie": f"__Host-dossier-device={copied}",
                   "Origin": "https://app.example.com"}
         self.expect(self.post("/v1/token/refresh", {}, headers=cookie), 401, "session_ended")
-        # A login by it comes on a new device.
+        # A login with it creates a new device.
         second = self.post("/v1/login/anonymous", {}, headers={"Dossier-Device": copied})
         self.assertNotEqual(self.expect(second, 200).json["device_id"], device)
         second = self.post("/v1/login/anonymous", {}, headers=cookie)
@@ -514,7 +514,7 @@ class Devices(Case):
         super().setUpClass()
         cls.site.set_app(allowed_origins=["https://app.example.com"])
 
-    # What an owner takes back
+    # What the owner of an account revokes
 
     def users_of(self, device):
         answer = self.site.get("/v1/device", headers={"Dossier-Device": device})
@@ -543,12 +543,12 @@ class Devices(Case):
                 copied = stranger["device_secret"]
                 self.assertIn(grant["user_id"], self.users_of(copied))
                 act(grant, email)
-                # Another's place there stays.
+                # Another user stays on the device.
                 self.assertEqual(self.users_of(copied), [stranger["user_id"]])
                 self.expect(self.site.request(
                     "PUT", "/v1/device/active", {"user_id": grant["user_id"]},
                     {**JSON, "Dossier-Device": copied}), 404, "not_found")
-                # The caller's own stays where its session does.
+                # The caller stays on the device of its session.
                 self.assertEqual(self.users_of(grant["device_secret"]),
                                  [grant["user_id"]] if keeps else [])
                 self.assertEqual(self.site.sql(
@@ -557,7 +557,7 @@ class Devices(Case):
 
 
 class Preflights(Case):
-    # Seconds for which what is known of apps is taken for true.
+    # The seconds for which app settings are cached.
     SETTINGS = {"DOSSIER_APP_AGE": "1"}
 
     def test_a_preflight_succeeds_after_its_origin_is_added(self):
@@ -567,10 +567,10 @@ class Preflights(Case):
             answer = self.expect(self.site.request("OPTIONS", "/v1/me", headers=ask), 204)
             return answer.headers["Access-Control-Allow-Origin"]
 
-        # Of both workers.
+        # From both workers.
         self.assertEqual({allowed() for _ in range(8)}, {None})
         self.site.set_app(allowed_origins=[ask["Origin"]])
-        # Nothing but preflights from here on.
+        # From here on, only preflights are sent.
         wait_until(lambda: {allowed() for _ in range(8)} == {ask["Origin"]}, what="permission")
         self.site.set_app(allowed_origins=[])
         wait_until(lambda: {allowed() for _ in range(8)} == {None}, what="its end")

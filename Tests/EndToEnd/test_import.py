@@ -46,7 +46,7 @@ class Import(Case):
         cls.apps = 0
 
     def setUp(self):
-        # Apps are seen by workers within a second of being asked for by name.
+        # Workers find a new app within a second of the first request with its name.
         type(self).apps += 1
         self.app = f"app-{self.apps}"
         self.dossier("app", "create", self.app)
@@ -273,7 +273,7 @@ class Import(Case):
         self.assertEqual(self.faults(refused), [[("/email", "email_taken")]])
         self.assertEqual(self.mine(thief, "/metadata").json, {})
         self.assertEqual(self.load([row], "--skip-existing")[0]["status"], "skipped")
-        # The operator who names the user means it.
+        # A row with the id of the user is intended for that user.
         [updated] = self.load([{"id": thief["user_id"], **row}], "--update-existing")
         self.assertEqual(updated["status"], "updated")
         self.expect(self.mine(thief), 200)
@@ -312,7 +312,7 @@ class Import(Case):
         grant = self.sign_up_here("before@example.com", PASSWORD)
         token = self.site.mailed("before@example.com", "ds_verify")
         row = {"id": grant["user_id"], "email": "before@example.com"}
-        # As rows do that come every night.
+        # Like rows of a nightly import.
         self.load([row], "--update-existing")
         self.expect(self.verify(token, grant, headers=self.headers), 204)
         asked = self.expect(self.post("/v1/me/email", {"email": "pending@example.com"},
@@ -323,7 +323,7 @@ class Import(Case):
                               token=grant["access_token"], headers=self.headers), 401, "code_invalid")
         self.assertEqual(self.mine(grant).json["email"], "after@example.com")
         self.expect(self.sign_in("after@example.com"), 200)
-        # No user has the address before.
+        # The former address is free.
         self.sign_up_here("before@example.com", PASSWORD)
 
     def test_a_former_address_is_reserved_for_its_user(self):
@@ -479,7 +479,7 @@ class Import(Case):
                           if k not in ("id", "created_at", "custom_data", "properties")},
                          {k: v for k, v in full.items()
                           if k not in ("created_at", "custom_data", "properties")})
-        # Ids are one deployment's: into another app they go when the first are gone.
+        # Ids are unique in a deployment, so another app can import them after their deletion.
         self.sql("delete from identity_subjects where app_id = {app}")
         self.sql("delete from users where app_id = {app}")
         self.app = first + "-two"
@@ -497,7 +497,7 @@ class Import(Case):
 
     def test_unusual_and_oversized_documents_survive_export_and_import(self):
         odd = {
-            # Written as they are, and stored by PostgreSQL as it writes numbers.
+            # Numbers in several notations, which PostgreSQL stores in its own.
             "spelling": '{"a":2.50,"b":1e2,"c":-0,"d":0e5,"e":1e-300,"f":12345678901234567890.1}',
             "wrappers": '{"$oid":"xyz","a":{"$date":"soon"},"b":{"$numberDecimal":"1.50"},'
                         '"c":[{"$oid":"0123456789abcdef01234567"},{"$undefined":false}]}',
@@ -530,7 +530,7 @@ class Import(Case):
         results = self.load(exported)
         self.assertEqual({r["status"] for r in results}, {"created"}, results)
         self.assertEqual(len(results), len(odd) + len(poisoned))
-        # To the letter, in the database and in the next export.
+        # Exactly equal, in the database and in the next export.
         for user, text in texts.items():
             self.assertEqual(self.stored(user), text)
         self.dossier("user", "export", "--all", "--app", self.app, "--output", str(out))

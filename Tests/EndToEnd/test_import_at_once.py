@@ -72,7 +72,7 @@ class ImportAtOnce(Waiting):
 
     def test_two_imports(self):
         email = self.own_email()
-        # Each has the addresses in another order, and neither waits for the other for ever.
+        # The imports have opposite orders, and do not deadlock.
         rows = [{"email": f"{index}-{email}"} for index in range(40)]
         found = self.both(
             self.lock_of_writes(), lambda: self.load(rows), lambda: self.load(rows[::-1]))

@@ -65,7 +65,7 @@ class ImportTakeovers(IssuerCase):
                 self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
                 stranger = self.expect(self.post("/v1/login/jwt", self.token(email)), 200).json
                 self.assertNotEqual(stranger["user_id"], thief["user_id"])
-                # The owner comes by mail, and nothing more is taken over.
+                # The owner signs in by mail, and nothing further is revoked.
                 owner = self.reset_by_mail(email, MINE)
                 self.assertEqual(owner["user_id"], thief["user_id"])
                 self.assertTrue(self.me(owner).json["email_verified"])
@@ -110,7 +110,7 @@ class ImportTakeovers(IssuerCase):
         thief = self.verified("robbed@example.com", MINE)
         self.change_email(thief, "robber@example.com")
         token = self.site.mailed("robbed@example.com", "ds_restore")
-        # Such rows come every night.
+        # Such rows are imported every night.
         for email in ["robber@example.com", "elsewhere@example.com"]:
             self.imported({"id": thief["user_id"], "email": email})
         body = {"token": token, "password": "my old house"}

@@ -70,7 +70,7 @@ class Search(Case):
 
     def found(self, filter, **options):
         answer = self.expect(self.search(filter, **options), 200)
-        # By id: those of one second come in any order.
+        # Sorted by id, since ids of one second have no order.
         return sorted(user["email"].split("@")[0] for user in answer.json)
 
     def finds(self, filter, *names, **options):
@@ -197,7 +197,7 @@ class Search(Case):
         self.expect(self.search('name = "x\\u0000"'), 422, "filter_invalid")
         self.assertEqual(self.site.sql("select count(*) from users"), before)
 
-    # Who may ask
+    # Access
 
     def test_callers_without_access_cannot_search(self):
         user = self.people["ada"]["access_token"]
@@ -230,7 +230,7 @@ class Search(Case):
         self.finds('name = "Zoe"', "zoe", key=key, headers=here)
         self.finds('name = "Zoe"')
         self.finds('email = "zoe@example.com" or metadata.theme = "neon"')
-        # Nor are the indexes of one app those of another.
+        # Each app has its own indexes.
         self.expect(self.search('metadata.theme = "neon"', key=key, headers=here), 422, "not_indexed")
         self.assertEqual(
             [user["id"] for user in self.site.get("/v1/users", token=key, headers=here).json],
@@ -250,7 +250,7 @@ class Search(Case):
         wait_until(lambda: time.time() >= newest + 1, what="the next second")
         first = self.search('metadata.theme = "paged"', limit=2)
         self.assertEqual([user["id"] for user in first.json], [p["user_id"] for p in people[:2]])
-        # Between the pages, a listed user is deleted, an unlisted one stops matching, and a new one comes.
+        # Between the pages, a listed user is deleted, another stops matching, and a new one is created.
         self.site.request("DELETE", "/v1/me", token=people[0]["access_token"])
         self.site.request("PATCH", "/v1/me/metadata", {"theme": "x"}, MERGE, people[3]["access_token"])
         people.append(self.person("p5", {"theme": "paged"}))
@@ -269,7 +269,7 @@ class Search(Case):
         self.assertEqual(everybody, sorted(set(everybody)))
         self.assertIn(people[5]["user_id"], everybody)
 
-    # What is written is found
+    # Writes and indexes
 
     def test_a_value_is_found_as_soon_as_it_is_written(self):
         grant = self.person("gus", {"theme": "first"})

@@ -66,7 +66,7 @@ class SignOut(Case):
                 with self.subTest(f"{way[0]} {way[1]({'user_id': 'x'})}", next=next):
                     story(way, next)
 
-    # Who is active afterwards
+    # The active user after a sign-out
 
     def test_the_user_who_signed_in_last_is_active_by_default(self):
         def story(way, next):
@@ -76,7 +76,7 @@ class SignOut(Case):
             self.assertEqual(self.states(secret, grants), ["inactive", "active", way[2]])
             self.expect(self.me(three), 401, "session_ended")
             self.expect(self.refresh(three), 401, "refresh_token_invalid")
-            # The sessions of the others go on.
+            # The sessions of the other users continue.
             self.expect(self.me(one), 200)
             self.expect(self.refresh(two), 200)
             self.left(way, secret, two, next)
@@ -162,12 +162,12 @@ class SignOut(Case):
         page = {**cookie, **PAGE}
         self.left(self.ways()[0], None, grants[1], "none")
         self.expect(self.post("/v1/token/refresh", {}, headers=page), 401, "session_ended")
-        # The page of the other user goes on.
+        # The page of the other user continues.
         body = {"user_id": grants[0]["user_id"]}
         token = self.expect(self.post("/v1/token/refresh", body, headers=page), 200).json
         self.assertEqual(token["user_id"], grants[0]["user_id"])
         self.expect(self.post("/v1/token/refresh", {}, headers=page), 401, "session_ended")
-        # With a switch the default is as it was.
+        # A switch restores the default.
         self.expect(self.site.request("PUT", "/v1/device/active", body, {**JSON, **page}), 200)
         self.expect(self.post("/v1/token/refresh", {}, headers=page), 200)
 
@@ -191,13 +191,13 @@ class SignOut(Case):
             self.expect(self.me(grant), 401, "session_ended")
             self.expect(self.refresh(grant), 401, "refresh_token_invalid")
         self.expect(self.switch(secret, grants[0]), 409, "not_logged_in")
-        # Sessions on other devices and API keys go on.
+        # Sessions on other devices and API keys stay valid.
         self.expect(self.me(member), 200)
         self.expect(self.post("/v1/login/api-key", {"key": key}), 200)
         ended = [event for event in self.expect(self.me(member, "/audit"), 200).json
                  if event["action"] == "device_logout"]
         self.assertEqual([event["device_id"] for event in ended], [here["device_id"]])
-        # Again, it changes nothing; the device still knows its users.
+        # A repetition changes nothing, and the device still lists its users.
         self.expect(self.device(secret, "POST", "/logout"), 200)
         again = self.expect(self.login(
             "everywhere@example.com", headers={"Dossier-Device": secret}), 200).json

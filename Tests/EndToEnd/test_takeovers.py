@@ -122,7 +122,7 @@ class TakeOvers(IssuerCase):
                 # The old tokens may have been copied.
                 self.assert_ended(copy)
                 self.assertEqual(len(self.me(grant, "/identities").json), 1)
-                # The new session goes on, on the same device.
+                # The new session continues on the same device.
                 self.expect(self.refresh(grant), 200)
                 self.assertEqual(grant["device_id"], copy["device_id"])
                 device = {"Dossier-Device": grant.get("device_secret") or copy["device_secret"]}
@@ -138,7 +138,7 @@ class TakeOvers(IssuerCase):
             token=grant["access_token"]), 200)
         for tokens in [grant, copy]:
             self.assert_ended(tokens)
-        # The session of a link proves nothing that an attacker could use: it is new.
+        # The session of a link is new, so an attacker's copy is useless.
         self.expect(self.login("copied@example.com", MINE), 200)
 
     def test_a_later_link_ends_only_the_callers_session(self):
@@ -218,7 +218,7 @@ class TakeOvers(IssuerCase):
             code = self.site.mailed(email, "ds_verify")
             self.expect(self.post(self.provider("local-userpass/confirm"),
                                   {"token": code, "tokenId": "any"}), 204)
-            # A verification takes nothing away.
+            # A verification revokes nothing.
             self.assertTrue(self.expect(self.me(thief), 200).json["email_verified"])
             self.expect(self.key_login(key), 200)
             owner = prove(email)
@@ -251,7 +251,7 @@ class TakeOvers(IssuerCase):
         login = self.expect(self.post("/v1/login/jwt", {"token": own}), 200).json
         self.assertEqual(login["user_id"], mine["user_id"])
 
-    # The trail
+    # The audit log
 
     def failures(self, user):
         return int(self.site.sql("select count(*) from audit where action = 'login_failure' "
