@@ -241,7 +241,7 @@ class Tokens(Auth0Case):
             read = self.expect(self.management("GET", f"users/{id}", token=own), 200).json
             self.assertEqual(read["email"], email)
         self.assertEqual(self.expect(self.userinfo(own), 200).json["sub"], "auth0|own-1")
-        # Neither this id nor that of a user without one can be given again.
+        # Neither this id nor the default id of another user can be assigned again.
         _, other = self.user("other" + email)
         for id in ["own-1", other]:
             again = {**body, "email": "third" + email, "user_id": id}

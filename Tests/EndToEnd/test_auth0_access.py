@@ -10,7 +10,7 @@ from test_auth0 import Auth0Case
 OWN = ["read:current_user", "update:current_user_metadata", "create:current_user_metadata",
        "delete:current_user_metadata", "update:current_user_identities"]
 ID = "65f1c0de65f1c0de65f1c0de"
-# The values of the parts of paths; nothing has them.
+# The values of path parameters, which do not exist.
 PARTS = {"user": f"auth0%7C{ID}"}
 
 

@@ -155,7 +155,7 @@ class Changes(Auth0Case):
         answer = self.management("POST", "users", {**new, "foo": 1}, token)
         self.assertEqual(answer.json["message"],
                          "Payload validation error: 'Additional properties not allowed: foo'.")
-        # Nothing was created by halves.
+        # No user was created in part.
         found = self.management("GET", f"users-by-email?email={new['email']}", token=token)
         self.assertEqual(found.json, [])
 

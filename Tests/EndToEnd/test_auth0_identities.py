@@ -186,7 +186,7 @@ class Links(Auth0Case):
             self.assertEqual(sorted(answer.status for answer in answers), [201, 400, 400, 400])
             winner = users[[answer.status for answer in answers].index(201)]
             self.assertEqual(f"auth0|{self.partner_sign_in(subject)['user_id']}", winner)
-            # Each the other's secondary.
+            # Each user is the secondary user of the other request.
             both = [self.partner_user(f"{round}{name}")[0] for name in "ab"]
             answers = in_parallel(2, lambda number: self.linked(
                 both[number], "auth0", both[1 - number], token))

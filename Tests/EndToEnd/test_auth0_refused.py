@@ -61,7 +61,7 @@ class Refused(Auth0Case):
                                       (urllib.parse.urlencode(client), FORM)]:
                     answer = self.post(path, body, {**headers, "Origin": ORIGIN})
                     self.error(answer, 403, "unauthorized_client")
-                    # Without it, SDKs in browsers see a broken network, and try again.
+                    # Without this header, SDKs in browsers report a network error and retry.
                     self.assertEqual(answer.headers["Access-Control-Allow-Origin"], ORIGIN)
                 asked = self.site.request("OPTIONS", path, headers={
                     "Origin": ORIGIN, "Access-Control-Request-Method": "POST",
@@ -99,7 +99,7 @@ class Refused(Auth0Case):
             party = Party(self, self.page, **parameters)
             answer = party.answer(self.visitor.open(party.path))
             self.assertEqual((answer["error"], answer["state"]), (code, party.parameters["state"]))
-        # These are for other features, and change nothing here.
+        # These parameters belong to other features, and have no effect.
         party = Party(self, self.page, organization="", dpop_jkt="A" * 43, connection="",
                       connection_scope="x", session_transfer_token="x", acr_values="x", display="page")
         self.assertEqual(self.visitor.open(party.path).heading, "Sign in")

@@ -43,7 +43,7 @@ class Account(HostedCase):
         self.shows(page, "Name, language and time zone",
                    "The account has changed meanwhile. Try again.")
         self.assertEqual(self.stored("zone"), "America/Argentina/Buenos_Aires")
-        # An old name that the app has set stays until the user chooses another one.
+        # An old zone that the app has set stays until the user chooses another one.
         self.site.sql(f"update users set zone = 'Asia/Calcutta' where email = '{self.own_email()}'")
         page = self.visitor.open("/account/profile")
         self.assertEqual(page.forms[0].fields["zone"], "Asia/Calcutta")

@@ -258,7 +258,7 @@ class Flow(HostedCase):
             self.assertNotEqual(page.path.split("/")[2], old.split("/")[2])
             self.assertEqual(page.forms[0].fields["email"], email)
             self.shows(self.visitor.submit(email=email), "Enter your password")
-        # Another browser begins nothing.
+        # Another browser starts nothing.
         other = self.new_visitor()
         other.open("/u/reset")
         self.shows(other.open(old), "Sign-in expired", status=404)
@@ -487,7 +487,7 @@ class SecondFactors(HostedCase):
         self.assertEqual(lines[0], "Recovery codes - default")
         self.assertRegex(lines[1], r"^Saved \d+ \w+ \d{4}, \d\d:\d\d UTC$")
         self.assertEqual(lines[-10:], codes)
-        # Another browser gets nothing by the same address.
+        # Another browser gets nothing at the same URL.
         stranger = self.new_visitor().open(page.links["Download"])
         self.assertNotIn(codes[0], stranger.body.decode())
         self.visitor.page = page
@@ -540,7 +540,7 @@ class SecondFactors(HostedCase):
         self.shows(page, "Save your recovery codes")
         codes = self.saved_codes(page)
         self.shows(self.visitor.submit("/recovery-codes"), "Your account")
-        # The file is gone with the page.
+        # The file is deleted with the page.
         self.assertNotIn(codes[0], self.visitor.open(page.links["Download"]).body.decode())
 
     def test_a_factor_is_turned_off_and_codes_are_replaced(self):

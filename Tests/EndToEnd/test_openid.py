@@ -167,7 +167,7 @@ class RefreshTokens(OpenIDCase):
         tokens, party = self.tokens(scope=self.SCOPE)
         ask = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
         self.error(party.token(**ask, scope="email phone"), 400, "invalid_scope")
-        # The refusal has not used the token up.
+        # The refused request did not use the token.
         self.site.sql("update sessions set refreshed_at = refreshed_at - interval '1 hour'")
         less = self.expect(party.token(**ask, scope="openid email"), 200).json
         self.assertEqual(less["scope"], "openid")
@@ -229,7 +229,7 @@ class RefreshTokens(OpenIDCase):
         self.assertEqual((found["active"], found["client_id"], found["scope"]),
                          (True, self.spa["id"], self.SCOPE))
         self.assertEqual(introspect("x").json, {"active": False})
-        # A refresh token is its client's alone, and a public client may ask nothing.
+        # A refresh token belongs to its client, and a public client cannot introspect.
         self.assertEqual(introspect(tokens["refresh_token"]).json, {"active": False})
         self.error(introspect(tokens["access_token"], self.spa), 401, "invalid_client")
         self.error(introspect(tokens["access_token"], {**self.web, "secret": "x"}), 401,
@@ -260,14 +260,14 @@ class RefreshTokens(OpenIDCase):
 
         for _ in range(99):
             tokens = self.expect(refresh(tokens), 200).json
-        # One more, as one comes back every six seconds.
+        # One more, since one becomes available every six seconds.
         answers = [refresh(tokens)]
         while answers[-1].status == 200:
             tokens = answers[-1].json
             answers.append(refresh(tokens))
         self.error(answers[-1], 429, "too_many_attempts")
         self.assertLessEqual(int(answers[-1].headers["Retry-After"]), 7)
-        # Its session goes on, and others are not concerned.
+        # Its session continues, and others are unaffected.
         self.expect(refresh(other), 200)
         self.site.sql("update sessions set refreshes_clear_at = now()")
         self.expect(refresh(tokens), 200)

@@ -66,7 +66,7 @@ class Assertions(AssertionCase):
                 tokens = self.expect(self.send(self.assertion(key, algorithm), **fields), 200).json
                 self.assertEqual(tokens["scope"], "read:posts")
         self.expect(self.send(self.assertion(aud=[self.issuer + "oauth/token"])), 200)
-        # The secret goes on to work.
+        # The secret stays valid.
         self.expect(Party(self, self.back_end).token(
             grant_type="client_credentials", audience=self.API), 200)
         described = self.site.get("/.well-known/openid-configuration").json
@@ -92,7 +92,7 @@ class Assertions(AssertionCase):
             with self.subTest(number):
                 answer = self.send(wrong, client_id=self.back_end["id"])
                 self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))
-        # The assertion of one client is of no use to another one.
+        # Another client cannot use the assertion.
         for client in [self.machine, self.web]:
             answer = self.send(self.assertion(iss=client["id"], sub=client["id"]))
             self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))

@@ -90,7 +90,7 @@ class BackChannel(BackChannelCase):
         wait_until(lambda: self.site.sql("select count(*) from mails where kind = 'logout'") == "0",
                    what="its end")
 
-    # Each occasion on which a session of a client ends, and a function that makes it happen.
+    # The functions that end a session of a client.
 
     def sign_out_at_the_account_page(self):
         self.visitor.open("/account")

@@ -148,7 +148,7 @@ class Passwords(DirectCase):
         again = self.expect(Party(self, self.spa).token(
             grant_type="refresh_token", refresh_token=tokens["refresh_token"]), 200).json
         self.assertEqual(again["scope"], tokens["scope"])
-        # Another client has no use for the token.
+        # Another client cannot use the token.
         self.error(Party(self, self.native).token(
             grant_type="refresh_token", refresh_token=again["refresh_token"]), 403, "invalid_grant")
         self.error(self.password(email, audience="https://unknown.example/"), 403, "access_denied")
@@ -349,7 +349,7 @@ class Factors(FactorCase, DirectCase):
             self.error(self.prove_by(wrong, otp=code), 403, "invalid_grant", "Malformed mfa_token")
         self.error(self.prove_by(token, otp=code, client=self.native), 403, "invalid_grant",
                    "Malformed mfa_token")
-        # The pages and the other wires do not take it.
+        # The pages and the other APIs refuse it.
         self.assertEqual(self.prove(token, code).status, 401)
         self.expect(self.prove_by(token, otp=code), 200)
 
@@ -418,7 +418,7 @@ class EmailCodes(DirectCase):
         email = self.own_email()
         flow = self.expect(self.post("/v1/login/code/request", {"email": email}), 202).json["flow"]
         code = self.mailed_code(email)
-        # A stranger cannot use up the tries of that flow by its address.
+        # A stranger who knows the address cannot use up the tries of that flow.
         for _ in range(6):
             self.error(self.code(email, code), 403, "invalid_grant")
         self.expect(self.enter(flow, code), 200)
@@ -436,7 +436,7 @@ class EmailCodes(DirectCase):
         self.start(email)
         tokens = self.expect(self.code(email, self.mailed_code(email)), 200).json
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
-        # The sessions from before the address was verified have ended.
+        # Sessions that are older than the verification have ended.
         self.assertEqual(self.userinfo(attacker["access_token"]).status, 401)
         self.error(self.password(email), 403, "invalid_grant")
 

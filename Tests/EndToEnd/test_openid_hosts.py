@@ -74,7 +74,7 @@ class Apps(HostCase):
         self.thief.cookies = dict(self.victim.cookies)
 
     def tearDown(self):
-        # No attempt of the attacker has signed the user out.
+        # The attacker did not sign the user out.
         self.assertEqual(self.userinfo(self.tokens_of_one["access_token"],
                                        headers=self.at("one.example")).status, 200)
         super().tearDown()

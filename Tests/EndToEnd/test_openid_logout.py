@@ -101,7 +101,7 @@ class DirectLogout(OpenIDCase):
                 page = self.logout(returnTo=target, **client)
                 self.assertEqual((page.status, page.location), (400, None), target)
                 self.assertTrue(page.is_page)
-        # The URL of one client is not that of another, nor those of apps and clients that do not count.
+        # URLs of other clients, of other apps and of disabled clients are refused.
         self.assertEqual(self.logout(client_id=self.spa["id"], returnTo=NATIVE).status, 400)
         for target in ["https://disabled.example/", "https://other.example/"]:
             self.assertEqual(self.logout(returnTo=target).status, 400, target)
