@@ -12,7 +12,7 @@ PREFIX = "/api/client/v2.0"
 NO_DEVICE = "0" * 24
 PASSWORD = "correct horse battery"
 COLLECTION = "mongodb-atlas/my_database/users"
-# A call that is repeated more often than this would be for ever.
+# More repetitions would be an endless loop.
 PATIENCE = 4
 
 

@@ -14,7 +14,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from machine import ROOT, TOOLS_FOLDER
 
-# A last resort against hanging, not what is tested.
+# Only prevents a hang.
 PATIENCE = 120
 
 
@@ -47,7 +47,7 @@ class Browser:
         """`records` enables `navigations`."""
         options = Options()
         options.binary_location = "/usr/bin/chromium"
-        # Tests may be run by root, where /dev/shm is small, and beside others.
+        # Tests may run as root, with a small /dev/shm, and in parallel.
         for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
                          "--disable-gpu", f"--window-size={width},{height}"]:
             options.add_argument(argument)

@@ -172,7 +172,7 @@ class Held:
         raise RuntimeError(f"refused: {statement}")
 
     def release(self):
-        # The end of the session is that of the lock.
+        # The lock lasts until the session ends.
         self.psql.communicate()
 
     def __enter__(self):
@@ -185,7 +185,7 @@ class Held:
 class Waiting(Case):
     """Tests of concurrent requests, one of which waits for a lock."""
 
-    # Longer than any test: a request that is refused has met others that wait for one another.
+    # Longer than any test, so a request is refused only because of a deadlock.
     SETTINGS = {"DOSSIER_LOCK_SECONDS": "600"}
     # One process sends two requests to different workers. In one worker, two writes of a user
     # would wait for each other, not for the lock.

@@ -27,7 +27,7 @@ class Cluster:
     tls = False
     PASSWORD = "of the tests"
 
-    # Where the programs of PostgreSQL are.
+    # The folder of PostgreSQL's programs.
     tools = TOOLS
 
     def conninfo(self, user):
@@ -54,7 +54,7 @@ class Cluster:
 
     def require_tls(self, cluster):
         """Makes a certificate, and requires TLS and a password for connections over TCP."""
-        # All of 127.0.0.0/8 is this machine: no other server has this address.
+        # All of 127.0.0.0/8 is this machine, so the address is unique.
         self.address = "127." + ".".join(str(random.randrange(1, 255)) for _ in range(3))
         key, certificate = cluster / "server.key", cluster / "server.crt"
         subprocess.run(
@@ -108,7 +108,7 @@ class Cluster:
             print(f"begin; lock {table}; select 'locked';", file=psql.stdin, flush=True)
             assert psql.stdout.readline() == "locked\n"
             yield
-            # The end of the session is that of the lock.
+            # The lock lasts until the session ends.
             psql.stdin.close()
 
     def set_app(self, name="default", **settings):

@@ -45,7 +45,7 @@ class Deployment(Cluster, Asking):
         self.port = free_port()
         self.log = open(self.folder / "dossierd.log", "ab")
         self.processes = []
-        # As systemd would make them.
+        # Like the sockets of systemd.
         self.given = [socket.socket(socket.AF_UNIX) for _ in range(workers if activated else 0)]
         try:
             self.make_cluster()
@@ -170,7 +170,7 @@ class Deployment(Cluster, Asking):
             [BUILD / "dossierd", "upstream"], env=self.environment, check=True,
             capture_output=True, text=True).stdout
         (self.folder / "upstream.conf").write_text(upstream)
-        # How long a worker may take is not what is tested, and machines differ.
+        # The time of a worker is not tested, since machines differ.
         def patient(text):
             return re.sub(r"fastcgi_read_timeout \d+s", "fastcgi_read_timeout 300s", text)
 

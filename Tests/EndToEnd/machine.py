@@ -60,7 +60,7 @@ def free_port():
 
 
 def wait_until(condition, seconds=120, what="the condition"):
-    # The time is a last resort against hanging, not what is tested.
+    # The time limit only prevents a hang.
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -37,14 +37,14 @@ class Reference:
     def __init__(self, document):
         self.document = document
         self.components = {"schemas": strict(document["components"]["schemas"])}
-        # Kinds of problems have members of their own.
+        # Some kinds of problems have additional members.
         self.components["schemas"]["Problem"].pop("additionalProperties")
         self.problems = document["x-problems"]
         self.paths = []
         for path, item in document["paths"].items():
             pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))
             self.paths.append((re.compile(pattern), path.count("{"), item))
-        # Where two fit, words go before captures.
+        # If two paths match, literals precede captures.
         self.paths.sort(key=lambda entry: entry[1])
         self.validators = {}
 

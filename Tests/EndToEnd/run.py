@@ -61,7 +61,7 @@ def run_class(name):
 
 
 def start_class(name):
-    # Files, not pipes: what is left behind does not hold them open.
+    # Files, since processes that remain would keep a pipe open.
     with tempfile.TemporaryFile("w+") as numbers, tempfile.TemporaryFile("w+") as said:
         start = time.monotonic()
         child = subprocess.run(
@@ -80,7 +80,7 @@ def start_class(name):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--class", dest="one")
-    # Half of what a class does is to wait.
+    # A class waits half of its time.
     parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) + 1))
     parser.add_argument("--report", type=os.path.abspath)
     parser.add_argument("names", nargs="*")

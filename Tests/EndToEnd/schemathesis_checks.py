@@ -8,7 +8,7 @@ from reference import Reference
 
 @schemathesis.check
 def documented_refusal(ctx, response, case):
-    # Methods that there are not are looked at by checks of their own.
+    # Other checks cover unsupported methods.
     if response.request.method != case.operation.method.upper():
         return
     reference = Reference(case.operation.schema.raw_schema)

@@ -190,11 +190,11 @@ class AccountRaces(Case):
         elif "change" not in done:
             self.assertEqual(holders, [user], told)
         if "reset" in done:
-            # All that was there before has ended.
+            # All earlier sessions have ended.
             self.assertEqual([grant["user_id"] for grant in valid], [user], told)
             self.assertNotEqual(valid[0]["access_token"], world.token, told)
             self.expect(self.login(email, MINE), 401, "wrong_credentials")
-            # An import that comes first ends the token of the reset.
+            # An earlier import revokes the token of the reset.
             self.expect(self.login(email, PASSWORD if "import_" in done else NEW), 200)
             self.assertTrue(self.me(valid[0]).json["email_verified"], told)
         elif set(done) & {"verify"} and not set(done) & {"delete"}:
@@ -218,7 +218,7 @@ class AccountRaces(Case):
                     self.assertIn(statuses[0], (200, 201, 204))
                     # The first code that is entered for an address ends other flows for it.
                     refusals = [401, 409] if one == other == "change" else [409]
-                    # An import changes a user who has verified the address, or whom one has made.
+                    # An import changes verified users, and users that an import created.
                     if other == "import_" and one in ("change", "import_"):
                         refusals = [204, 409]
                     self.assertIn(statuses[1], refusals)

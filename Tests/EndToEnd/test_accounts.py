@@ -20,7 +20,7 @@ def wide(email):
 
 class Accounts(IssuerCase):
     def setUp(self):
-        # Each test is a story of its own, not a flood.
+        # Each test starts with fresh limits.
         self.site.sql("delete from attempts")
 
     def ask(self, path, email, **options):
@@ -95,7 +95,7 @@ class Accounts(IssuerCase):
                 email = f"required-{name}@example.com"
                 attacker = enroll(self.register(email, THEIRS))
                 proof = prove(email)
-                # The attacker is out whether or not the victim goes on.
+                # The attacker loses access even if the victim does not continue.
                 self.expect(self.me(attacker), 401, "session_ended")
                 self.expect(self.login(email, THEIRS), 401, "wrong_credentials")
                 victim = enroll(proof)
@@ -195,7 +195,7 @@ class Accounts(IssuerCase):
         for email in ["early@example.com", "guest@example.com"]:
             mine = self.reset_by_mail(email, MINE)
             self.assertEqual(self.me(mine).json["email"], email)
-        # An address stays as it was typed where no form of it can be sent mail.
+        # An address without a deliverable form stays as typed.
         odd = self.expect(self.register("J\u00fcrgen@example.com"), 201).json
         self.assertEqual(self.me(odd).json["email"], "J\u00fcrgen@example.com")
 

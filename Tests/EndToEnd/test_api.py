@@ -35,7 +35,7 @@ class API(Case):
         self.expect(self.site.get("/v1/me", token=token), 401, "session_ended")
         self.expect(self.site.request("POST", "/v1/logout", token=token), 401, "session_ended")
         self.expect(self.refresh(grant), 401, "refresh_token_invalid")
-        # The other session goes on.
+        # The other session continues.
         self.expect(self.site.get("/v1/me", token=login.json["access_token"]), 200)
 
     def test_a_repeated_refresh_gets_the_same_token_and_a_stolen_one_ends_the_session(self):
@@ -130,7 +130,7 @@ class API(Case):
             {"email": "blocked@example.com", "password": "correct horse"}, JSON)
         self.expect(login, 401, "wrong_credentials")
 
-    # Who must be refused
+    # Unauthorized callers
 
     # Each route and each kind of caller: WireTests, in memory.
 

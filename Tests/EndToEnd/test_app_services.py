@@ -149,7 +149,7 @@ class Recorded(Recording):
                 "error_code": "InvalidSession"}
         for method in ["POST", "DELETE"]:
             self.assertAnswer(self.ask(method, session, token=grant["refresh_token"]), 401, gone)
-        # With the session its access tokens.
+        # The access tokens end with the session.
         self.assertAnswer(
             self.ask("GET", f"{PREFIX}/auth/profile", token=first.json["access_token"]), 401,
             {"error": "invalid session", "error_code": "InvalidSession"})
@@ -214,7 +214,7 @@ class Recorded(Recording):
             allowed = answer.headers["Access-Control-Allow-Headers"].lower()
             for name in ["authorization", "content-type", "accept"]:
                 self.assertIn(name, allowed)
-        # On errors too, or a page would see nothing but that something failed.
+        # Errors have the header too. Otherwise pages could not read them.
         grant = self.login()
         for answer in [
                 self.ask("GET", self.path("/location"), headers=origin),

@@ -175,7 +175,7 @@ class TakeOver(Addresses):
 
     def test_a_reset_of_an_address_that_is_verified_by_mail_only(self):
         for _ in self.modes("hijack"):
-            # The attacker registers, and the reader of the mail follows the link.
+            # The attacker registers, and the recipient of the mail opens the link.
             self.register()
             self.confirm()
             attacker, key = self.plant()

@@ -204,7 +204,7 @@ class Collection(CollectionCase):
                     "$inc": {"a": 2}, "$set": {"list.$[x]": 9}, "$push": {"more": 1}}), one)
             self.assertEqual(self.stored(), {
                 "a": int32(3), "list": [int32(1), int32(9)], "more": [int32(1)]})
-            # A whole document takes the place of the other, but for its id.
+            # A document replaces the other one, except its id.
             key = self.call("findOne")["_id"]
             self.assertEqual(
                 self.call(name, query={}, update={"userId": self.user.id, "b": 1}), one)

@@ -38,7 +38,7 @@ class Devices(Services):
             path = f"{self.app.path}/auth/providers/anon-user/login"
             return self.app.send("POST", path, body)["device_id"]
 
-        # An id that no sign-in gave out is no device. Neither is one of another app or wire.
+        # An id that no sign-in returned is not a device. Neither is one of another app or API.
         self.site.add_app("shop-devices")
         other = App(self.site, "shop-devices").log_in("anon-user").device_id
         proved = self.site.request("POST", "/v1/login/anonymous", {},
@@ -96,7 +96,7 @@ class Tabs(Services):
             users = in_parallel(2, lambda _: self.log_in(self.tab()))
             self.assertEqual({user.device_id for user in users}, {self.app.device})
             self.assert_works(*users)
-        # Also where neither tab knows the device.
+        # Also if neither tab knows the device.
         users = in_parallel(2, lambda _: self.log_in(App(self.site, self.name)))
         self.assert_works(*users)
 

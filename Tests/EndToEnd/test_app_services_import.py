@@ -51,7 +51,7 @@ class Import(Services):
         self.assertEqual([result["status"] for result in results],
                          ["created"] * 4 + ["failed"] * 3)
         self.assertEqual([result["id"] for result in results[:4]], ids[:4])
-        # Nothing is left to go on with; from the start, all are there.
+        # Nothing is left to resume. From the start, all users exist.
         self.assertEqual(self.load(users, "--issuer", issuer, "--resume", status=17), results)
         again = self.load(users, "--issuer", issuer, "--skip-existing", status=17)
         self.assertEqual([result["status"] for result in again],
@@ -116,7 +116,7 @@ class Import(Services):
             f"{victim} victim@example.test password,{attacker} evil@example.test password")
         self.assertEqual(self.site.sql(
             f"select user_id from documents where user_id in ('{victim}', '{attacker}')"), attacker)
-        # Nor is a document a user where users are asked for, as it has no identities.
+        # A document is not a user either, since it has no identities.
         [_, result] = self.load(path, "--update-existing", "--confirmed-emails", status=17)
         self.assertEqual((result["status"], result["errors"][0]["code"]), ("failed", "id"))
 

@@ -40,7 +40,7 @@ QUERIES = {
     "$bitsAnyClear": ({"flags": {"$bitsAnyClear": [0, 1]}}, {"flags": {"$bitsAnyClear": 5}}),
 }
 
-# A field, what changes it, and what it is then: None where it is gone.
+# A field, its update and its new value; None if it is removed.
 UPDATES = {
     "$set": ("a", {"a": 7}, int32(7)),
     "$setOnInsert": ("a", {"a": 7}, int32(6)),

@@ -59,7 +59,7 @@ class Origins(Recording):
         answer = self.ask("GET", f"{PREFIX}/app/shop-alone/location", headers=ORIGIN)
         self.assertEqual(answer.status, 200)
         self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
-        # Nor does a successful answer that belongs to no app.
+        # A successful response without an app cannot be read either.
         answer = self.ask("GET", "/openapi.json", headers={**ORIGIN, "Dossier-App": "shop-alone"})
         self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
 
@@ -73,7 +73,7 @@ class Origins(Recording):
             answer = self.ask("OPTIONS", PREFIX + path, headers=asked)
             self.assertAnswer(answer, 204, None)
             self.assertReadable(answer, path)
-            # Any method may be sent: that a path does not have it is an answer to be read.
+            # Any method is allowed, so that the page can read the 405.
             self.assertIn("DELETE", answer.headers["Access-Control-Allow-Methods"])
             allowed = answer.headers["Access-Control-Allow-Headers"].lower()
             for name in ["authorization", "content-type", "accept"]:

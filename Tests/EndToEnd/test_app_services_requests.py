@@ -69,7 +69,7 @@ class Requests(Recording):
                               404, refused)
             path += f"&baas_at={grant['access_token']}"
             self.assertAnswer(self.ask("GET", path, headers=headers), 404, refused)
-            # With the longest token, and more of a request than one line held before.
+            # With the longest token and a long request.
             self.assertAnswer(self.ask("GET", path + "x" * 8_000, headers=headers), 404, refused)
         upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                    "Sec-WebSocket-Key": base64.b64encode(b"x" * 16).decode()}

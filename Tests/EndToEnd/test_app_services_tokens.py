@@ -177,7 +177,7 @@ class MissingClaims(Services):
         self.issuer("first", "--allow-missing-iss")
         self.issuer("second")
         first = self.log_in(self.token("first", aud=self.app.name))
-        # The secret of the second signs, and its issuer must not be guessed from the key.
+        # The second issuer's secret signs. The issuer must not be derived from the key.
         self.assertIn("its signature is not its issuer's",
                       self.logged(self.token("second", aud=self.app.name)))
         self.assertIn("its signature is not its issuer's", self.logged(
@@ -194,7 +194,7 @@ class MissingClaims(Services):
             status=12))
         self.issuer("fourth", issuer="https://third.example.com", audience="y")
         self.log_in(self.token("third", iss="https://third.example.com"))
-        # Another app is another matter.
+        # Another app may have such an issuer too.
         self.new_app("shop-third-app")
         self.issuer("first", "--allow-missing-iss")
 

@@ -28,7 +28,7 @@ class Keys(Recording):
             self.assertAnswer(self.ask("DELETE", path, token=user.refresh), 204, None)
             self.refused(401, "unauthorized", "AuthError", App(self.site, self.name).log_in,
                          "api-key", key=made["key"])
-            # It is what it was before, and whole.
+            # It is unchanged.
             user.refresh_profile()
             self.assertEqual(user.identities, ["anon-user"])
             me = self.site.get("/v1/me", headers={"Dossier-App": self.name}, token=user.access)
@@ -66,7 +66,7 @@ class Keys(Recording):
         self.app.email("register", email=email, password=PASSWORD)
         user.link("local-userpass", username=email, password=PASSWORD)
         user = self.app.log_in("local-userpass", username=email, password=PASSWORD)
-        # More often than a password may be guessed at.
+        # More often than the limit of guesses.
         for _ in range(12):
             user.link("local-userpass", username=email, password=PASSWORD)
 

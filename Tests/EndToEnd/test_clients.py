@@ -169,7 +169,7 @@ class Registry(Administration):
             self.assertEqual(fields(origin, method="OPTIONS"), (origin, None))
             self.assertEqual(fields(origin, app="other"), (None, None))
         self.assertEqual(fields("https://evil.example"), (None, None))
-        # A page of a client may not act by the cookie of the device.
+        # A page of a client cannot use the device cookie.
         refused = self.post("/v1/login/anonymous", {}, headers={
             "Origin": named, "Dossier-Device": "cookie"})
         self.expect(refused, 403, "origin_forbidden")

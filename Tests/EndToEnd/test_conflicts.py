@@ -74,7 +74,7 @@ class Silence(Case):
                 self.expect(answer, 503)
                 self.assertEqual(answer.headers["Retry-After"], "1")
         self.assertEqual(self.site.get("/readyz").status, 503)
-        # The bound of the guide: a read ends after 1 s, and the server may be silent for 1 s more.
+        # The limit in the guide: a read takes at most 1 s, plus 1 s without a response.
         wait_until(lambda: any("no answer within 2.0 seconds" in line
                                for line in self.site.messages()), what="the reason in the log")
         self.send(signal.SIGCONT)

@@ -44,7 +44,7 @@ class Crashes(unittest.TestCase):
             for _ in range(4):
                 self.site.get("/v1/me", token=token)
             self.assertIn(f"ended: signal {number.value} ({name});", self.kill(number))
-        # Every line is JSON, or this fails.
+        # This fails unless every line is JSON.
         self.assertNotIn(token, str(self.site.log_lines()))
 
     def test_processes_write_no_core_and_their_memory_is_unreadable(self):
@@ -52,7 +52,7 @@ class Crashes(unittest.TestCase):
             folder = pathlib.Path(f"/proc/{process}")
             limits = (folder / "limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0 ")
-            # Of a process that may be dumped, these belong to its user.
+            # If a process can be dumped, these files belong to its user.
             self.assertEqual((folder / "mem").stat().st_uid, 0)
             status = (folder / "status").read_text()
             if IS_ROOT:
@@ -81,7 +81,7 @@ class Crashes(unittest.TestCase):
         with self.site.locked("documents"):
             for writer in writers:
                 writer.start()
-            # A worker has four connections for writes: of five, both have some in their hands.
+            # A worker has four write connections, so both workers have some of five writes.
             wait_until(lambda: int(self.site.sql(waiting)) > 4, what="writes of both workers")
             os.kill(first, signal.SIGSEGV)
             wait_until(lambda: answers, what="an answer to what the first worker had")
@@ -116,7 +116,7 @@ class Crashes(unittest.TestCase):
                 wait_until(lambda: first not in self.site.workers(), what="the end of the worker")
             for reader in readers:
                 reader.join()
-            # Each has an answer of a worker, be it that PostgreSQL was too slow.
+            # Each gets a response from a worker, at least that PostgreSQL was too slow.
             self.assertEqual(len(answers), 8)
             for answer in answers:
                 self.assertIsNotNone(answer.headers["X-Request-Id"], answer.body)
@@ -230,7 +230,7 @@ class Releases(unittest.TestCase):
 
 def client_of(site, backend):
     """Returns the worker that a backend of PostgreSQL serves."""
-    # Of the two ends of a Unix socket, one has the name of the other.
+    # Each end of a Unix socket names the other end.
     ends = subprocess.run(["ss", "-xpnH"], capture_output=True, text=True, check=True).stdout
     sockets = {}
     for line in ends.splitlines():

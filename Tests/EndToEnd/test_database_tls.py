@@ -56,7 +56,7 @@ class DatabaseTLS(Case):
             self.assertEqual(verified.returncode, 0, verified.stderr)
 
     def test_only_settings_and_terminal_variables_of_root_are_passed_on(self):
-        # By these libpq and curl would go elsewhere, or look into files that are root's.
+        # These variables would redirect libpq and curl, or make them read root's files.
         mine = {"PGHOST": "nowhere", "PGUSER": "root", "PGSERVICEFILE": "/root/x",
                 "PGSSLCERT": "/root/x", "XDG_CONFIG_HOME": "/root/x", "CURL_HOME": "/root/x",
                 "SSL_CERT_FILE": "/root/x", "LD_LIBRARY_PATH": "/root/x", "TMPDIR": "/root/x",
@@ -75,7 +75,7 @@ class DatabaseTLS(Case):
             self.assertEqual(set(found) - set(passing),
                              {"HOME", "USER", "LOGNAME", "SHELL", "PATH"})
         else:
-            # Without another user there is nothing to take away.
+            # Without another user, nothing is removed.
             self.assertEqual(found["HOME"], self.home)
 
     def test_the_package_wrappers_use_act_as(self):

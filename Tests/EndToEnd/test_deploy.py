@@ -40,7 +40,7 @@ class Deploy(Case):
 
     def test_socket_folders_are_inaccessible_to_other_users(self):
         for _ in range(2):
-            # A second time they are found as they were made.
+            # The second call finds them unchanged.
             functions('make_socket_folders "$1"', self.data, check=True)
             if IS_ROOT:
                 self.assertEqual(self.sockets.parent, pathlib.Path("/run"))
@@ -104,7 +104,7 @@ class Deploy(Case):
                     '$(as_server) psql -h "$1" -U "$2" -d dossier -Atc "select 1" 2>&1',
                     self.sockets / "postgres", role)
                 self.assertEqual(asked.returncode == 0, may, asked.stdout)
-            # Another user of the machine gets to no socket.
+            # Another user of the machine cannot reach any socket.
             for path in [self.sockets / "workers/worker-0.sock",
                          self.sockets / "postgres/.s.PGSQL.5432"]:
                 for user, may in [("nobody", False), (SERVER_USER, True)]:
@@ -142,7 +142,7 @@ class Deploy(Case):
 
     def test_a_pid_file_that_disappears_is_not_an_error(self):
         file = self.data / "nginx.pid"
-        # As nginx, which removes it when it ends.
+        # Like nginx, which removes the file when it ends.
         run = functions(
             '''
             (for turn in $(seq 300); do echo 1 >"$1"; : >"$1"; rm -f "$1"; done) &

@@ -35,7 +35,7 @@ class EmailChange(Case):
         self.assertEqual(self.address(grant), ("before@example.com", True))
         self.expect(self.login("before@example.com"), 200)
         self.expect(self.login("after@example.com"), 401)
-        # The mail to the new address leads into no account.
+        # The mail to the new address gives access to no account.
         self.expect(self.enter(answer.json["flow"], code), 401)
         # The old address gets its mail when the change has happened.
         self.assertEqual(self.site.tokens("before@example.com", "ds_restore"), [])
@@ -73,13 +73,13 @@ class EmailChange(Case):
     def test_only_the_user_who_asked_completes_it(self):
         grant = self.verified("typist@example.com")
         flow, code = self.flow(grant, "mistyped@example.com")
-        # The reader of a mistyped address gets no account by the mail.
+        # The recipient at a mistyped address gets no access to the account.
         reader = self.verified("mistyped@example.com")
         self.expect(self.finish(reader, flow, code), 401, "code_invalid")
         self.expect(self.post("/v1/me/email/verify", {"flow": flow, "code": code}), 401,
                     "token_missing")
         self.assertEqual(self.address(reader), ("mistyped@example.com", True))
-        # By now the address is another's.
+        # The address now belongs to another user.
         self.expect(self.finish(grant, flow, code), 409, "email_taken")
         self.assertEqual(self.address(grant), ("typist@example.com", True))
 
@@ -157,7 +157,7 @@ class EmailChange(Case):
                                for mail in self.site.mails("owner@example.com")),
                    what="the mail to the owner")
         self.assertEqual(len(self.codes("owner@example.com")), 1)
-        # Nor does the user find it out by codes or by an export.
+        # Codes and an export do not reveal it either.
         for flow in [free.json["flow"], taken.json["flow"]]:
             for _ in range(7):
                 self.expect(self.finish(grant, flow, "0000 000x", headers=app), 401,

@@ -171,7 +171,7 @@ class EmailCodes(Case):
         self.assertNotIn("refresh_token", self.expect(answer, 200).json)
         self.assertRegex(answer.headers["Set-Cookie"], "^__Host-dossier-device-[0-9a-f]{24}=ds_device_")
 
-    # A fresh proof
+    # Reauthentication
 
     def stale(self, grant):
         self.site.sql("update sessions set authenticated_at = now() - interval '1 hour' "
@@ -197,7 +197,7 @@ class EmailCodes(Case):
         self.expect(self.reauthenticate(grant, flow, code), 401)
         self.expect(self.post("/v1/me/api-keys", {"name": "x"}, token=grant["access_token"]),
                     401, "reauthentication_required")
-        # A proof makes no user.
+        # A reauthentication creates no user.
         self.assertEqual(self.users("thief@example.com"), "0")
         guest = self.site.login()
         flow = self.flow("guest@example.com")
@@ -210,7 +210,7 @@ class EmailCodes(Case):
         refused = self.post("/v1/login/code/request", {"email": "a@example.com"}, headers=app)
         self.assertIn("email_code", self.expect(refused, 403, "login_method_disabled").json["detail"])
         self.expect(self.post("/v1/login/code/request", {"email": "none"}), 422, "invalid")
-        # Another app does not take the flow.
+        # Another app refuses the flow.
         flow = self.flow("apart@example.com")
         code = self.mailed_code("apart@example.com")
         other = self.site.add_app("other", email_code=True)

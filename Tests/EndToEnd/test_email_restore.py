@@ -57,7 +57,7 @@ class EmailRestore(Case):
         self.expect(self.restore(token, "short"), 422, "invalid")
         grant = self.expect(self.restore(token), 200).json
         self.assertEqual(grant["user_id"], thief["user_id"])
-        # All that the thief has is gone.
+        # All credentials of the thief are revoked.
         self.expect(self.me(thief), 401, "session_ended")
         self.expect(self.refresh(thief), 401, "refresh_token_invalid")
         self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
@@ -84,7 +84,7 @@ class EmailRestore(Case):
 
         self.expect(self.register("Reserved@example.com", THEIRS), 409, "email_taken")
         self.expect(self.link(self.site.login(), **link), 409, "email_taken")
-        # A code may be mailed there, and gives it to no other user.
+        # A code can be mailed to the address, but does not give it to another user.
         asked = self.post("/v1/me/email", {"email": "reserved@example.com"},
                           token=other["access_token"])
         body = {"flow": self.expect(asked, 202).json["flow"],
@@ -94,7 +94,7 @@ class EmailRestore(Case):
         # No user signs in by it, and no mail is sent for it.
         self.expect(self.login("reserved@example.com"), 401, "wrong_credentials")
         self.expect(self.post("/v1/password/reset-request", {"email": "reserved@example.com"}), 202)
-        # The user may have it again.
+        # The user can use the address again.
         self.change_email(grant, "reserved@example.com")
         self.assertEqual(self.address(grant), ("reserved@example.com", True))
         self.change_email(grant, "present@example.com")
@@ -123,7 +123,7 @@ class EmailRestore(Case):
         thief, token = self.moved("victim@example.com", "step1@example.com")
         self.change_email(thief, "step2@example.com")
         second = self.site.mailed("step1@example.com", "ds_restore")
-        # The address is taken away altogether.
+        # The address is unlinked.
         self.key_of(thief)
         self.unlink(thief)
         self.expect(self.restore(token), 200)
@@ -150,10 +150,10 @@ class EmailRestore(Case):
         self.expect(self.restore(token), 200)
         wait_until(lambda: len(self.site.mails("displaced@example.com")) > count,
                    what="the mail to the address that is displaced")
-        # It gives nothing back to the thief.
+        # It restores nothing for the thief.
         self.assertEqual(self.site.tokens("displaced@example.com", "ds_restore"), [])
 
-    # An address that is taken away
+    # An unlinked address
 
     def test_the_recipient_at_an_unlinked_address_restores_it(self):
         thief = self.verified("unlinked@example.com")
@@ -166,7 +166,7 @@ class EmailRestore(Case):
             "select purpose, round(extract(epoch from expires_at - now()) / 86400) "
             f"from mail_tokens where user_id = '{thief['user_id']}'"), "restore|7")
         self.expect(self.register("unlinked@example.com", THEIRS), 409, "email_taken")
-        # The account gets no other address until the link has expired.
+        # The account cannot get another address until the link has expired.
         answer = self.expect(self.post("/v1/me/identities", {
             "provider": "password", "email": "thiefs@example.com", "password": "correct horse"},
             token=thief["access_token"]), 409, "email_restore_pending")
@@ -177,7 +177,7 @@ class EmailRestore(Case):
         grant = self.expect(self.login("unlinked@example.com", MINE), 200).json
         self.assertEqual(grant["user_id"], thief["user_id"])
         self.assertEqual(self.address(grant), ("unlinked@example.com", True))
-        # The account is whole: its password can be reset.
+        # The account works: its password can be reset.
         again = self.reset_by_mail("unlinked@example.com", "another house")
         self.assertLessEqual({"unlink", "email_restore"}, set(self.audit(again)))
         self.expect(self.restore(token), 400, "mail_token_invalid")

@@ -98,7 +98,7 @@ async function main() {
 main().catch((error) => { console.error(error); throw error; });
 """
 
-# Of the calls of programs and the operator, which are not made here.
+# Types of routes for clients and the operator, which are not called here.
 TYPED = """
 import * as api from "./client";
 

@@ -109,7 +109,7 @@ class Guards(Case):
         second, third = again(), again()
         token = {"refresh_token": first["refresh_token"]}
         first = self.expect(self.post("/v1/token/refresh", token, headers=app), 200).json
-        # The one used longest ago makes room: not the oldest, which was refreshed.
+        # The least recently used session ends, not the oldest, which was refreshed.
         fourth = again()
         alive = [self.me(grant, headers=app).status for grant in [first, second, third, fourth]]
         self.assertEqual(alive, [200, 401, 200, 200])
@@ -117,7 +117,7 @@ class Guards(Case):
         ended = [event for event in ended if event["action"] == "session_end"]
         self.assertEqual([event["detail"] for event in ended], [{"reason": "session_limit"}])
         self.assertEqual(ended[0]["device_id"], second["device_id"])
-        # Again on the same device takes the place of the one there.
+        # A login on the same device replaces its session.
         device = {"Dossier-Device": fourth["device_secret"], **app}
         self.expect(self.login("few@example.com", headers=device), 200)
         self.assertEqual(self.me(third, headers=app).status, 200)
@@ -159,7 +159,7 @@ class Guards(Case):
                 backdate(20)
                 self.expect(refreshed(by_cookie), 200)
                 self.assertEqual(days(), "30 10")
-        # Less than it may stay idle.
+        # A shorter idle time applies at the next refresh.
         self.site.set_app("brief", session_days=5)
         self.expect(refreshed(False), 200)
         self.assertEqual(days(), "25 5")
@@ -167,7 +167,7 @@ class Guards(Case):
         self.site.sql(f"update sessions set created_at = now() - interval '20 days' {where}")
         self.expect(refreshed(False), 401, "refresh_token_invalid")
         self.expect(refreshed(True), 401, "session_ended")
-        # Without a limit it goes on for ever.
+        # Without a limit, it never ends.
         self.site.set_app("brief", session_max_days=0)
         self.site.sql(f"update sessions set created_at = now() - interval '9 years' {where}")
         self.expect(refreshed(False), 200)
@@ -266,7 +266,7 @@ class Guards(Case):
         wide = "".join(chr(ord(letter) + 0xfee0) for letter in "forms")
         forms = ["forms@example.com", "FORMS@Example.com", f"{wide}@example.com",
                  "f\u2134rms@example.com", " forms@example.com"]
-        # Each form leads to the user, so each guess of any form is a guess at that user.
+        # Each form finds the user, so each guess counts for that user.
         for form in forms:
             self.expect(self.login(form), 200)
         statuses = [self.login(forms[i % len(forms)], f"wrong horse {i}").status for i in range(12)]

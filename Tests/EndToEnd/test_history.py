@@ -112,7 +112,7 @@ class History(Administration):
         self.assertEqual(pages, [[8, 7], [6, 5], [4]])
         for query in ["?limit=0", "?limit=101", "?cursor=x", "?limit=2&limit=2", "?nope=1"]:
             self.expect(self.site.get(f"{DATA}/versions{query}", token=token), 422, "invalid")
-        # Fewer from the next write on; none are written when none are kept.
+        # A lower number applies at the next write. With zero, no version is written.
         self.keep(2)
         self.write(token, {"n": 9})
         self.assertEqual(self.numbers(token), [9, 8])
@@ -243,7 +243,7 @@ class History(Administration):
                 f"insert into {table} select (jsonb_populate_record(t, jsonb_build_object({other}))).* "
                 f"from {table} t, generate_series(1, {count}) "
                 f"where t.ctid = (select min(ctid) from {table} where user_id = '{user}')")
-        # Of 12 versions with a million bytes each, the newest eight and that of above fit in 8 MiB.
+        # Of 12 versions of a million bytes, the newest eight and the one above fit into 8 MiB.
         self.site.sql(
             "insert into document_versions select (jsonb_populate_record(t, jsonb_build_object("
             "'version', 100 + i, 'body', jsonb_build_object('a', repeat('x', 1000000)), "

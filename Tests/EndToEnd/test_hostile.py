@@ -45,7 +45,7 @@ class Memory:
     def __init__(self, site):
         self.workers = site.workers()
         for worker in self.workers:
-            # The kernel forgets the most that there was.
+            # Resets the kernel's peak counter.
             pathlib.Path(f"/proc/{worker}/clear_refs").write_text("5")
         self.start = self.sum("VmRSS")
 
@@ -161,7 +161,7 @@ class Hostile(Case):
 
     def test_each_hostile_request_is_answered_within_its_memory(self):
         before = self.site.workers()
-        # The database writes a space behind each comma and colon.
+        # The database stores a space after each comma and colon.
         zeros = f'{{"a":{array("0", 690_000)}}}'
         for name, document, request, refusal in hostile(zeros):
             with self.subTest(name):

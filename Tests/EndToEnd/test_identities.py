@@ -113,7 +113,7 @@ class Identities(IdentityCase):
         self.expect(taken, 409, "identity_taken")
         self.assertTrue(self.me(two).json["anonymous"])
         self.assertEqual([i["provider"] for i in self.identities(two)], ["anonymous"])
-        # One's own again changes nothing.
+        # Linking an own identity again changes nothing.
         self.expect(self.link(one, provider="jwt", token=self.jwt("linked")), 200)
         self.assertEqual(len(self.identities(one)), 1)
         self.expect(self.link(one, provider="password", email="linked@example.com",
@@ -151,7 +151,7 @@ class Identities(IdentityCase):
         anonymous = self.site.login()
         only = self.identities(anonymous)[0]["id"]
         self.expect(self.unlink(anonymous, only), 409, "last_identity")
-        # Another's is not there.
+        # An identity of another user is not found.
         other = self.verified("other@example.com")
         self.expect(self.unlink(grant, self.identities(other)[0]["id"]), 404, "not_found")
 
@@ -162,7 +162,7 @@ class Identities(IdentityCase):
         self.expect(self.unlink(grant, password), 204)
         self.assertIsNone(self.me(grant).json["email"])
         self.expect(self.login("free@example.com"), 401, "wrong_credentials")
-        # For a week the mail that went there restores it.
+        # The mailed link restores the address for a week.
         self.site.mailed("free@example.com", "ds_restore")
         self.expect(self.register("Free@example.com", "somebody elses"), 409, "email_taken")
         self.site.sql("update identity_subjects set reserved_until = now() "

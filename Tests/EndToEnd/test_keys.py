@@ -57,7 +57,7 @@ class Rotation(Administration):
             self.assertEqual(key_of(fresh), new)
             for user in users:
                 self.expect(self.me(user), 200)
-        # When its time has passed the old key is no key any more; sessions go on.
+        # After its time, the old key is refused, and sessions continue.
         self.site.sql("update signing_keys set retires_at = now() where retires_at is not null")
         self.replace_workers()
         self.expect(self.me(users[1]), 401, "token_invalid")
@@ -107,7 +107,7 @@ class PublicKeys(Administration):
         body = base64.urlsafe_b64encode(json.dumps(other).encode()).rstrip(b"=").decode()
         with self.assertRaises(jwt.InvalidSignatureError):
             self.verified(f"{head}.{body}.{signature}")
-        # That the session has ended is what it does not see.
+        # It cannot see that the session has ended.
         self.expect(self.post("/v1/logout", token=grant["access_token"]), 204)
         self.expect(self.me(grant), 401, "session_ended")
         self.assertEqual(self.verified(grant["access_token"])["sub"], grant["user_id"])

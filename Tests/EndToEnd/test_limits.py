@@ -110,10 +110,10 @@ class Limits(Case):
         for _ in range(10):
             self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 401)
         self.expect(self.attempt(app, "victim@example.com", place="203.0.113.9"), 429)
-        # At other addresses nothing has changed, and the fields do not show the attack.
+        # Other networks are unaffected, and the header fields do not reveal the attack.
         answer = self.attempt(app, "victim@example.com", "correct horse")
         self.assertEqual(limits(self.expect(answer, 200))["login"]["r"], 10)
-        # Behind the attacker's address the victim's device passes.
+        # The victim's device passes from the attacker's network.
         device = {"Dossier-Device": grant["device_secret"]}
         passed = self.attempt(
             app, "victim@example.com", "correct horse", "203.0.113.9", **device)
@@ -136,11 +136,11 @@ class Limits(Case):
         own = {"Dossier-Device": grant["device_secret"]}
         passed = self.attempt(app, "hunted@example.com", "correct horse", **own)
         own["Dossier-Device"] = self.expect(passed, 200).json["device_secret"]
-        # It may not guess at will either, wherever it goes.
+        # Its guesses are limited too, from all networks.
         statuses = [self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}", **own).status
                     for i in range(11)]
         self.assertEqual(statuses, [401] * 10 + [429])
-        # Nor at others: it does not know them.
+        # Its guesses at other users are limited too.
         self.verified("other@example.com", headers=app)
         answer = self.attempt(app, "other@example.com", **own)
         self.assertEqual(limits(self.expect(answer, 401)).keys(), {"login", "login-network"})
@@ -183,7 +183,7 @@ class Limits(Case):
         self.backdate(app, 1_800)
         quota.whole += 1
         quota.use_up(lambda _: self.anonymous(app, "192.0.2.1"))
-        # A refused request leaves nothing, also one that a busy worker refuses (503).
+        # A refused request stores nothing, also if a busy worker refuses it (503).
         self.assertEqual(self.site.sql(
             "select count(*) from users join apps using (app_id) where apps.name = 'crowd'"),
             str(quota.succeeded + 1))
@@ -202,7 +202,7 @@ class Limits(Case):
 
         self.assertEqual(statuses("203.0.113.1", 11), [202] * 10 + [429])
         self.assertEqual(statuses("203.0.113.2", 10), [202] * 10)
-        # All that is sent at once is used up: each other network has one in a day.
+        # The burst is used up. Each other network may send one request a day.
         for place in ["203.0.113.3", "203.0.113.4"]:
             self.assertEqual(statuses(place, 2), [202, 429])
         refused = ask("203.0.113.3")
@@ -212,7 +212,7 @@ class Limits(Case):
         place = "198.51.100.1"
         self.expect(ask(place, "/v1/email/verify/request"), 202)
         self.expect(ask(place, "/v1/email/verify/request"), 429, "too_many_attempts")
-        # A device of its owner's has its own, and no other device has.
+        # Only the owner's device has a separate limit.
         own = {"Dossier-Device": grant["device_secret"]}
         self.assertEqual(statuses("203.0.113.1", 11, **own), [202] * 10 + [429])
         stranger = {"Dossier-Device": self.anonymous(app, "192.0.2.9").json["device_secret"]}
@@ -284,7 +284,7 @@ class Wall(unittest.TestCase):
         self.assertEqual((refused.status, refused.json["code"]), (429, "too_many_requests"))
         self.assertEqual(refused.headers["Content-Type"], "application/problem+json")
         self.assertEqual(refused.headers["Retry-After"], "1")
-        # One network is one, however its addresses are written; each other one is another.
+        # All notations of an address count as one, and other addresses separately.
         self.assertEqual(statuses("::ffff:192.0.2.1", "192.0.2.2", "::ffff:192.0.2.3"), [429, 401, 401])
         self.assertEqual(statuses(*[f"2001:db8::{i}" for i in range(6)]), [401] * 5 + [429])
         self.assertEqual(statuses("2001:db8:0:0:ffff::1", "2001:db8:0:1::1"), [429, 401])

@@ -47,9 +47,9 @@ class Lockout(Case):
         grant = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
         self.guess_from_many_networks()
         self.expect(self.enter("192.0.2.2"), 429, "too_many_attempts")
-        # A device that is known passes, from wherever.
+        # A known device passes from every network.
         self.expect(self.enter("192.0.2.2", device=grant["device_secret"]), 200)
-        # A code passes, and with it the password from then on.
+        # A code passes, and afterwards so does the password.
         code = self.asked_code(place="192.0.2.3")
         grant = self.expect(self.ask("/v1/login/code", code, "192.0.2.3"), 200).json
         self.assert_open("192.0.2.4")
@@ -65,7 +65,7 @@ class Lockout(Case):
         self.expect(self.enter("192.0.2.7", "battery staple"), 429)
         passed = self.enter("192.0.2.7", "battery staple", device=grant["device_secret"])
         self.assertEqual(limits(self.expect(passed, 200)).keys(), {"login-device"})
-        # An address that is given back logs in as well.
+        # A restored address signs in as well.
         grant = passed.json
         self.change_email(grant, "elsewhere@example.com", headers={**self.headers, ADDRESS: OWN})
         self.guess_from_many_networks()
@@ -102,7 +102,7 @@ class Lockout(Case):
         guess = [401] * 8 + [429] * 2
         self.assertEqual(self.statuses(lambda _, place: self.enter(place, "a guess")), guess)
         self.expect(self.enter("2001:db8:8::1", "a guess"), 401)
-        # Of mail an address is sent four at once; past them each network has one, and a site four.
+        # An address gets four mails at once. After that, each network may request one, and a site four.
         self.assertEqual(
             self.statuses(lambda _, place: self.ask("/v1/password/reset-request", reset, place)),
             [202] * 8 + [429] * 2)
@@ -156,11 +156,11 @@ class Lockout(Case):
         self.app("guessed", failures_per_identifier=3, **DAY)
         owner = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
 
-        # The owner's password and any other are answered alike.
+        # The owner's password and any other one get the same response.
         for i, password in enumerate([HERS, *[f"a guess {i}" for i in range(5)], HERS]):
             body = {"email": self.email, "password": password}
             self.expect(self.ask("/v1/register", body, f"203.0.113.{i}"), 409, "email_taken")
-        # The owner logs in: nothing of that was a failure.
+        # The owner signs in, since none of these requests counted as a failure.
         answer = self.expect(self.enter(), 200)
         self.assertEqual(limits(answer)["login"]["r"], 3)
         self.assertEqual(answer.json["user_id"], owner["user_id"])
@@ -178,7 +178,7 @@ class Lockout(Case):
             self.expect(self.ask(path, body, place, token=token), 409, "email_taken")
         told = limits(self.expect(self.ask("/v1/password/reset-request", {"email": self.email}, place), 202))
         self.assertEqual((told["mail"]["r"], told["mail-network"]["r"]), (9, 99))
-        # Nor is a network's last one used by what the address has used up.
+        # A request over the limit of the address does not use the last one of the network.
         self.site.set_app("taken", mails_per_email_daily=1)
         for _ in range(3):
             self.expect(self.ask("/v1/password/reset-request", {"email": self.email}, place), 429)
@@ -253,7 +253,7 @@ class Lockout(Case):
         for mail in self.site.mails(email) + self.site.mails(other):
             self.assertNotIn("@", mail)
             self.assertNotIn("evil.example", mail)
-        # An app that wants the address in its words has it in words.
+        # A template with the address gets it in words.
         self.site.set_app("linked", reset_text="For {{email}}: {{token}}")
         self.expect(self.ask("/v1/password/reset-request", {"email": other}), 202)
         token = self.site.mailed(other, "ds_reset")

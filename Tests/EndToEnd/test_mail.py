@@ -52,7 +52,7 @@ class Mail(Case):
         first = self.site.mailed("once@example.com", "ds_verify")
         self.expect(self.post("/v1/email/verify/request", {"email": "once@example.com"}), 202)
         second = self.site.mailed("once@example.com", "ds_verify", 2)
-        # The newer takes the place of the older when its mail was accepted.
+        # The newer token replaces the older one when its mail was accepted.
         wait_until(lambda: self.site.sql(
             "select count(*) from mail_tokens t join users using (user_id) "
             "where users.email = 'once@example.com'") == "1", what="the end of the older token")
@@ -126,7 +126,7 @@ class Mail(Case):
         for address in ["Reset@example.com", "nobody@example.com"]:
             answer = self.expect(self.post("/v1/password/reset-request", {"email": address}), 202)
             self.assertEqual(answer.body, b"")
-        # It goes to the address as it was registered.
+        # The mail is sent to the address as registered.
         token = self.site.mailed("reset@example.com", "ds_reset")
         self.assertEqual(self.site.mails("nobody@example.com"), [])
         short = self.post("/v1/password/reset", {"token": token, "password": "short"})

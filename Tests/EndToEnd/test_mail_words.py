@@ -53,7 +53,7 @@ class MailWords(Administration):
                 token = self.site.mailed(email, "ds_reset")
                 self.assertTrue(any(mail.startswith(words) and token in mail
                                     for mail in self.site.mails(email)), self.site.mails(email))
-        # The owner hears of changes in it, too.
+        # Notices to the owner are in that language too.
         grant = self.verified("owner@example.com")
         self.patch(grant, {"locale": "de"})
         self.expect(self.post("/v1/me/api-keys", {"name": "x"}, token=grant["access_token"]), 201)
@@ -120,7 +120,7 @@ class Links(Administration):
                 self.expect(self.verify(token, **options), 401, "sign_in_to_verify")
         self.expect(self.verify(token, password="wrong horse"), 401, "wrong_credentials")
         self.assertFalse(self.me(grant).json["email_verified"])
-        # The token stays good.
+        # The token stays valid.
         self.expect(self.verify(token, grant), 204)
         self.expect(self.verify(token, grant), 400, "mail_token_invalid")
 

@@ -50,7 +50,7 @@ class MasterKeys(Administration):
                           "--secret-file", path)
         program = self.site.client("--operator")
         new = new_key()
-        # Everywhere it is known before it seals anywhere.
+        # All workers know the new key before any worker encrypts with it.
         for keys in [f"{self.key},{new}", f"{new},{self.key}"]:
             self.restart(DOSSIER_MASTER_KEY=keys)
             grant = {**grant, **self.expect(self.refresh(grant), 200).json}
@@ -64,7 +64,7 @@ class MasterKeys(Administration):
         self.assertEqual(told["clients"], 1)
         self.assertEqual(self.site.sql("select count(*) from master_keys"), "1")
         self.expect(self.site.get("/v1/apps", token=program["secret"]), 200)
-        # Now the old one opens nothing; what was issued by it is refused without it.
+        # The old key now decrypts nothing. Credentials that it issued are refused without it.
         self.restart(DOSSIER_MASTER_KEY=new)
         self.key = new
         self.expect(self.me(grant), 200)

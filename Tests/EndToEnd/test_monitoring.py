@@ -124,7 +124,7 @@ class Hosts(Case):
         self.addCleanup(subprocess.run, [*control, "stop", "-m", "immediate"], cwd="/")
         named = set(re.findall(self.METRICS, self.RULES.read_text()))
         self.assertGreater(len(named), 5)
-        # With the rights that the guide gives.
+        # With the privileges that the guide grants.
         guide = (ROOT / "deploy/README.md").read_text()
         rights, = re.findall(r"(?m)psql -c '(create role prometheus .*)'$", guide)
         self.site.sql(rights)

@@ -220,7 +220,7 @@ class Settings(unittest.TestCase):
                      "DOSSIER_MASTER_KEY": KEY, "DOSSIER_WORKERS": "4"}) as refused:
                 said = json.loads(refused.stdout.readline())
                 self.assertIn("1 sockets were given and workers is 4", said["message"])
-                # It does not end at once, lest systemd start it again and again.
+                # It delays its exit, so that systemd does not restart it in a loop.
                 refused.terminate()
                 self.assertEqual(refused.wait(), -15)
 

@@ -89,13 +89,13 @@ class Outbox(Administration):
         mail = self.wait_for_attempt("ada@example.com")
         self.assertEqual((mail["app"], mail["kind"]), ("default", "verify"))
         self.assertIsNotNone(mail["next_attempt_at"])
-        # In plain words.
+        # The error is in plain words.
         self.assertRegex(mail["last_error"], "^Failed to connect to ")
-        # A reader of the database learns neither the code nor the recipient.
+        # The database reveals neither the code nor the recipient.
         sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mails"))
         for secret in [b"ds_verify_", b"ada@example.com"]:
             self.assertNotIn(secret, sealed)
-        # Not even the process that took the request is needed any more.
+        # The process that accepted the request is not needed any more.
         for worker in self.site.workers():
             os.kill(worker, signal.SIGKILL)
         self.restart()

@@ -109,7 +109,7 @@ class Overtaken(Waiting):
                              f"{table} where {condition} for update skip locked) t") == "0"
 
     def test_a_replacement_locks_the_device_before_its_session(self):
-        # As a refresh of another tab does: else each would wait for the other.
+        # A refresh in another tab locks in this order. Otherwise both would deadlock.
         email = self.own_email()
         grant = self.verified(email, OLD)
         with Held(self.site, "select from devices "
@@ -122,7 +122,7 @@ class Overtaken(Waiting):
         self.expect(answer(), 200)
 
     def test_sessions_are_locked_before_device_accounts_when_they_end(self):
-        # As a device that forgets its user does.
+        # The removal of a user from a device locks in this order too.
         email = self.own_email()
         grant = self.verified(email, OLD)
         other = self.expect(self.login(email, OLD), 200).json

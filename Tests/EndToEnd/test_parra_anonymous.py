@@ -154,7 +154,7 @@ class Duration(AnonymousCase):
             f"'anonymous' and user_id = '{native_id(client.user['id'])}'"), "t")
         with self.assertRaises(SignedOut):
             real.refresh()
-        # Its visits keep it: the time since the last one counts.
+        # Visits keep the user: the time since the last one counts.
         self.site.sql("update sessions set expires_at = now()")
         with self.assertRaises(NetworkError) as refused:
             client.refresh()

@@ -219,7 +219,7 @@ class Reset(CodeCase):
         stranger = self.client(THERE)
         with self.assertRaises(APIError):
             stranger.issue("password/reset", body)
-        # It is no code of a log-in.
+        # It is not a code for a log-in.
         with self.assertRaises(APIError):
             client.form(grant_type="passwordless_otp", client_id="app-1", code=code)
         self.assertEqual(client.issue("password/reset", body), {})

@@ -35,7 +35,7 @@ class Limits(Case):
             client.issue("issuers/anonymous/token", {})
         self.assertEqual(refused.exception.status, 429)
         self.assertEqual(json.loads(refused.exception.body)["error"], "temporarily_unavailable")
-        # A log-out still answers a token.
+        # A log-out still returns a token.
         client.log_out()
         self.assertFalse(client.is_anonymous)
 

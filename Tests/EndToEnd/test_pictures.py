@@ -77,7 +77,7 @@ class Pictures(Case):
                 self.expect(self.site.get(path), 200)
         refused = self.expect(self.upload(png(10, 10), "image/bmp"), 415, "media_type")
         self.assertNotIn("UTF-8", refused.json["detail"])
-        # Clients that cannot tell send bytes of any kind.
+        # Clients that do not know the type send application/octet-stream.
         self.expect(self.upload(png(10, 10), "application/octet-stream"), 200)
         self.expect(self.upload(png(10, 10), "application/json"), 415, "media_type")
 
@@ -90,7 +90,7 @@ class Pictures(Case):
 
             with self.subTest(path=path):
                 large = png(1600, 1600, noise=True)
-                # More than nginx lets through elsewhere.
+                # More than nginx accepts on other routes.
                 self.expect(self.site.request(
                     "PUT", "/v1/me/metadata", large, {"Content-Type": "application/json"},
                     self.token), 413, "body_too_large")

@@ -96,7 +96,7 @@ class PreHijacking(IssuerCase):
         self.assertEqual(
             self.expect(self.login(self.email, THEIRS), 200).json["user_id"], attacker["user_id"])
         self.assertEqual(self.me(attacker, "/custom-data").json, {})
-        # The victim may still take the address.
+        # The victim can still register the address.
         self.assert_taken_over(self.reset_by_mail(self.email, MINE), attacker)
         again = self.expect(self.post("/v1/login/jwt", token), 200).json
         self.assertEqual(again["user_id"], victim["user_id"])
@@ -134,7 +134,7 @@ class PreHijacking(IssuerCase):
         for path in ["/v1/email/verify/request", "/v1/password/reset-request",
                      "/v1/login/code/request"]:
             self.expect(self.post(path, {"email": self.email}, token=attacker["access_token"]), 202)
-        # Not even a link that leaked is of use to the attacker.
+        # Even a leaked link is useless to the attacker.
         link = self.site.mailed(self.email, "ds_verify", 2)
         self.expect(self.verify(link, attacker), 401, "sign_in_to_verify")
         self.expect(self.me(victim), 200)
@@ -194,7 +194,7 @@ class PreHijacking(IssuerCase):
         change = "/v1/me/email/verify"
         self.expect(self.post(change, body, token=attacker["access_token"]), 401,
                     "session_ended")
-        # The change is gone: not even the victim can be made to complete it.
+        # The change is deleted, so the victim cannot be tricked into completing it.
         self.expect(self.post(change, body, token=victim["access_token"]), 401, "code_invalid")
         self.assertEqual(self.me(victim).json["email"], self.email)
 

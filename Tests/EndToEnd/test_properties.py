@@ -71,7 +71,7 @@ class Properties(Case):
         self.assertEqual(self.put("k", 2.0).version, 3)
         self.expect(self.delete("k"), 200)
         self.assertEqual(self.put("k", 2).version, 4)
-        # Another's changes are none of this one's.
+        # Changes of another user have no effect on this one.
         self.assertEqual(self.site.get(self.PATH + "/k", token=self.token).json["version"], 4)
 
     def test_versions_of_all_properties_are_returned_on_request(self):
@@ -88,7 +88,7 @@ class Properties(Case):
         self.assertEqual(read("?versions=false").json, {"a": 2, "b": "x"})
         self.expect(read("?versions=yes"), 422, "invalid")
         self.expect(read("?version=true"), 422, "invalid")
-        # One tag for the whole, which is another when anything is.
+        # One ETag for all properties, which changes with each of them.
         tags = [answer.headers["ETag"]]
         self.assertEqual(self.all().headers["ETag"], tags[0])
         for query in ["", "?versions=true"]:

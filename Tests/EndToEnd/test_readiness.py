@@ -34,7 +34,7 @@ class Readiness(Case):
     def failed_anonymous_login(self, *words):
         """Waits until a write is refused and its log line has the reason."""
         def failed():
-            # The first to fail may do so with the connection that it had.
+            # The first failure may occur on the old connection.
             self.post("/v1/login/anonymous", {})
             return self.log_lines("POST /v1/login/anonymous", *words)
 
@@ -202,7 +202,7 @@ class Reasons(Administration):
                 "PUT", "/v1/me/custom-data", {"text": secrets.token_hex(300_000)}, JSON, self.token)
             self.expect(answer, 503, "database_unavailable")
             self.assertIn("The disk of the database is full.", answer.json["detail"])
-            # An operator who frees space has done enough: no request has to write first.
+            # Free space is enough. No write has to succeed first.
             for table in ["documents", "hosts"]:
                 self.site.sql(f"alter table {table} set tablespace pg_default")
             self.site.wait_until_ready()

@@ -42,7 +42,7 @@ class Doctor(Administration):
                 "doctor", check=False, DOSSIER_MAIL=f"smtp://127.0.0.1:{relay.port}", **settings)
             return {row["what"]: row["fault"] for row in json.loads(run.stdout) if row["fault"]}
 
-        # The fault has the words of the relay or libcurl, not a chain of our own errors.
+        # The error is that of the relay or libcurl, without a chain of our own.
         fault, = [text for what, text in faults().items() if what == "mail"]
         self.assertRegex(fault, r"^[A-Z][\w ,.:()-]+$")
         self.assertEqual(set(faults(DOSSIER_MAIL_TLS="optional")), {"app default"})

@@ -18,7 +18,7 @@ class CopiedDeployment(Deployment):
     def __init__(self, folder):
         self.tools = folder / "usr/lib/postgresql/15/bin"
         self.tools.mkdir(parents=True)
-        # PostgreSQL finds its other files from the place of its program.
+        # PostgreSQL finds its other files relative to its program.
         for name in ["postgres", "pg_ctl", "initdb"]:
             shutil.copy2(TOOLS / name, self.tools)
         self.libraries = self.tools.parent / "lib"
@@ -53,7 +53,7 @@ class Upgraded(test_readiness.Reasons):
         wait_until(refused, what="a refused write")
         wait_until(lambda: any("database: 58P01" in str(line) for line in self.site.logged()),
                    what="a line with the reason")
-        # The connection for reads may be on its way.
+        # The connection for reads may still be in progress.
         wait_until(lambda: self.site.get("/v1/me", token=self.token).status == 200, what="a read")
         self.expect_reports("restart it (systemctl restart postgresql)", "58P01", "files")
         self.site.put_libraries()

@@ -113,7 +113,7 @@ class Reauthentication(IssuerCase):
         self.expect(self.make_key(refreshed), 401, "reauthentication_required")
         again = self.expect(self.login("login@example.com"), 200).json
         self.expect(self.make_key(again), 201)
-        # Another session's proof is not this one's.
+        # Each session has its own authentication time.
         self.expect(self.make_key(grant), 401, "reauthentication_required")
 
     def test_each_login_method_reauthenticates_only_its_own_user(self):
@@ -203,7 +203,7 @@ class Reauthentication(IssuerCase):
         self.expect(self.refresh(stolen), 401, "refresh_token_invalid")
         self.expect(self.refresh(grant), 200)
 
-    # Whose the proof is
+    # The session of an authentication
 
     def test_a_reauthentication_does_not_refresh_a_stolen_token(self):
         grant = self.verified("copied@example.com")
@@ -249,7 +249,7 @@ class Reauthentication(IssuerCase):
         now = int(time.time())
         grant = self.expect(self.post("/v1/login/jwt", {"token": old(auth_time=now - 700)}), 200)
         grant = grant.json
-        # A login by what the issuer knew from before is no fresh proof.
+        # A login with an old session at the issuer is not recent.
         self.expect(self.make_key(grant), 401, "reauthentication_required")
         for others in [{"auth_time": now - 700}, {"iat": now - 700}, {"auth_time": "now"},
                        {"iat": None}, {"auth_time": -1e300}]:
@@ -262,7 +262,7 @@ class Reauthentication(IssuerCase):
             self.expect(self.reauthenticate(grant, provider="jwt", token=old(**others)), 200)
             self.expect(self.make_key(grant), 201)
             self.backdate(grant)
-        # The proof is as old as the login at the issuer.
+        # The authentication is as old as the login at the issuer.
         self.expect(self.reauthenticate(grant, provider="jwt", token=old(auth_time=now - 300)), 200)
         age = self.site.sql("select extract(epoch from now() - authenticated_at)::int from sessions "
                             f"where user_id = '{grant['user_id']}' and ended_at is null")
@@ -277,7 +277,7 @@ class Reauthentication(IssuerCase):
                 statuses = [self.reauthenticate(grant, **body).status for _ in range(14)]
                 self.assertEqual(statuses, [401] * 10 + [429] * 4)
                 self.assertEqual(self.site.sql(count % grant["user_id"]), "10")
-                # Nor is a password guessed beside.
+                # Passwords cannot be guessed either.
                 refused = self.reauthenticate(grant, provider="password", password="correct horse")
                 self.expect(refused, 429, "too_many_attempts")
 

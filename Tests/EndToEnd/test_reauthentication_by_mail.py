@@ -66,7 +66,7 @@ class ByMail(Case):
         self.expect(self.make_key(mine), 201)
         session = next(s for s in self.me(mine, "/sessions").json if s["current"])
         self.assertEqual(session["provider"], "email")
-        # It is used up, and a copy of the tokens before it gets nothing of it.
+        # The code is used up, and copies of the earlier tokens gain nothing.
         self.expect(self.me(stolen), 401, "session_ended")
         self.expect(self.reauthenticate(mine, **right), 401, "code_invalid")
         self.expect(self.post("/v1/login/code", right), 401, "code_invalid")

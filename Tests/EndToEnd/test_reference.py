@@ -93,7 +93,7 @@ class Described(Case):
              for operation in item.values()} for document in [self.site.reference.document, part]]
         self.assertEqual(names & ids, kept)
         self.assertNotIn("$SECRET", "".join(examples(found)))
-        # Each link stays in this part, but for the one that shows all.
+        # Each link stays in this part, except the one to all parts.
         links = {link for page in found.values() for link in page.links
                  if link.startswith("/reference") and "/assets/" not in link}
         self.assertEqual({link for link in links if "?for=users" not in link}, {"/reference"})

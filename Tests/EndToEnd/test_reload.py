@@ -23,7 +23,7 @@ class Reload(unittest.TestCase):
         self.folder.chmod(0o755)
         self.settings = self.folder / "dossier.conf"
         self.settings.write_text("log = requests\n")
-        # As releases are often installed.
+        # Releases are often installed behind a link.
         self.program = self.folder / "current"
         self.point_to(BUILD / "dossierd")
         self.site = Deployment(
@@ -70,7 +70,7 @@ class Reload(unittest.TestCase):
     def test_invalid_settings_change_nothing(self):
         self.settings.write_text("logg = requests\n")
         self.refused("there is no setting logg", "exit 78")
-        # By a signal, for which no client waits.
+        # A signal, whose result no client awaits.
         before = self.site.workers()
         count = len(self.site.messages())
         self.site.supervisor.send_signal(signal.SIGHUP)

@@ -147,7 +147,7 @@ class Repeats(Case):
             self.expect(answer, 400, "idempotency_key_unsupported")
         for key in ['""', "a b", "x" * 256, '"open', "\u00fc".encode().decode("latin-1")]:
             self.expect(self.make("laptop", key), 400, "idempotency_key_malformed")
-        # Other methods are what they are, however often they come.
+        # Other methods are idempotent by themselves.
         self.expect(self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, {**MERGE, **fields},
                                       self.grant["access_token"]), 200)
         self.assertEqual(self.keys(), 0)

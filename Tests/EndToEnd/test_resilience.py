@@ -106,7 +106,7 @@ class Resilience(unittest.TestCase):
         # The log shows that the new worker serves.
         wait_until(lambda: any(line["pid"] == new for line in self.site.logged()), what="its answers")
         failed = [status for status, _ in answers if status != 200]
-        # At most what the killed one had in its hands: one request for each client.
+        # At most the requests of the killed worker fail: one for each client.
         self.assertLessEqual(len(failed), len(load.tokens))
         self.assertLessEqual(set(failed), {502, 503})
 
@@ -212,10 +212,10 @@ class Connections(unittest.TestCase):
                 slow.send(request[start:start + 5])
                 with self.worker() as other:
                     other.sendall(records())
-                    # Answered while the slow one still is not.
+                    # This one gets its response before the slow one.
                     self.assertIn(b"200 OK", responses(other))
             self.assertIn(b"200 OK", responses(slow))
-            # And the connection is kept.
+            # The connection stays open.
             slow.sendall(records())
             self.assertIn(b"200 OK", responses(slow))
 
@@ -269,7 +269,7 @@ class Connections(unittest.TestCase):
             self.site.get("/v1/me", token=grant["access_token"], connection=client)
             client.close()
         prefix = 'dossier_requests_total{route="GET /v1/me",status="2xx"} '
-        # Whichever worker is asked.
+        # Each worker returns the sum.
         counts = {
             int(line.removeprefix(prefix)) for _ in range(8)
             for line in self.site.get("/metrics").body.decode().splitlines()

@@ -244,7 +244,7 @@ class Schemas(SchemaCase):
 
     def test_an_unusable_schema_prevents_writes(self):
         self.set("metadata", True)
-        # As one of a later version of the program would be.
+        # A schema of a later version of the program.
         self.site.sql("update document_schemas set body = '{\"later\": 1}' where app_id = "
                       f"(select app_id from apps where name = '{self.app}')")
         _, token = self.user()

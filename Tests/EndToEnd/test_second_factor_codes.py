@@ -33,7 +33,7 @@ class Codes(FactorCase):
         code = self.authenticator.code()
         self.expect(self.prove(first, code), 200)
         self.expect(self.prove(second, code), 401, "code_invalid")
-        # Nor is one from before it.
+        # An earlier code is refused too.
         self.expect(self.prove(second, self.authenticator.code(-1)), 401, "code_invalid")
         # The first code of a factor is used, too.
         self.later(self.grant["user_id"])
@@ -50,7 +50,7 @@ class Codes(FactorCase):
 
                 def attempt():
                     self.later(user)
-                    # A flow ends with a success, and so does what may be repeated.
+                    # A success ends the flow, and its code cannot be repeated.
                     self.site.sql("delete from attempts")
                     return self.prove(self.flow() if status == 200 else flow,
                                       self.authenticator.code(later))
@@ -66,7 +66,7 @@ class Codes(FactorCase):
         typed = second.upper().replace("-", " ").replace("0", "O").replace("1", "l")
         self.expect(self.prove(flow, typed), 200)
         self.assertEqual(self.factors(self.grant)["recovery_codes_left"], 8)
-        # It is the user's alone.
+        # It belongs to one user.
         email = f"other-{self.email}"
         self.protected(self.verified(email))
         self.expect(self.prove(self.asked(self.login(email)), third), 401, "code_invalid")
@@ -90,7 +90,7 @@ class Codes(FactorCase):
             self.expect(self.wrong(flow), 401, "code_invalid")
         refused = self.expect(self.prove(flow, self.authenticator.code()), 429)
         self.assertIn("Retry-After", refused.headers)
-        # The password is right, and is no failure.
+        # The password is correct, and does not count as a failure.
         flow = self.flow()
         self.expect(self.prove(flow, self.recovery_codes[0]), 429, "too_many_attempts")
         # A known device has a limit of its own.
@@ -108,7 +108,7 @@ class Codes(FactorCase):
         self.addCleanup(self.site.set_app, failures_per_identifier=10)
         for index in range(6):
             self.expect(self.prove(self.flow(), self.recovery_codes[index]), 200)
-        # Nor does a stranger without the password use anything up.
+        # A stranger without the password uses nothing of the limit either.
         for _ in range(3):
             self.expect(self.login(self.email, "a guess", headers={ADDRESS: "192.0.2.9"}), 401)
         self.expect(self.prove(self.flow(), self.recovery_codes[6]), 200)

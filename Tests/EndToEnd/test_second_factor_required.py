@@ -43,7 +43,7 @@ class Required(FactorCase):
                           self.events(grant["user_id"], "second_factor_add")], [{}])
         self.expect(self.prove(flow, grant["recovery_codes"][0]), 401, "code_invalid")
         grant.update(self.expect(self.refresh(grant), 200).json)
-        # From then on it is asked for.
+        # From then on, the factor is required.
         again = self.asked(self.login(email))
         self.expect(self.prove(again, grant["recovery_codes"][0]), 200)
 
@@ -51,7 +51,7 @@ class Required(FactorCase):
         grant, authenticator = self.join(self.register("new@example.com"))
         self.assertEqual(self.me(grant).json["email"], "new@example.com")
         self.sign_in("new@example.com", authenticator)
-        # By a code, too.
+        # Sign-in by code requires it too.
         asked = self.post("/v1/login/code/request", {"email": "coded@example.com"})
         flow = self.expect(asked, 202).json["flow"]
         grant, _ = self.join(self.enter(flow, self.mailed_code("coded@example.com")))

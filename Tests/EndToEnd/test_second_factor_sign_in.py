@@ -46,7 +46,7 @@ class Ways(FactorCase, IssuerCase):
         self.expect(self.post("/v1/password/reset-request", {"email": email}), 202)
         reset = self.reset(self.site.mailed(email, "ds_reset"), "another horse")
         self.complete(reset, authenticator, user, "password", "pwd mfa otp")
-        # The new password counts, and asks for the factor too.
+        # The new password is valid, and requires the factor too.
         self.expect(self.login(email), 401, "wrong_credentials")
         self.asked(self.login(email, "another horse"))
 

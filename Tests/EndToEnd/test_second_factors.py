@@ -17,7 +17,7 @@ class SecondFactors(FactorCase):
         other = self.expect(self.login(email), 200).json
         authenticator = self.enroll(grant)
         self.assertEqual(len(authenticator.secret), 20)
-        # It does not count before its first code.
+        # It has no effect before its first code.
         self.assertEqual(self.factors(grant), {"second_factors": [], "recovery_codes_left": 0})
         self.expect(self.login(email), 200)
         for code in [authenticator.wrong(), "x", "12345", "1234567"]:
@@ -85,7 +85,7 @@ class SecondFactors(FactorCase):
         self.assertEqual(len(self.factors(grant)["second_factors"]), 5)
         full = self.post("/v1/me/second-factors", {}, token=grant["access_token"])
         self.assertEqual(self.expect(full, 409, "second_factor_limit").json["limit"], 5)
-        # A code is of each of them.
+        # Each factor accepts its own codes.
         self.sign_in("many@example.com", second)
 
     def test_one_of_two_concurrent_confirmations_counts(self):
@@ -110,7 +110,7 @@ class SecondFactors(FactorCase):
         flow = self.asked(self.login(email))
         self.later(grant["user_id"])
         self.expect(self.prove(flow, first.code()), 401, "code_invalid")
-        # The last one takes the recovery codes with it.
+        # The recovery codes are deleted with the last factor.
         self.expect(self.site.request("DELETE", path + second.id, token=token), 204)
         self.assertEqual(self.factors(grant), {"second_factors": [], "recovery_codes_left": 0})
         self.expect(self.login(email), 200)

@@ -134,7 +134,7 @@ class VerifyFirst(SignUp):
         self.expect(self.login("known@example.com", THEIRS), 401, "wrong_credentials")
 
     def test_no_code_of_another_flow_completes_a_registration(self):
-        # The attacker's flow waits for a code that only the reader of the mails gets.
+        # The attacker's flow waits for a code that only the recipient of the mails gets.
         theirs = self.expect(self.register("raced@example.com", THEIRS), 202).json["flow"]
         first = self.mailed_code("raced@example.com")
         mine = self.expect(self.register("raced@example.com", MINE), 202).json["flow"]
@@ -159,7 +159,7 @@ class VerifyFirst(SignUp):
                 user = self.expect(self.post("/v1/users", body, token=key), 201).json
                 grant = self.expect(self.enter(flow, code), 200).json
                 self.assertEqual(grant["user_id"], user["id"])
-                # The reader of the mail takes an unverified user over, with the password chosen.
+                # The recipient of the mail takes an unverified user over, with the chosen password.
                 self.expect(self.login(email, MINE), 401 if verified else 200)
                 self.expect(self.login(email, THEIRS), 200 if verified else 401)
 

@@ -62,7 +62,7 @@ class Closed(SignUp):
         self.assertEqual((sorted(first.json), len(first.body)),
                          (sorted(second.json), len(second.body)))
         self.expect(self.enter(second.json["flow"], "0000 000x"), 401, "code_invalid")
-        # A mail to the stranger would have come before this one.
+        # A mail to the stranger would have arrived before this one.
         self.mailed_code("reader@example.com")
         self.sign_in_by_code("reader@example.com")
         self.assertEqual(self.site.mails("stranger@example.com"), [])

@@ -16,14 +16,14 @@ class Silence(unittest.TestCase):
     """Tests workers that do not respond, like those of a host without power."""
 
     def deploy(self, **options):
-        # No test waits as long as a person would.
+        # A test does not wait as long as a client.
         site = Deployment(nginx=[("fastcgi_read_timeout 15s", "fastcgi_read_timeout 1500ms"),
                                  ("fastcgi_read_timeout 35s", "fastcgi_read_timeout 60s")], **options)
         self.addCleanup(site.stop)
         return site
 
     def test_a_host_that_accepts_no_connections_delays_few_requests(self):
-        # Its queue is full: what comes next is not even refused.
+        # Its queue is full, so further connections are not even refused.
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen(0)
@@ -38,12 +38,12 @@ class Silence(unittest.TestCase):
                     connection.connect(("127.0.0.1", port))
                 except TimeoutError:
                     break
-            # One worker: a second has the next port, which may be taken.
+            # Only one worker, since a second would use the next port, which may be in use.
             site = self.deploy(
                 workers=1, settings=[("DOSSIER_LISTEN", f"127.0.0.1:{free_port()}")])
             upstream = site.folder / "upstream.conf"
             line = re.search("  server .*\n", upstream.read_text())[0]
-            # As another host prints it.
+            # The line that another host prints.
             silent_line = re.sub(r"server \S+", f"server 127.0.0.1:{port}", line)
             upstream.write_text(upstream.read_text().replace(line, silent_line + line))
             site.reload_nginx()

@@ -59,7 +59,7 @@ class Support(Administration):
         self.assertIn(("password_set", "operator"), facts)
         wait_until(lambda: "have set a new password for your account" in "".join(
             self.site.mails("forgot@example.com")), what="the mail")
-        # One who was imported without a password has one then.
+        # A user who was imported without a password now has one.
         made = self.dossier("user", "create", "email=bare@example.com")
         self.dossier("user", "password", made["id"], "--from", "-", given="the first of all\n")
         self.expect(self.login("bare@example.com", "the first of all"), 200)
@@ -153,7 +153,7 @@ class Support(Administration):
         one = self.expect(self.register("going@example.com", headers=headers), 201).json
         stays = self.verified("stays@example.com")
         key = self.site.client("--app", "going", "--scope", "read:users")["secret"]
-        # More than go at once.
+        # More users than one batch deletes.
         self.site.sql("insert into users (user_id, app_id, anonymous) select new_object_id(), app_id, "
                       "true from apps, generate_series(1, 250) where name = 'going'")
         app = self.site.sql("select app_id from apps where name = 'going'")
@@ -167,7 +167,7 @@ class Support(Administration):
         self.assertNotEqual(self.site.get("/v1/users", token=key).status, 200)
         self.expect(self.post("/v1/login/anonymous", {}, headers=headers), 404, "app_not_found")
         self.expect(self.me(stays), 200)
-        # No row of any table is the app's, but devices and what others' housekeeping takes.
+        # No table has rows of the app, except devices and rows that maintenance deletes.
         tables = self.site.sql(
             "select table_name from information_schema.columns where table_schema = 'public' and "
             "column_name = 'app_id' and table_name in (select relname from pg_class "

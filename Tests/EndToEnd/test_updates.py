@@ -241,7 +241,7 @@ class Programs(Case):
         self.assertEqual(self.call("reader", "GET", "/sessions").json, [])
         identity = self.call("reader", "GET", "/identities").json[0]["id"]
         self.expect(self.call("writer", "DELETE", f"/identities/{identity}"), 409, "last_identity")
-        # An export holds the app metadata and the trail, which have scopes of their own.
+        # An export contains the app metadata and the audit log, which have their own scopes.
         self.expect(self.call("writer", "GET", "/export"), 403, "insufficient_scope")
         self.assertEqual(self.expect(self.call("exporter", "GET", "/export"), 200).json
                          ["profile"]["email"], "program@example.com")

@@ -61,7 +61,7 @@ class UserCommands(Administration):
         self.expect(self.me(again), 200)
         count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
         self.assertEqual(count.count("email_verify"), 1)
-        # An attacker may have made the user: the reader of the mail takes the account over.
+        # An attacker may have created the user, so the recipient of the mail takes the account over.
         self.reset_by_mail("told@example.com", "another horse")
         self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
         count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
@@ -141,7 +141,7 @@ class UserCommands(Administration):
         one = link(login(app), "https://issuer.example.com")
         removed = link(login(app), "https://removed.example.com")
         neither, elsewhere = login(app), link(login(other), "https://issuer.example.com")
-        # More users than are looked at in one go.
+        # More users than one batch.
         self.site.sql("insert into users (user_id, app_id, anonymous) select new_object_id(), app_id, "
                       "true from apps, generate_series(1, 2100) where name = 'ending'")
         late = link(login(app), "https://issuer.example.com")

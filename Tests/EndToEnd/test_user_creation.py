@@ -26,7 +26,7 @@ class Creation(Case):
 
     def test_a_document_over_the_limit_is_refused_with_the_limit(self):
         for name, limit in (("metadata", 65_536), ("custom_data", 1_048_576)):
-            # Short enough as it is sent, but PostgreSQL writes a space behind each comma.
+            # Within the limit as sent, but PostgreSQL adds a space after each comma.
             documents = {"metadata": {"b": 1}, "custom_data": {"b": 1}, name: {"a": [0] * (limit * 2 // 5)}}
             body = json.dumps(documents, separators=(",", ":")).encode()
             self.assertLess(len(body), limit)

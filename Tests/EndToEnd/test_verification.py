@@ -23,18 +23,18 @@ class Verification(IssuerCase):
     def actions(self, grant):
         return [event["action"] for event in self.expect(self.me(grant, "/audit"), 200).json]
 
-    # What the link needs
+    # Conditions of the link
 
     def test_the_link_alone_changes_nothing(self):
         grant, token = self.registered("alone@example.com")
         for _ in range(2):
             self.expect(self.verify(token), 401, "sign_in_to_verify")
-        # A device that holds the user is no session.
+        # A device of the user is not a session.
         device = {"Dossier-Device": grant["device_secret"]}
         self.expect(self.verify(token, headers=device), 401, "sign_in_to_verify")
         self.assertFalse(self.is_verified(grant))
         self.expect(self.login("alone@example.com", MINE), 200)
-        # The token is as good as before.
+        # The token is still valid.
         self.expect(self.verify(token, grant), 204)
         self.assertTrue(self.is_verified(grant))
         self.expect(self.verify(token, grant), 400, "mail_token_invalid")
@@ -46,7 +46,7 @@ class Verification(IssuerCase):
             self.expect(self.verify(token, session), 401, "sign_in_to_verify")
             self.expect(self.verify(token, session, THEIRS), 401, "wrong_credentials")
         self.assertFalse(self.is_verified(grant))
-        # The password signs in, whose session the request may also carry.
+        # The password signs in, also if the request has a session of the user.
         mine = self.expect(self.verify(token, other, MINE), 200).json
         self.assertEqual(mine["user_id"], grant["user_id"])
         self.expect(self.me(other), 200)
@@ -100,7 +100,7 @@ class Verification(IssuerCase):
 
     def test_a_token_verifies_no_other_address_than_the_one_it_was_mailed_to(self):
         grant, token = self.registered("first-one@example.com")
-        # The user changes the address while the mail is under way.
+        # The user changes the address before the mail arrives.
         self.change_email(grant, "another-one@example.com")
         self.expect(self.verify(token, grant), 400, "mail_token_invalid")
         self.expect(self.verify(token, password=MINE), 400, "mail_token_invalid")
@@ -122,7 +122,7 @@ class Verification(IssuerCase):
         self.assertEqual(sorted(answer.status for answer in answers), [204] + [400] * 4)
         self.assertEqual(self.actions(grant).count("email_verify"), 1)
 
-    # What stays
+    # What a verification keeps
 
     def test_a_verification_ends_nothing(self):
         for number, shown in enumerate([{"grant": True}, {"password": MINE}]):
@@ -157,7 +157,7 @@ class Verification(IssuerCase):
 
     def test_a_user_of_a_laptop_opens_the_link_on_a_phone(self):
         laptop, token = self.registered("two-devices@example.com")
-        # The page of the link asks for the password, for the phone has no session.
+        # The page of the link asks for the password, since the phone has no session.
         self.expect(self.verify(token), 401, "sign_in_to_verify")
         phone = self.expect(self.verify(token, password=MINE), 200).json
         self.assertEqual(phone["user_id"], laptop["user_id"])

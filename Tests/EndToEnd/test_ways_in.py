@@ -67,9 +67,9 @@ class WaysIn(IssuerCase):
             found = next(i["id"] for i in identities if i["provider"] == provider)
             self.expect(self.call(grant, "DELETE", f"/v1/me/identities/{found}"), 204)
         self.expect_mail(email, "An identity of https://issuer.example.com can no longer be used")
-        # With what gives it back.
+        # The notice has the restore link.
         self.assertIn("ds_restore_", self.expect_mail(email, "is not the address of your account"))
-        # Once for each: the second time a key was disabled, nothing changed.
+        # One mail for each change. Disabling the key again changed nothing.
         told = [mail for mail in self.site.mails(email) if "of your account was disabled" in mail]
         self.assertEqual(len(told), 1)
         actions = [event["action"] for event in self.me(grant, "/audit?limit=100").json]
@@ -102,7 +102,7 @@ class WaysIn(IssuerCase):
         grant = self.expect(self.register(email), 201).json
         self.make_key(grant)
         self.expect(self.call(grant, "DELETE", "/v1/me"), 204)
-        # A mail that comes after it would have come.
+        # A later mail has arrived, so an earlier one would have arrived too.
         self.verified("after@example.com")
         self.expect_mail("after@example.com", "This address was confirmed")
         self.assertNotIn("your account", "".join(self.site.mails(email)).lower())
@@ -118,7 +118,7 @@ class WaysIn(IssuerCase):
         mail = self.expect_mail("wordy@example.com", "<<This address was confirmed")
         self.assertRegex(mail, r"\|Reset the [^|]*\|wordy at example dot com\|wordy>>")
 
-    # What a new password ends
+    # What a new password revokes
 
     def test_a_new_password_ends_api_keys_unless_they_are_kept(self):
         grant = self.verified("keys@example.com")
@@ -177,7 +177,7 @@ class WaysIn(IssuerCase):
                     "select count(*) from audit where action = 'session_end' and "
                     f"user_id = '{grant['user_id']}' and detail ->> 'reason' = '{reason}'")
                 self.assertEqual(int(reasons), 3 * max(1, number))
-        # A session that a key has opened stays when the key is enabled, and ends with the key.
+        # A session of a key stays when the key is enabled again, and ends with the key.
         path = f"/v1/me/api-keys/{other['id']}"
         self.expect(self.call(spared, "PATCH", path, {"disabled": False}), 204)
         self.assertTrue(live(spared))

@@ -33,7 +33,7 @@ class Types(unittest.TestCase):
             (folder / "check.ts").write_text(text)
             return self.tsc(folder / "check.ts")
 
-    # The public members alone: no two classes with private ones are of one type.
+    # Only public members, since classes with private members are never compatible.
     BOTH_WAYS = """
         import * as source from "./source";
         import * as declared from "./dossier";

@@ -103,7 +103,7 @@ class Client(ClientCase):
             return [bob, users, (await dossier.profile()).id];
             """, ada)
         self.assertEqual(users, [bob])
-        # The tokens that were given out go on.
+        # Issued tokens stay valid.
         self.assertEqual(still, ada)
 
     def test_every_login_method_works_and_every_error_has_a_code(self):
@@ -159,7 +159,7 @@ class Client(ClientCase):
             """, asked["flow"], self.mailed_code(email))
         self.assertEqual((refused, profile["id"]), ("code_invalid", user))
         self.assertEqual((profile["email"], profile["email_verified"]), (email, True))
-        # A code is a fresh proof. It begins a new session.
+        # A code reauthenticates the user, and starts a new session.
         flow = self.run_script("return (await dossier.requestCode(given[2])).flow;", email)
         before, after, identity = self.run_script("""
             const [flow, digits] = given.slice(2);

@@ -81,7 +81,7 @@ class Links(PageCase):
                     self.assertEqual((self.is_verified(), self.asks()), (True, False))
                     self.open(device)
                     self.assertEqual(self.me(), user)
-                # The laptop is signed in, and nothing was taken away from it.
+                # The laptop is still signed in.
                 self.assertEqual(self.submit("profile", "", name="Ada"), "Done.")
                 self.assertEqual((self.me(), self.is_verified()), (user, True))
                 self.pass_time()
@@ -139,7 +139,7 @@ class Links(PageCase):
                 self.assertEqual(self.me(), user)
                 self.browser.driver.switch_to.window(first)
                 self.assertIn("Linked", self.enter_as("link", email))
-                # The second tab continues in the session that the link has begun.
+                # The second tab continues in the session that the link started.
                 self.browser.driver.switch_to.window(second)
                 self.assertEqual(self.submit("profile", "", name="Ada"), "Done.")
                 self.assertEqual(self.follow(self.mailed_link(email, "verify"), device),
