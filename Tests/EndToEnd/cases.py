@@ -153,7 +153,7 @@ class Administration(Case):
         self.assertIn(words, run.stderr)
         self.assertEqual(run.stdout, "")
 
-    def trail(self, *arguments):
+    def audit_events(self, *arguments):
         return self.site.dossier("audit", *arguments)
 
 

@@ -39,7 +39,7 @@ class Commands(Administration):
         table = self.site.dossier("app", "show", "--app", "shop", output="table")
         self.assertRegex(table, r"(?m)^settings\.switching +reauthenticate$")
         self.refused(10, "app", "show", "--app", "nope", words="No app has that name.")
-        actions = [(fact["action"], fact["actor"]) for fact in self.trail("--app", "shop")]
+        actions = [(event["action"], event["actor"]) for event in self.audit_events("--app", "shop")]
         self.assertEqual(actions, [("app_change", "operator")] * 2 + [("app_create", "operator")])
 
     def test_an_invalid_setting_is_reported_with_its_rule_and_changes_nothing(self):
@@ -162,7 +162,7 @@ class Commands(Administration):
         for algorithm in ["HS256", "HS384", "HS512"]:
             token = secret_token(claims("sub", audience="longer"), secret * 2, algorithm)
             self.expect(self.login_jwt(token), 200)
-        everything = self.site.sql("select issuers::text from issuers") + str(self.trail())
+        everything = self.site.sql("select issuers::text from issuers") + str(self.audit_events())
         self.assertNotIn("more than 32", everything + str(self.site.dossier("issuer", "list")))
         self.assertNotIn(secret.hex(), everything)
 

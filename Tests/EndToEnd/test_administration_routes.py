@@ -54,7 +54,7 @@ class Routes(Administration):
         self.assertEqual((back["settings"]["session_days"], back["hosts"]), (60, []))
         self.assertEqual([app["name"] for app in self.expect(self.ask("GET", "/v1/apps"), 200).json
                           if app["name"] in ("default", "web")], ["default", "web"])
-        actors = {fact["actor"] for fact in self.trail("--app", "web")}
+        actors = {event["actor"] for event in self.audit_events("--app", "web")}
         self.assertEqual(actors, {f"client:{self.operator['id']}"})
         # A route for all apps ignores an unknown app; a route for one app refuses it.
         self.expect(self.ask("GET", "/v1/apps", app="nope"), 200)

@@ -46,8 +46,8 @@ class ClientCommands(Administration):
         self.site.dossier("client", "delete", client)
         self.refused(10, "client", "delete", client)
         self.refused(10, "client", "disable", "x")
-        actions = [fact["action"] for fact in self.trail("--app", "default")
-                   if fact["detail"].get("client_id") == client]
+        actions = [event["action"] for event in self.audit_events("--app", "default")
+                   if event["detail"].get("client_id") == client]
         self.assertEqual(actions, ["client_delete", "client_change", "client_change",
                                    "client_secret_rotate", "client_change", "client_create"])
 
@@ -100,8 +100,8 @@ class ClientCommands(Administration):
         self.assertEqual(self.site.dossier("client", "grants", client), [])
         self.site.dossier("resource-server", "delete", api["id"])
         self.refused(10, "resource-server", "show", api["id"])
-        actions = [fact["action"] for fact in self.trail("--app", "default")
-                   if fact["detail"].get("resource_server_id") == api["id"]]
+        actions = [event["action"] for event in self.audit_events("--app", "default")
+                   if event["detail"].get("resource_server_id") == api["id"]]
         self.assertEqual(actions, [
             "resource_server_delete", "client_grant_remove", "client_grant_set",
             "resource_server_change", "resource_server_create"])
@@ -120,9 +120,10 @@ class ClientCommands(Administration):
         self.refused(10, "client", "create", "x", "--app", "nope", "--scope", "read:users")
         self.refused(10, "client", "list", "--app", "nope")
         made = self.site.client("--operator")
-        fact = next(fact for fact in self.trail() if fact["detail"].get("client_id") == made["id"])
-        self.assertEqual((fact["app"], fact["user_id"], fact["actor"]), (None, None, "operator"))
-        self.assertRegex(fact["agent"], r"^dossier \(.+\)$")
+        event = next(event for event in self.audit_events()
+                     if event["detail"].get("client_id") == made["id"])
+        self.assertEqual((event["app"], event["user_id"], event["actor"]), (None, None, "operator"))
+        self.assertRegex(event["agent"], r"^dossier \(.+\)$")
 
 
 if __name__ == "__main__":

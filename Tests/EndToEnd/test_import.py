@@ -395,9 +395,9 @@ class Import(Case):
         again = self.dossier(*map(str, command[1:]), status=17)
         self.assertIn(b"0 rows now", again.stderr)
         self.assertEqual(len(self.results()), count)
-        facts = self.sql("select action from audit where app_id = {app} and user_id = {app} "
+        events = self.sql("select action from audit where app_id = {app} and user_id = {app} "
                          "and action like 'users_import%' order by event_id").split()
-        self.assertEqual(facts, ["users_import_begin", "users_import"])
+        self.assertEqual(events, ["users_import_begin", "users_import"])
 
     def test_the_second_of_two_concurrent_runs_stops(self):
         count = 3_000

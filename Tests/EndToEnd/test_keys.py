@@ -66,8 +66,8 @@ class Rotation(Administration):
             self.assertEqual(key_of(fresh), new)
             self.expect(self.me(fresh), 200)
         self.assertEqual([key["id"] for key in self.site.dossier("key", "list")], [new])
-        fact = next(fact for fact in self.trail() if fact["action"] == "key_rotate")
-        self.assertEqual((fact["app"], fact["detail"]), ("default", {"key_id": new, "purpose": "access"}))
+        event = next(event for event in self.audit_events() if event["action"] == "key_rotate")
+        self.assertEqual((event["app"], event["detail"]), ("default", {"key_id": new, "purpose": "access"}))
 
     def test_concurrent_rotations_leave_one_current_key(self):
         self.site.dossier("app", "create", "busy")

@@ -85,7 +85,7 @@ class MasterKeys(Administration):
         self.expect(self.refresh(grant), 401, "refresh_token_invalid")
         again = self.expect(self.login("grace@example.com"), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
-        self.assertIn("master_key_reseal", [fact["action"] for fact in self.trail()])
+        self.assertIn("master_key_reseal", [event["action"] for event in self.audit_events()])
 
     def test_the_next_login_replaces_a_removed_signing_key(self):
         self.site.dossier("app", "create", "shown")

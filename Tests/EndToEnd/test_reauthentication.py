@@ -145,11 +145,11 @@ class Reauthentication(IssuerCase):
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
                 self.expect(self.reauthenticate(grant, **body), 200)
                 self.expect(self.make_key(grant), 201)
-        trail = [(event["action"], event["detail"].get("provider"))
-                 for event in self.me(grant, "/audit").json]
+        events = [(event["action"], event["detail"].get("provider"))
+                  for event in self.me(grant, "/audit").json]
         for provider in ["password", "jwt", "api-key"]:
-            self.assertIn(("reauthenticate", provider), trail)
-            self.assertIn(("login_failure", provider), trail)
+            self.assertIn(("reauthenticate", provider), events)
+            self.assertIn(("login_failure", provider), events)
 
     def test_password_guesses_are_limited(self):
         grant = self.verified("guessed@example.com")

@@ -40,13 +40,14 @@ class SchemaCommands(SchemaCase):
         self.refused(21, "schema", "set", "metadata", "/nowhere", words="/nowhere")
         for kind in ["profile", "app_metadata", "x"]:
             self.expect(self.ask("PUT", f"/v1/schemas/{kind}", {}), 404, "not_found")
-        trail = [(fact["action"], fact["actor"].split(":")[0], fact["detail"])
-                 for fact in self.trail("--app", self.app) if fact["action"].startswith("schema")]
+        events = [(event["action"], event["actor"].split(":")[0], event["detail"])
+                  for event in self.audit_events("--app", self.app)
+                  if event["action"].startswith("schema")]
         expected = [("schema_set", "operator", "app-metadata"),
                     ("schema_set", "client", "app-metadata"), ("schema_set", "client", "metadata"),
                     ("schema_remove", "operator", "metadata"),
                     ("schema_remove", "client", "app-metadata")]
-        self.assertEqual(trail[::-1], [(a, b, {"class": c}) for a, b, c in expected])
+        self.assertEqual(events[::-1], [(a, b, {"class": c}) for a, b, c in expected])
 
     def test_a_removed_schema_no_longer_applies(self):
         self.set("metadata", False)

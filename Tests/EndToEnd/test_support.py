@@ -25,7 +25,7 @@ class Support(Administration):
         self.assertEqual(grant["user_id"], made["id"])
         self.assertEqual(self.me(grant, "/metadata").json, {"seats": 4})
         self.assertEqual(
-            [fact["action"] for fact in self.trail("--user", made["id"])][-2:],
+            [event["action"] for event in self.audit_events("--user", made["id"])][-2:],
             ["password_reset_mail", "user_create"])
         self.refused(11, "user", "create", "email=MADE@example.com", "email_verified=true",
                      words="/email")
@@ -54,9 +54,9 @@ class Support(Administration):
         self.expect(self.login("forgot@example.com"), 401, "wrong_credentials")
         again = self.expect(self.login("forgot@example.com", "said on the phone"), 200).json
         self.assertEqual(self.me(again, "/api-keys").json, [])
-        facts = [(fact["action"], fact["actor"]) for fact in
-                 self.trail("--user", "forgot@example.com")]
-        self.assertIn(("password_set", "operator"), facts)
+        events = [(event["action"], event["actor"]) for event in
+                  self.audit_events("--user", "forgot@example.com")]
+        self.assertIn(("password_set", "operator"), events)
         wait_until(lambda: "have set a new password for your account" in "".join(
             self.site.mails("forgot@example.com")), what="the mail")
         # A user who was imported without a password now has one.
@@ -90,7 +90,7 @@ class Support(Administration):
         told = self.dossier("user", "export", "data@example.com")
         self.assertEqual(set(told), set(own))
         self.assertEqual(told["profile"], own["profile"])
-        self.assertEqual(self.trail("--user", "data@example.com")[0]["action"], "user_export")
+        self.assertEqual(self.audit_events("--user", "data@example.com")[0]["action"], "user_export")
         self.refused(10, "user", "export", "0" * 24)
 
     def exhaust_limit(self, email, address="127.0.0.1"):
@@ -123,8 +123,8 @@ class Support(Administration):
                 break
         self.dossier("rate-limit", "reset", "nobody@example.com")
         self.expect(self.login("nobody@example.com", headers={ADDRESS: "203.0.113.9"}), 401)
-        fact = next(fact for fact in self.trail() if fact["action"] == "rate_limit_reset")
-        self.assertEqual(fact["actor"], "operator")
+        event = next(event for event in self.audit_events() if event["action"] == "rate_limit_reset")
+        self.assertEqual(event["actor"], "operator")
         self.refused(64, "rate-limit", "reset")
         self.refused(12, "rate-limit", "reset", "--network", "here", words="/network: ")
         self.refused(64, "rate-limit", "reset", "slow@example.com", "--all")
@@ -175,8 +175,8 @@ class Support(Administration):
         left = [table for table in tables if table != "devices" and self.site.sql(
             f"select count(*) from {table} where app_id = '{app}'") != "0"]
         self.assertEqual(left, [])
-        fact = next(fact for fact in self.trail() if fact["action"] == "app_delete")
-        self.assertEqual((fact["app"], fact["detail"]), (None, {"name": "going", "users": 254}))
+        event = next(event for event in self.audit_events() if event["action"] == "app_delete")
+        self.assertEqual((event["app"], event["detail"]), (None, {"name": "going", "users": 254}))
         self.assertEqual(self.dossier("app", "create", "going")["name"], "going")
 
     # At a terminal

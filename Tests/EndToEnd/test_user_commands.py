@@ -40,10 +40,10 @@ class UserCommands(Administration):
         self.site.dossier("user", "logout", "ada@example.com")
         self.expect(self.me(again), 401, "session_ended")
         self.expect(self.refresh(again), 401, "refresh_token_invalid")
-        facts = [(fact["action"], fact["actor"]) for fact in
-                 self.trail("--user", "ada@example.com") if fact["actor"] == "operator"]
+        events = [(event["action"], event["actor"]) for event in
+                  self.audit_events("--user", "ada@example.com") if event["actor"] == "operator"]
         self.assertEqual(
-            sorted(facts), [("device_remove", "operator")] * 2
+            sorted(events), [("device_remove", "operator")] * 2
             + [("session_end", "operator")] * 2 + [("user_block", "operator"),
                             ("user_unblock", "operator")])
 
@@ -59,12 +59,12 @@ class UserCommands(Administration):
         # Again, it changes nothing.
         self.site.dossier("user", "verify-email", grant["user_id"])
         self.expect(self.me(again), 200)
-        count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
+        count = [event["action"] for event in self.audit_events("--user", grant["user_id"])]
         self.assertEqual(count.count("email_verify"), 1)
         # An attacker may have created the user, so the recipient of the mail takes the account over.
         self.reset_by_mail("told@example.com", "another horse")
         self.expect(self.post("/v1/login/api-key", {"key": key}), 401, "wrong_credentials")
-        count = [fact["action"] for fact in self.trail("--user", grant["user_id"])]
+        count = [event["action"] for event in self.audit_events("--user", grant["user_id"])]
         self.assertEqual(count.count("account_takeover"), 1)
         self.refused(10, "user", "verify-email", self.site.login()["user_id"])
         self.refused(10, "user", "verify-email", "0" * 24)
@@ -76,8 +76,8 @@ class UserCommands(Administration):
         self.site.dossier("user", "delete", "gone@example.com", "--yes")
         self.expect(self.me(grant), 401, "session_ended")
         self.refused(10, "user", "show", grant["user_id"])
-        fact = self.trail("--user", grant["user_id"])[0]
-        self.assertEqual((fact["action"], fact["actor"]), ("user_delete", "operator"))
+        event = self.audit_events("--user", grant["user_id"])[0]
+        self.assertEqual((event["action"], event["actor"]), ("user_delete", "operator"))
         self.expect(self.register("gone@example.com"), 201)
         self.refused(10, "user", "delete", grant["user_id"], "--yes")
         self.refused(10, "audit", "--user", "0" * 24)
@@ -101,15 +101,15 @@ class UserCommands(Administration):
         self.refused(10, "api", "GET", "/v1/nowhere", words="Path: /v1/nowhere")
         # The operator may not use the routes of users and devices.
         self.refused(1, "api", "GET", "/v1/me", words="The access token is missing.")
-        fact = self.trail("--user", user)[0]
-        self.assertEqual((fact["action"], fact["actor"]), ("data_change", "operator"))
-        self.assertRegex(fact["agent"], r"^dossier \(.+\)$")
+        event = self.audit_events("--user", user)[0]
+        self.assertEqual((event["action"], event["actor"]), ("data_change", "operator"))
+        self.assertRegex(event["agent"], r"^dossier \(.+\)$")
 
     def test_the_audit_log_has_pages(self):
         first = self.site.dossier("audit", "--limit", "2", check=False)
         cursor = re.search("--cursor ([0-9a-f]{24})", first.stderr)[1]
-        second = self.trail("--limit", "2", "--cursor", cursor)
-        ids = [fact["id"] for fact in json.loads(first.stdout) + second]
+        second = self.audit_events("--limit", "2", "--cursor", cursor)
+        ids = [event["id"] for event in json.loads(first.stdout) + second]
         self.assertEqual(ids, sorted(set(ids), reverse=True))
         self.refused(12, "audit", "--cursor", "x", words="cursor")
         self.refused(10, "audit", "--app", "nope")
@@ -164,16 +164,16 @@ class UserCommands(Administration):
         self.assertEqual(statuses(one, removed, neither, late), [401] * 4)
         self.assertEqual(self.site.dossier(*end), {"app": "ending", "sessions": 0})
         self.assertEqual(statuses(elsewhere, headers=other), [200])
-        trail = self.trail("--app", "ending")
+        events = self.audit_events("--app", "ending")
         self.assertEqual(
-            [(fact["actor"], fact["detail"]) for fact in trail if fact["action"] == "sessions_end"],
+            [(event["actor"], event["detail"]) for event in events if event["action"] == "sessions_end"],
             [("operator", {"sessions": 0}), ("operator", {"sessions": 1}),
              ("operator", {"sessions": 1, "issuer": "https://removed.example.com"}),
              ("operator", {"sessions": 2, "issuer": "web"})])
-        ended = [fact for fact in trail if fact["action"] == "session_end"]
-        self.assertEqual({fact["user_id"] for fact in ended},
+        ended = [event for event in events if event["action"] == "session_end"]
+        self.assertEqual({event["user_id"] for event in ended},
                          {grant["user_id"] for grant in [one, removed, neither, late]})
-        self.assertEqual({fact["detail"]["reason"] for fact in ended}, {"sessions_end"})
+        self.assertEqual({event["detail"]["reason"] for event in ended}, {"sessions_end"})
 
 
 if __name__ == "__main__":

@@ -74,8 +74,8 @@ class Creation(Case):
         described = {"id": user, "email": "second@example.com", "email_verified": True,
                      "password": "correct horse"}
         self.expect(self.create(**described), 201)
-        trail = self.read(user, "/audit")
-        self.assertEqual([entry["action"] for entry in trail], ["user_create"])
+        events = self.read(user, "/audit")
+        self.assertEqual([entry["action"] for entry in events], ["user_create"])
         token = self.expect(self.login("second@example.com"), 200).json["access_token"]
         own = self.expect(self.site.get("/v1/me/audit", token=token), 200).json
         self.assertEqual([entry["action"] for entry in own], ["login", "user_create"])
