@@ -54,9 +54,9 @@ package enum Emails {
     _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
-    try check(password, of: nil, context)
+    try Credentials.check(password, of: nil, context)
     let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkReset, context)
-    try check(password, of: flow.email, context)
+    try Credentials.check(password, of: flow.email, context)
     let hash = try await context.passwords.hash(password, for: context.owner)
     guard let user = try await Accounts.findLatest(flow.address, context)?.user else {
       throw .invalidCode
@@ -160,19 +160,9 @@ package enum Emails {
     // An address can be restored in an app without passwords, too.
     if purpose == .reset { try context.requireOpen(.password) }
     // Also before the token is read: without a token the response to a password is the same.
-    try check(password, of: nil, context)
+    try Credentials.check(password, of: nil, context)
     let token = try await PresentedEmailToken(text, for: purpose, context)
-    try check(password, of: token.email, context)
+    try Credentials.check(password, of: token.email, context)
     return (token, try await context.passwords.hash(password, for: context.owner))
-  }
-
-  @EventLoop private static func check(
-    _ password: String,
-    of email: String?,
-    _ context: RequestContext
-  ) throws(Failure) {
-    if let fault = Credentials.fault(in: password, of: email, at: "/password", context.app) {
-      throw .invalid([fault])
-    }
   }
 }

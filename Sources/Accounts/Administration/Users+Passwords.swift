@@ -30,12 +30,9 @@ extension Users {
     for user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> String {
-    let app = context.app
-    let found = try await context.read(UsersAdministrationQueries.find, user, app.id)
+    let found = try await context.read(UsersAdministrationQueries.find, user, context.app.id)
     guard let address = found.first?.address, address.isCredential else { throw .notFound }
-    if let fault = Credentials.fault(in: password, of: address.key, at: "/password", app) {
-      throw .invalid([fault])
-    }
+    try Credentials.check(password, of: address.key, context)
     return try await context.passwords.hash(password, for: context.owner)
   }
 

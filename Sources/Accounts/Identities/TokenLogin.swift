@@ -37,7 +37,7 @@ import Postgres
     if let known = try await known(external, context) {
       return try await SignIn.complete(known, as: style, context)
     }
-    let user = try await NewUser(external, context)
+    let user = try await NewSubject(external, context)
     do throws(Failure) {
       return try await SignIn.complete(user.credential, as: style, context, user.write)
     } catch .identityTaken {
@@ -115,7 +115,7 @@ import Postgres
   }
 }
 
-extension NewUser {
+extension NewSubject {
   /// Prepares the user of a new subject, with the members of its profile that break no rule.
   ///
   /// - Throws: `.signUpClosed`, `.databaseUnavailable`.

@@ -39,6 +39,20 @@ package struct Credentials: Sendable {
     return faults
   }
 
+  /// Checks a new password of a user.
+  ///
+  /// - Throws: `.invalid`, with the pointer.
+  @EventLoop static func check(
+    _ password: String,
+    of email: String?,
+    at pointer: String = "/password",
+    _ context: RequestContext
+  ) throws(Failure) {
+    if let fault = fault(in: password, of: email, at: pointer, context.app) {
+      throw .invalid([fault])
+    }
+  }
+
   /// In bytes: long enough for any passphrase; bounds the cost of hashing.
   package static let longestPassword = 1_024
   /// In bytes: shorter names occur in too many words.

@@ -22,9 +22,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let own = try await ownPassword(of: user, context)
-    if let fault = Credentials.fault(in: new, of: own.address, at: "/new_password", context.app) {
-      throw .invalid([fault])
-    }
+    try Credentials.check(new, of: own.address, at: "/new_password", context)
     let limiter = passwordLimiter(of: user, context)
     let hash = try await limiter.attempt { () async throws(Failure) in
       try await verify(current, against: own, context)

@@ -17,7 +17,7 @@ package enum Users {
     try context.requireOpen(.anonymous)
     try context.requireOpenSignUp()
     let limit = try await RequestLimiter.anonymous(context)
-    let user = NewUser(
+    let user = NewSubject(
       credential: VerifiedCredential(of: UserID(), .anonymous, isOfNewUser: true),
       limit: limit,
       context: context
@@ -32,8 +32,8 @@ package enum Users {
   }
 }
 
-/// A user who is about to be made without a password or a code: a guest, or the subject of an issuer.
-@EventLoop struct NewUser {
+/// A user who is about to be made without an address to sign in by: a guest, or an issuer's subject.
+@EventLoop struct NewSubject {
   let credential: VerifiedCredential
   var profile = JSONObject()
   /// The address of the profile; the database omits it if another user has it.
