@@ -7,6 +7,8 @@ end
 
 local path, mode = os.getenv("TARGET"), os.getenv("MODE")
 local address_field = os.getenv("ADDRESS_FIELD")
+-- The members of a refresh beside its token, each with a comma.
+local members = os.getenv("MEMBERS") or ""
 local headers = { ["Content-Type"] = "application/json" }
 local bodies, next_body = {}, 0
 
@@ -37,7 +39,7 @@ end
 if mode == "refresh" then
   function response(status, _, body)
     local token = body:match('"refresh_token":"([^"]+)"')
-    if token then bodies[#bodies + 1] = '{"refresh_token":"' .. token .. '"}' end
+    if token then bodies[#bodies + 1] = '{' .. members .. '"refresh_token":"' .. token .. '"}' end
   end
 end
 

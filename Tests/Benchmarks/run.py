@@ -32,6 +32,7 @@ from machine import ROOT, TOOLS, free_port, is_listening
 PACED = "GET /v1/me, paced"
 SERVICES = "/api/client/v2.0/app/default"
 LOADED = PACED + ", beside 4 searches, {}"
+PASSWORD, PASSWORDS = "correct horse", 64
 YARDSTICKS = ROOT / ".build/benchmarks"
 
 SEED = """
@@ -190,6 +191,29 @@ class Bench:
         bodies.write_text(2 * (self.client_grant() + "\n"))
         return self.logins("/oauth/token", bodies)
 
+    def client_refreshes(self):
+        """Refreshes of a client: each makes an access token and an ID token."""
+        if not hasattr(self, "native"):
+            self.site.dossier("resource-server", "create", "--app", "default", "--offline-access",
+                              "true", "https://refresh.example.com/", "Refreshes")
+            self.native = self.site.dossier(
+                "client", "create", "--app", "default", "--kind", "native", "--callback",
+                "https://app.example.com/cb", "bench refreshes", "password_grant=true")["id"]
+        members = {"grant_type": "refresh_token", "client_id": self.native}
+        self.passwords()
+        # A session may refresh a hundred times at once.
+        lines = []
+        for number in range(3 * PASSWORDS):
+            answer = self.site.request("POST", "/oauth/token", json.dumps({
+                "grant_type": "password", "client_id": self.native, "password": PASSWORD,
+                "username": f"bench{number % PASSWORDS}@example.com",
+                "scope": "openid offline_access", "audience": "https://refresh.example.com/"}),
+                {"Content-Type": "application/json"})
+            lines.append(json.dumps({**members, "refresh_token": answer.json["refresh_token"]}))
+        self.refreshes.write_text("\n".join(lines))
+        return self.logins("/oauth/token", self.refreshes, "refresh", clients=8,
+                           MEMBERS=json.dumps(members)[1:-1] + ",")
+
     def management(self):
         """A file with a token of a back end for the Management API, made once."""
         if not hasattr(self, "managed"):
@@ -197,7 +221,7 @@ class Bench:
             own = next(server for server in servers if server["identifier"] == "api/v2/")
             made = self.site.dossier("client", "create", "--app", "default", "Back end")
             self.site.dossier("client", "grant", made["id"], own["id"], "--scope", "read:users",
-                              "--scope", "update:users")
+                              "--scope", "update:users", "--scope", "create:users")
             issuer = self.site.get("/.well-known/openid-configuration").json["issuer"]
             answer = self.site.request("POST", "/oauth/token", json.dumps({
                 "grant_type": "client_credentials", "client_id": made["id"],
@@ -214,6 +238,13 @@ class Bench:
         token = self.management()
         return self.wrk(self.site.port, token, method, body=body, paths=self.managed_paths)
 
+    def created_users(self):
+        body = json.dumps({
+            "connection": "Username-Password-Authentication", "email": "UNIQUE@example.com",
+            "password": PASSWORD, "verify_email": False})
+        return self.wrk(self.site.port, self.management(), "POST", "/api/v2/users", clients=8,
+                        body=body)
+
     def managed_users(self, query, name="users"):
         path = f"/api/v2/{name}?{query}"
         return self.wrk(self.site.port, self.management(), path=path, clients=8)
@@ -229,17 +260,21 @@ class Bench:
     def authorizations(self):
         return self.wrk(self.site.port, self.tokens, path=self.authorization())
 
-    def password_logins(self):
+    def passwords(self):
+        """A file with the addresses and passwords of users, made once."""
         bodies = self.site.folder / "passwords"
         if not bodies.exists():
-            lines = [json.dumps({"email": f"bench{n}@example.com", "password": "correct horse"})
-                     for n in range(64)]
+            lines = [json.dumps({"email": f"bench{n}@example.com", "password": PASSWORD})
+                     for n in range(PASSWORDS)]
             for line in lines:
                 answer = self.site.request(
                     "POST", "/v1/register", line, {"Content-Type": "application/json"})
                 assert answer.status == 201, answer.body
             bodies.write_text("\n".join(lines))
-        return self.logins("/v1/login/password", bodies, clients=8)
+        return bodies
+
+    def password_logins(self):
+        return self.logins("/v1/login/password", self.passwords(), clients=8)
 
     def run_wrk(self, port, script, clients, environment):
         before = self.processor(port)
@@ -397,9 +432,11 @@ def main():
             "App Services, findOne": bench.find_one,
             "GET /authorize": bench.authorizations,
             "POST /oauth/token, client_credentials": bench.client_tokens,
+            "POST /oauth/token, refresh_token": bench.client_refreshes,
             "GET /api/v2/users/{id}": bench.managed_user,
             "PATCH /api/v2/users/{id}, user_metadata": lambda: bench.managed_user(
                 "PATCH", '{"user_metadata":{"theme":"light"}}'),
+            "POST /api/v2/users": bench.created_users,
             "GET /api/v2/users, page of 50": lambda: bench.managed_users("per_page=50"),
             "GET /api/v2/users, q=email": lambda: bench.managed_users(
                 "q=email%3A%22user7%40example.com%22"),

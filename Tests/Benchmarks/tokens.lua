@@ -1,4 +1,11 @@
 -- Sends each request as another user; the file has a token a line.
+local thread = 0
+function setup(t)
+  t:set("number", thread)
+  thread = thread + 1
+end
+
+local started = os.time()
 local tokens = {}
 for line in io.lines(os.getenv("TOKENS")) do tokens[#tokens + 1] = line end
 -- The file of TARGETS has a path a line, of which each request takes one.
@@ -8,7 +15,7 @@ if os.getenv("TARGETS") then
   for line in io.lines(os.getenv("TARGETS")) do targets[#targets + 1] = line end
 end
 local method, kind = os.getenv("METHOD"), os.getenv("KIND")
--- Of each request; a PATCH without one counts.
+-- Of each request, with an own text in place of UNIQUE; a PATCH without one counts.
 local body = os.getenv("BODY")
 local count = 0
 
@@ -18,7 +25,9 @@ request = function()
   local headers = { Authorization = "Bearer " .. tokens[math.random(#tokens)] }
   if method ~= "GET" then
     headers["Content-Type"] = kind
-    return wrk.format(method, path, headers, body or '{"counter":' .. count .. "}")
+    local own = string.format("%d-%d-%d", started, number, count)
+    local text = body and body:gsub("UNIQUE", own) or '{"counter":' .. count .. "}"
+    return wrk.format(method, path, headers, text)
   end
   return wrk.format(method, path, headers)
 end
