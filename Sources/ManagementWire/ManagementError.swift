@@ -61,6 +61,8 @@ struct ManagementError {
       self.init(.badRequest, "inexistent_connection", failure.explanation)
     case .userExists, .emailTaken:
       self.init(.conflict, "auth0_idp_error", "The user already exists.")
+    case .newEmailTaken:
+      self.init(.badRequest, "auth0_idp_error", "The specified new email already exists")
     case .tokenMissing: self.init(.unauthorized, nil, "Missing authentication")
     case .tokenExpired:
       self.init(.unauthorized, nil, "Expired token received for JSON Web Token validation")
@@ -68,7 +70,7 @@ struct ManagementError {
     case .reauthenticationRequired:
       let message = "Sign the user in again, with max_age, and repeat the request."
       self.init(.unauthorized, failure.type.code, message)
-    case .routeNotFound: self.init(.notFound, nil, "Not Found")
+    case .routeNotFound, .methodNotAllowed: self.init(.notFound, nil, "Not Found")
     case .inexistentResource:
       self.init(.notFound, failure.type.code, failure.explanation)
     default: self = Self.ofKind(failure)
@@ -125,6 +127,10 @@ extension ErrorType {
   static let fieldsNotYours = ErrorType("fields_not_yours", .forbidden)
     .titled("The token may not change these fields.")
     .remedied("Send user_metadata only, or use a token of a back end.")
+  /// A change of an address, which the API refuses by another status than a new user.
+  static let newEmailTaken = ErrorType("new_email_taken", .invalid)
+    .titled("Another user has the address.")
+    .remedied("Send another address.")
   static let inexistentResource = ErrorType("inexistent_resource", .notFound)
     .titled("The resource does not exist.")
     .remedied("Read the list of these resources again.")

@@ -114,6 +114,15 @@ class Refused(Auth0Case):
         for path in ["organizations", "guardian/enrollments/x", "connections", "jobs/x"]:
             body = self.expect(self.management("GET", path, token=token), 404).json
             self.assertEqual((body["statusCode"], body["error"]), (404, "Not Found"))
+        # Paths that have other methods
+        for method, path in [("POST", "users/auth0|x/authentication-methods"),
+                             ("PUT", "users/auth0|x/authentication-methods"),
+                             ("DELETE", "users/auth0|x/authentication-methods"),
+                             ("PATCH", "sessions/x"), ("PATCH", "refresh-tokens/x"),
+                             ("POST", "refresh-tokens/revoke")]:
+            with self.subTest(f"{method} {path}"):
+                body = self.expect(self.management(method, path, {}, token), 404).json
+                self.assertEqual((body["statusCode"], body["error"]), (404, "Not Found"))
         for path in ["/samlp/x", "/wsfed/x", "/oauth/nothing"]:
             self.expect(self.site.get(path), 404)
 

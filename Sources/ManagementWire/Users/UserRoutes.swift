@@ -95,8 +95,12 @@ import WireKit
     }
     let change = try UserChange(body)
     if change.asksToVerify { try requireMail(context) }
-    try await UserMember.naming { () async throws(Failure) in
-      try await Users.revise(user, change.revision, context)
+    do throws(Failure) {
+      try await UserMember.naming { () async throws(Failure) in
+        try await Users.revise(user, change.revision, context)
+      }
+    } catch .emailTaken {
+      throw Failure(.newEmailTaken)
     }
     if change.asksToVerify {
       try await mailVerification(to: Profiles.read(of: user, context).email, context)
