@@ -306,6 +306,7 @@ class Addresses(Auth0Case):
     def test_an_address_is_changed(self):
         mail, user = self.user()
         self.assertIs(self.changed(user, email_verified=True)["email_verified"], True)
+        self.changed(user, connection="email", email_verified=True)
         mails = len(self.site.mails(mail))
         new = "New" + mail
         changed = self.changed(user, email=new)
@@ -333,12 +334,13 @@ class Addresses(Auth0Case):
         self.user("other" + mail)
         token = self.back_end_token()
         for status, code, body in [
-                (409, "auth0_idp_error", {"email": "Other" + mail, "name": "Eve"}),
+                (400, "auth0_idp_error", {"email": "Other" + mail, "name": "Eve"}),
                 (400, "invalid_body", {"email": "x"}), (400, "invalid_body", {"email": None}),
                 (400, "invalid_body", {"email": 1}),
                 (400, "invalid_body", {"email": "a@example.com", "password": "long enough 1"}),
                 (400, "invalid_body", {"username": "ada"}),
                 (400, "inexistent_connection", {"connection": "github"}),
+                (400, "inexistent_connection", {"connection": "sms"}),
                 (400, "invalid_body", {"picture": "x"}), (400, "invalid_body", {"picture": 1}),
                 (400, "invalid_body", {"picture": "javascript:alert(1)"}),
                 (400, "invalid_body", {"picture": "https://"}),

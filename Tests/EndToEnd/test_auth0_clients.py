@@ -43,6 +43,8 @@ assert changed["allowed_logout_urls"] == callbacks[:1], changed
 assert "http://auth0.com/oauth/grant-type/password-realm" in changed["grant_types"], changed
 changed = clients.update(id, {"grant_types": ["authorization_code", "refresh_token"]})
 assert changed["grant_types"] == ["authorization_code", "refresh_token"], changed
+clients.update(id, {"jwt_configuration": changed["jwt_configuration"]})
+assert refused(clients.update, id, {"jwt_configuration": {"alg": "HS256"}}) == (400, "invalid_body")
 for body in [{"name": "x", "callbacks": ["javascript:alert(1)"]}, {"callbacks": []}, {"name": 1},
              {"name": "x", "app_type": "spa2"}, {"name": "x", "nonsense": 1},
              {"name": "x", "app_type": "native", "token_endpoint_auth_method": "client_secret_post"},
@@ -66,7 +68,8 @@ made = servers.create({"identifier": "https://four.example.com/", "name": "Four"
 assert made["scopes"] == [{"value": "read:a", "description": "Read"},
                           {"value": "write:a", "description": ""}], made
 assert servers.get(made["id"]) == made and made["token_lifetime"] == 600, made
-changed = servers.update(made["id"], {"name": "4", "scopes": [{"value": "read:b"}]})
+lifetimes = {name: made[name] for name in ["token_lifetime", "token_lifetime_for_web"]}
+changed = servers.update(made["id"], {**lifetimes, "name": "4", "scopes": [{"value": "read:b"}]})
 assert [scope["value"] for scope in changed["scopes"]] == ["read:b"] and changed["name"] == "4"
 assert made["id"] in [server["id"] for server in servers.get_all()]
 page = servers.get_all(page=0, per_page=100, include_totals=True)
@@ -78,7 +81,9 @@ for call in [lambda: servers.delete(system["id"]),
     assert refused(call) == (403, "operation_not_supported")
 for body in [{"name": "x"}, {"identifier": "a b"}, {"identifier": "https://x/", "scopes": [{}]},
              {"identifier": "https://x/", "token_lifetime": 1},
-             {"identifier": "https://x/", "signing_alg": "HS256"}]:
+             {"identifier": "https://x/", "signing_alg": "HS256"},
+             {"identifier": "https://x/", "token_lifetime": 60, "token_lifetime_for_web": 61},
+             {"identifier": "https://x/", "token_lifetime_for_web": 60}]:
     assert refused(servers.create, body) == (400, "invalid_body"), body
 assert refused(servers.create, {"identifier": "https://four.example.com/"})[0] == 409
 assert refused(servers.create, {"identifier": site["api"]})[0] == 409

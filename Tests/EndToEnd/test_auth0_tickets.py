@@ -12,17 +12,20 @@ tickets = Tickets(domain, access, protocol="http")
 made = [tickets.create_pswd_change({"user_id": site["user"], "ttl_sec": 60}),
         tickets.create_pswd_change({"email": site["mail"], "mark_email_as_verified": True,
                                     "connection_id": "Username-Password-Authentication"}),
+        tickets.create_pswd_change({"email": site["mail"], "connection_id": "con_0123456789abcdef",
+                                    "includeEmailInRedirect": True}),
         tickets.create_email_verification({"user_id": site["user"]})]
 for ticket in made:
     assert ticket["ticket"].startswith("http://%s/u/" % domain), ticket
-assert len({ticket["ticket"] for ticket in made}) == 3, made
+assert len({ticket["ticket"] for ticket in made}) == 4, made
 print("done")
 """
 
 VERSION_6 = START + """
 from auth0.management import Auth0
 client = Auth0(base_url="http://%s/api/v2" % domain, token=access)
-assert client.tickets.change_password(user_id=site["user"], ttl_sec=0).ticket
+identity = {"user_id": site["user"][6:], "provider": "auth0"}
+assert client.tickets.change_password(user_id=site["user"], ttl_sec=0, identity=identity).ticket
 assert client.tickets.verify_email(user_id=site["user"], client_id=site["page"]).ticket
 print("done")
 """
@@ -108,13 +111,13 @@ class Tickets(Auth0Case):
         for status, code, body in [
                 (400, "invalid_body", {}), (400, "invalid_body", {**known, "email": mail}),
                 (400, "inexistent_connection", {"email": mail}),
-                (400, "inexistent_connection", {"email": mail, "connection_id": "con_x"}),
+                (400, "inexistent_connection", {"email": mail, "connection_id": "x"}),
                 (400, "invalid_body", {**known, "ttl_sec": -1}),
                 (400, "invalid_body", {**known, "ttl_sec": 1e30}),
                 (400, "invalid_body", {**known, "ttl_sec": "60"}),
                 (400, "invalid_body", {**known, "new_password": "x"}),
                 (400, "invalid_body", {**known, "mark_email_as_verified": "true"}),
-                (400, "invalid_body", {**known, "includeEmailInRedirect": True}),
+                (400, "invalid_body", {**known, "includeEmailInRedirect": "x"}),
                 (400, "invalid_body", {**known, "client_id": "x"}),
                 (400, "invalid_body", {**known, "client_id": "0" * 24}),
                 (400, "invalid_body", {**known, "result_url": "https://evil.example/"}),

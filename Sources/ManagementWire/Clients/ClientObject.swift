@@ -144,6 +144,13 @@ struct ClientBody {
     case "oidc_conformant":
       guard value != true else { return }
       faults.append(Fault(place, "choice", "This member is true."))
+    case "jwt_configuration":
+      // Back ends send what they have read.
+      let isShown = value.object?.allSatisfy { name, value in
+        name.hasSameBytes(as: "alg") && value == "RS256"
+      }
+      guard isShown != true else { return }
+      faults.append(Fault(place, "choice", "The only member is alg, which is RS256."))
     default:
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value

@@ -30,10 +30,16 @@ struct ResourceServerBody {
   private(set) var change = ResourceServerChange()
   private(set) var identifier: String?
   private var faults: [Fault] = []
+  /// Nil if the body does not say.
+  private var secondsForWeb: JSON?
 
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     for (name, value) in body { take(name, value) }
+    // Back ends send what they have read.
+    if let secondsForWeb, secondsForWeb != body["token_lifetime"] {
+      faults.append(Fault("/token_lifetime_for_web", "choice", "This member is token_lifetime."))
+    }
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 
@@ -48,6 +54,7 @@ struct ResourceServerBody {
       if change.tokenSeconds == nil {
         faults.append(Fault(place, "type", "This member is a whole number."))
       }
+    case "token_lifetime_for_web": secondsForWeb = value
     case "allow_offline_access": change.allowsOfflineAccess = flag(value, place)
     case "skip_consent_for_verifiable_first_party_clients":
       change.skipsConsent = flag(value, place)

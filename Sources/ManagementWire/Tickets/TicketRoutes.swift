@@ -113,8 +113,8 @@ struct TicketRequest {
         verifies = flag
         continue
       // A user has one address, and URLs of results have none.
-      case "identity" where purpose == .verify && value.object != nil: continue
-      case "includeEmailInRedirect" where value == false: continue
+      case "identity" where value.object != nil: continue
+      case "includeEmailInRedirect" where value.bool != nil: continue
       default:
         faults.append(.unknownProperty(name))
         continue
@@ -125,8 +125,10 @@ struct TicketRequest {
     switch (texts["user_id"], texts["email"]) {
     case (let id?, nil): subject = .id(id)
     case (nil, let email?):
+      // There is one connection. Back ends that moved from Auth0 know its id there.
       guard let connection = texts["connection_id"],
         connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name)
+          || connection.utf8.starts(with: "con_".utf8)
       else { throw Failure(.connectionUnknown) }
       subject = .email(email)
     default:

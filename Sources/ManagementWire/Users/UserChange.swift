@@ -66,8 +66,10 @@ struct UserChange {
       if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
     case "verify_email": asksToVerify = flag(value, place) ?? false
     case "connection":
-      let name = ClientSettings.Connection.password.auth0Name
-      hasConnection = value == .null || value.string?.hasSameBytes(as: name) == true
+      // It changes nothing: a user has one address, whichever connections it signs in by.
+      let names = ClientSettings.Connection.allCases.map(\.auth0Name)
+      hasConnection =
+        value == .null || names.contains { value.string?.hasSameBytes(as: $0) == true }
     case "client_id": break
     default:
       faults.append(.unknownProperty(name))
