@@ -70,7 +70,7 @@ extension Users {
   }
 }
 
-/// What lists of users are sorted by beside the profile.
+/// The members of a user that lists are sorted by, beside the profile.
 package struct UserSignIns: RowDecodable {
   package let user: UserID
   /// As in `UserRecord`.

@@ -206,7 +206,7 @@ private struct LuceneField {
   /// The test whether there is a value.
   var exists: FilterTest { kind == nil ? .isFilled : .exists }
 
-  /// Returns a value of any form as text.
+  /// Returns the text of a value, also of one that looks like a number.
   func text(
     _ value: LuceneScanner.Value,
     _ scanner: LuceneScanner
