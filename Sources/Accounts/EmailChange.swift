@@ -198,8 +198,9 @@ package enum EmailChangeQueries {
   static let own = Statement<OwnEmail, UserID, Principal>(
     "email_change.own",
     """
-    select i.subject, c.locale from caller($1, $2) c
-    left join identities i on i.user_id = c.user_id and i.provider in ('password', 'email')
+    select i.subject, c.locale from users c
+    left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
+    where \(.isAuthorized)
     """
   )
 

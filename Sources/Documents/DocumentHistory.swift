@@ -90,12 +90,13 @@ package enum DocumentHistoryQueries {
     "document_history.page",
     """
     select v.version, v.changed_at, v.actor, v.deleted
-    from caller($1, $2) c
+    from users c
     left join lateral (
       select version, changed_at, actor, body is null as deleted from document_versions v
-      where v.user_id = c.user_id and v.class = $3 and v.version < coalesce($4, 9223372036854775807)
+      where v.user_id = $1 and v.class = $3 and v.version < coalesce($4, 9223372036854775807)
       order by version desc limit $5::bigint
     ) v on true
+    where \(.isAuthorized)
     order by v.version desc
     """
   )
@@ -107,9 +108,10 @@ package enum DocumentHistoryQueries {
     "document_history.read",
     """
     select v.body::text, v.version
-    from caller($1, $2) c
-    left join document_versions v on v.user_id = c.user_id and v.class = $3
+    from users c
+    left join document_versions v on v.user_id = $1 and v.class = $3
       and v.version = $4::bigint and v.body is not null
+    where \(.isAuthorized)
     """
   )
 

@@ -44,8 +44,9 @@ package enum DocumentsQueries {
     "documents.read",
     """
     select case when d.size <= 32768 then d.body::text end, d.version
-    from caller($1, $2) c
-    left join documents d on d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
+    from users c
+    left join documents d on d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    where \(.isAuthorized)
     """
   )
 
@@ -54,8 +55,9 @@ package enum DocumentsQueries {
     "documents.fetch",
     """
     select d.body::text, d.version
-    from caller($1, $2) c
-    left join documents d on d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
+    from users c
+    left join documents d on d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    where \(.isAuthorized)
     """
   )
 
@@ -64,8 +66,9 @@ package enum DocumentsQueries {
     "documents.version",
     """
     select coalesce(d.version, 0)
-    from caller($1, $2) c
-    left join documents d on d.user_id = c.user_id and d.class = $3 and d.deleted_at is null
+    from users c
+    left join documents d on d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    where \(.isAuthorized)
     """
   )
 

@@ -199,8 +199,9 @@ package enum ClientSessionQueries {
       expires_at, address, agent, authenticated_at, style, amr, parent_id)
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
       $12, p.authenticated_at, 'openid', p.amr, p.session_id
-    from caller($1, $2::text) c
-    join sessions p on p.user_id = c.user_id and p.session_id = $2::text and p.style = 'pages'
+    from users c
+    join sessions p on p.user_id = $1 and p.session_id = $2::text and p.style = 'pages'
+    where \(.isAuthorized)
     returning user_id, session_id, device_id, client_id, scope, audience,
       floor(extract(epoch from authenticated_at))::bigint, amr, refresh_generation, refresh_salt
     """
@@ -221,7 +222,7 @@ package enum ClientSessionQueries {
   /// Returns one row if a session is live and its user not blocked.
   static let live = Statement<String, UserID, String>(
     "client_sessions.live",
-    "select user_id from caller($1, $2)"
+    "select c.user_id from users c where \(.isAuthorized)"
   )
 
   package static let all: [any PreparedStatement] = [open, find, live]

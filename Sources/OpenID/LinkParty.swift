@@ -132,8 +132,8 @@ package enum UserLinkQueries {
     "user_links.fresh",
     """
     select s.session_id
-    from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
-    where s.authenticated_at > now() - $3::interval
+    from users c join sessions s on s.user_id = $1 and s.session_id = $2
+    where s.authenticated_at > now() - $3::interval and \(.isAuthorized)
     """
   )
 

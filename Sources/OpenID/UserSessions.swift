@@ -171,7 +171,7 @@ package enum UserSessionQueries {
       coalesce((select string_agg(distinct c.client_id, ' ') from sessions c
         where c.user_id = $1 and c.parent_id = s.session_id and c.ended_at is null
           and c.expires_at > now()), '')
-    from caller($1, $2) u
+    from users c
     left join lateral (
       select s.session_id, s.client_id, s.parent_id, s.created_at, s.refreshed_at,
         s.authenticated_at, s.expires_at, s.address, s.agent, s.amr, s.scope, s.audience
@@ -183,6 +183,7 @@ package enum UserSessionQueries {
         and ($4::text is null or s.session_id = $4) and s.session_id < coalesce($5, 'g')
       order by s.session_id desc limit $6::bigint
     ) s on true
+    where \(.isAuthorized)
     order by s.session_id desc
     """
   )

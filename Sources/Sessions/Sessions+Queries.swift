@@ -181,8 +181,8 @@ package enum SessionsQueries {
   static let provider = Statement<String, UserID, Principal>(
     "sessions.provider",
     """
-    select s.provider from caller($1, $2) c
-    join sessions s on s.user_id = c.user_id and s.session_id = $2
+    select s.provider from users c join sessions s on s.user_id = $1 and s.session_id = $2
+    where \(.isAuthorized)
     """
   )
 
@@ -201,12 +201,12 @@ package enum SessionsQueries {
     update sessions s set refresh_generation = s.refresh_generation + 1, refreshed_at = now(),
       expires_at = least(now() + $6::interval,
         s.created_at + $7::interval)
-    from caller($1, $2) c
-    where s.user_id = c.user_id and s.session_id = $2 and s.app_id = $3 and s.refresh_salt = $4
+    from users c
+    where \(.isAuthorized) and s.user_id = $1 and s.session_id = $2 and s.app_id = $3
+      and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
       and s.client_id is not distinct from $9
-      and meets_mfa($10::boolean, s.amr, s.provider,
-          (select a.anonymous from users a where a.user_id = s.user_id))
+      and meets_mfa($10::boolean, s.amr, s.provider, c.anonymous)
       and ($7::interval is null or s.created_at + $7::interval > now())
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
@@ -220,8 +220,8 @@ package enum SessionsQueries {
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
       s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval
-    from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
-    where s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
+    from users c join sessions s on s.user_id = $1 and s.session_id = $2
+    where \(.isAuthorized) and s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
       and s.client_id is not distinct from $8
     """
   )
@@ -247,14 +247,15 @@ package enum SessionsQueries {
     """
     select s.id, s.device_id, s.provider, s.address, s.agent, s.created_at,
       s.refreshed_at, s.expires_at
-    from caller($1, $2) c
+    from users c
     left join lateral (
       select s.id, s.device_id, s.provider, s.address, s.agent, s.created_at,
         s.refreshed_at, s.expires_at
       from live_sessions s
-      where s.user_id = c.user_id and s.id < coalesce($3, 'g')
+      where s.user_id = $1 and s.id < coalesce($3, 'g')
       order by s.id desc limit $4::bigint
     ) s on true
+    where \(.isAuthorized)
     order by s.id desc
     """
   )

@@ -169,19 +169,19 @@ package enum FreshProofQueries {
     """
     select (not $4::boolean or exists (
         select from sessions s
-        where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
+        where s.user_id = $1 and s.session_id = $2 and has_second_factor(s.amr))
       or not exists (
-        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null))
+        select from second_factors f where f.user_id = $1 and f.confirmed_at is not null))
       and (exists (
-        select from sessions s where s.user_id = c.user_id and s.session_id = $2
+        select from sessions s where s.user_id = $1 and s.session_id = $2
           and case when s.provider = 'anonymous'
             then not exists (
               select from identities i
-              where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))
+              where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
             else s.authenticated_at > now() - $3::interval end)
       or not exists (
-        select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous'))
-    from caller($1, $2) c
+        select from identities i where i.user_id = $1 and i.provider <> 'anonymous'))
+    from users c where \(.isAuthorized)
     """
   )
 

@@ -240,7 +240,8 @@ package enum APIKeyQueries {
     "api_keys.list",
     """
     select k.key_id, k.name, k.disabled_at is not null, k.created_at, k.last_used_at
-    from caller($1, $2) c left join api_keys k on k.user_id = c.user_id
+    from users c left join api_keys k on k.user_id = $1
+    where \(.isAuthorized)
     order by k.created_at, k.key_id
     """
   )
@@ -255,7 +256,7 @@ package enum APIKeyQueries {
   static let setDisabled = Statement<DisabledKey, UserID, Principal, APIKeyID, Bool>(
     "api_keys.set_disabled",
     """
-    with c as (select user_id from caller($1, $2)), changed as (
+    with c as (select user_id from users c where \(.isAuthorized)), changed as (
       update api_keys k set disabled_at = case when $4::boolean then now() end
       from c where k.user_id = c.user_id and k.key_id = $3
         and (k.disabled_at is not null) <> $4::boolean

@@ -49,7 +49,8 @@ package enum IdentitiesQueries {
     """
     select i.identity_id, i.provider, i.subject,
       i.provider not in ('password', 'email') or c.email_verified, i.created_at
-    from caller($1, $2) c left join identities i on i.user_id = c.user_id
+    from users c left join identities i on i.user_id = $1
+    where \(.isAuthorized)
     order by i.created_at, i.identity_id
     """
   )
@@ -75,7 +76,7 @@ package enum IdentitiesQueries {
     "identities.link_password",
     """
     with c as (
-      select user_id, app_id from caller($1, $2) where not exists (
+      select user_id, app_id from users c where \(.isAuthorized) and not exists (
         select from identities where user_id = $1 and provider in ('password', 'email'))
     ), password as (
       insert into passwords (user_id, hash) select user_id, $6 from c
@@ -115,7 +116,7 @@ package enum IdentitiesQueries {
   static let linkSubject = Statement<String, UserID, Principal, IdentityID, String, String>(
     "identities.link_subject",
     """
-    with c as (select user_id, app_id from caller($1, $2)), identity as (
+    with c as (select user_id, app_id from users c where \(.isAuthorized)), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
       select user_id, $3, app_id, $4, $5 from c
     ), subject as (

@@ -32,7 +32,8 @@ package enum UserOriginQueries {
     "beginnings.note",
     """
     insert into beginnings (user_id, kind)
-    select c.user_id, 'anonymous' from caller($1, $2) c where c.anonymous on conflict do nothing
+    select c.user_id, 'anonymous' from users c where c.anonymous and \(.isAuthorized)
+    on conflict do nothing
     """
   )
 
@@ -41,8 +42,8 @@ package enum UserOriginQueries {
     "beginnings.was_anonymous",
     """
     select exists (
-      select from beginnings b where b.user_id = c.user_id and b.kind = 'anonymous')
-    from caller($1, $2) c
+      select from beginnings b where b.user_id = $1 and b.kind = 'anonymous')
+    from users c where \(.isAuthorized)
     """
   )
 

@@ -119,9 +119,10 @@ package enum PasswordQueries {
   static let own = Statement<OwnPassword, UserID, Principal>(
     "passwords.own",
     """
-    select p.hash, i.subject from caller($1, $2) c
-    left join passwords p on p.user_id = c.user_id
-    left join identities i on i.user_id = c.user_id and i.provider in ('password', 'email')
+    select p.hash, i.subject from users c
+    left join passwords p on p.user_id = $1
+    left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
+    where \(.isAuthorized)
     """
   )
 

@@ -113,7 +113,7 @@ package enum PictureQueries {
   >(
     "pictures.replace",
     """
-    with c as (select user_id from caller($1, $2)), old as (
+    with c as (select user_id from users c where \(.isAuthorized)), old as (
       delete from pictures p using c where p.user_id = c.user_id returning p.name
     ), new as (
       insert into pictures (user_id, name, body)

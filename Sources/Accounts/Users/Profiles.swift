@@ -32,7 +32,7 @@ import ReferenceData
   ///
   /// Profiles are the most frequent reads.
   /// - Parameters:
-  ///   - statement: a statement with a row if `caller($1, $2)` returns one.
+  ///   - statement: a statement with a row if `.isAuthorized` holds.
   ///   - user: the user.
   ///   - context: the context of the request.
   /// - Returns: the decoded row.
@@ -170,10 +170,7 @@ package enum ProfileQueries {
   static let read = Statement<Profile, UserID, Principal>(
     "profile.read",
     """
-    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
-      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
-      p.zone, p.picture
-    from caller($1, $2) c cross join lateral profile_of(c) p
+    select \(.profile) from users c where \(.isAuthorized)
     """
   )
 

@@ -23,7 +23,8 @@ package enum PropertyQueries {
     "properties.read",
     """
     select p.key, p.value, p.version
-    from caller($1, $2) c left join properties p on p.user_id = c.user_id order by p.key
+    from users c left join properties p on p.user_id = $1
+    where \(.isAuthorized) order by p.key
     """
   )
 
@@ -31,9 +32,7 @@ package enum PropertyQueries {
   static let lock = Statement<Int, UserID, Principal>(
     "properties.lock",
     """
-    select u.property_floor from users u
-    where u.user_id = $1 and exists (select from caller($1, $2))
-    for no key update of u
+    select c.property_floor from users c where \(.isAuthorized) for no key update of c
     """
   )
 
@@ -41,9 +40,8 @@ package enum PropertyQueries {
   static let lockAnonymous = Statement<Int, UserID, Principal>(
     "properties.lock_anonymous",
     """
-    select u.property_floor from users u
-    where u.user_id = $1 and u.anonymous and exists (select from caller($1, $2))
-    for no key update of u
+    select c.property_floor from users c where c.anonymous and \(.isAuthorized)
+    for no key update of c
     """
   )
 

@@ -18,12 +18,13 @@ extension ProfileResource {
     "rest.profile",
     """
     select json_build_object(
-      'id', p.id, 'created_at', p.created_at, 'updated_at', p.updated_at, 'version', p.version,
-      'anonymous', p.anonymous, 'blocked', p.blocked, 'email', p.email,
-      'email_verified', p.email_verified, 'name', p.name, 'given_name', p.given_name,
-      'family_name', p.family_name, 'nickname', p.nickname, 'phone', p.phone,
-      'locale', p.locale, 'zone', p.zone, 'picture', '/v1/pictures/' || p.picture)::text, p.version
-    from caller($1, $2) c cross join lateral profile_of(c) p
+      'id', c.user_id, 'created_at', c.created_at, 'updated_at', c.updated_at,
+      'version', c.version, 'anonymous', c.anonymous, 'blocked', c.blocked_at is not null,
+      'email', c.email, 'email_verified', c.email_verified, 'name', c.name,
+      'given_name', c.given_name, 'family_name', c.family_name, 'nickname', c.nickname,
+      'phone', c.phone, 'locale', c.locale, 'zone', c.zone,
+      'picture', '/v1/pictures/' || c.picture)::text, c.version
+    from users c where \(.isAuthorized)
     """
   )
 }

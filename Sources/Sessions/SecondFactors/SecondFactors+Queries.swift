@@ -84,11 +84,11 @@ package enum SecondFactorQueries {
     "second_factors.is_met",
     """
     select not $3::boolean or not exists (
-        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null)
+        select from second_factors f where f.user_id = $1 and f.confirmed_at is not null)
       or exists (
         select from sessions s
-        where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
-    from caller($1, $2) c
+        where s.user_id = $1 and s.session_id = $2 and has_second_factor(s.amr))
+    from users c where \(.isAuthorized)
     """
   )
 
@@ -115,10 +115,11 @@ package enum SecondFactorQueries {
   static let list = Statement<ListedFactor, UserID, Principal>(
     "second_factors.list",
     """
-    select (select count(*) from recovery_codes r where r.user_id = c.user_id), f.factor_id,
+    select (select count(*) from recovery_codes r where r.user_id = $1), f.factor_id,
       f.created_at, f.last_used_at
-    from caller($1, $2) c
-    left join second_factors f on f.user_id = c.user_id and f.confirmed_at is not null
+    from users c
+    left join second_factors f on f.user_id = $1 and f.confirmed_at is not null
+    where \(.isAuthorized)
     order by f.created_at, f.factor_id
     """
   )
