@@ -141,7 +141,7 @@ package enum AccountQueries {
       returning identity_id
     ), made as (
       insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
-      select $1, $4, $2, 'email', $3, $5 where not exists (select from own)
+      select $1, $4, $2, 'email', $3, $5 where not exists (select 1 from own)
     ), subject as (
       update identity_subjects set identity_id = coalesce((select identity_id from own), $4)
       where app_id = $2 and provider = 'email' and subject = $3 and user_id = $1

@@ -242,15 +242,15 @@ package enum EmailChangeQueries {
       returning 1
     ), mails as (
       delete from mail_tokens
-      where user_id = $1 and purpose <> 'restore' and exists (select from own)
+      where user_id = $1 and purpose <> 'restore' and exists (select 1 from own)
     ), flows as (
       delete from authentication_flows where user_id = $1 and purpose = 'change_email'
     ), changed as (
       update users set email = btrim($3), anonymous = false, version = version + 1,
         email_verified = $5::boolean or email_verified and exists (
-          select from own where subject = $4),
+          select 1 from own where subject = $4),
         updated_at = now()
-      where user_id = $1 and exists (select from own)
+      where user_id = $1 and exists (select 1 from own)
     )
     select email, locale from own
     where require((select count(*) from subject) = (select count(*) from own))
@@ -263,7 +263,7 @@ package enum EmailChangeQueries {
     """
     insert into identities (user_id, identity_id, app_id, provider, subject)
     select $1::text, $4, $2, 'email', $3 where not exists (
-      select from identities where user_id = $1::text and provider in ('password', 'email'))
+      select 1 from identities where user_id = $1::text and provider in ('password', 'email'))
     """
   )
 

@@ -4,8 +4,7 @@ package import Postgres
 
 /// The stored versions of documents, in apps with the setting `document_history`.
 ///
-/// The statement that writes a document also stores its new version; see `keep_version` in
-/// `migrations/`.
+/// The transaction that writes a document also stores its new version; see `DocumentTraces`.
 package enum DocumentHistory {
   /// Returns the versions of a document without their bodies, newest first.
   ///
@@ -115,5 +114,25 @@ package enum DocumentHistoryQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [page, read]
+  /// Stores the present version of a document.
+  ///
+  /// - Parameter 4: the actor.
+  /// - Parameter 5: how many versions the app keeps.
+  static let keep = Statement<NoRow, UserID, DocumentKind, AppID, String, Int>(
+    "document_history.keep",
+    """
+    insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+    select d.user_id, d.class, d.version, $3, case when d.deleted_at is null then d.body end, $4,
+      $5::bigint
+    from documents d where d.user_id = $1 and d.class = $2
+    """
+  )
+
+  /// Deletes the versions up to one.
+  static let trim = Statement<NoRow, UserID, DocumentKind, Int>(
+    "document_history.trim",
+    "delete from document_versions where user_id = $1 and class = $2 and version <= $3::bigint"
+  )
+
+  package static let all: [any PreparedStatement] = [page, read, keep, trim]
 }

@@ -50,7 +50,8 @@ package struct ClientSession: RowDecodable {
     client = ClientID(trusted: row.text(ifAny: 3) ?? "")
     scopes = try row.text(4).split(separator: " ").map(String.init)
     audience = row.text(ifAny: 5)
-    authenticatedAt = try row.int(6)
+    let (seconds, _) = try row.time(6).microseconds.dividedDown(by: 1_000_000)
+    authenticatedAt = seconds
     methods = try row.text(7).split(separator: " ").map(String.init)
     generation = try row.int(8)
     salt = try row.binary(9)
@@ -176,34 +177,41 @@ package struct ClientSession: RowDecodable {
 }
 
 package enum ClientSessionQueries {
-  /// Opens a session below a live one of the pages, and ends the oldest of the client beyond a limit.
+  /// Ends the oldest sessions of a client below one of the pages, beyond a limit.
+  ///
+  /// - Parameter 2: the session of the pages.
+  /// - Parameter 4: the limit, less one.
+  static let makeRoom = Statement<NoRow, UserID, Principal, ClientID, Int>(
+    "client_sessions.make_room",
+    """
+    update sessions s set ended_at = now(), end_reason = 'session_limit'
+    where s.user_id = $1 and s.session_id = any (array(
+      select o.session_id from sessions o
+      where o.user_id = $1 and o.parent_id = $2 and o.client_id = $3 and o.ended_at is null
+      order by o.session_id desc offset $4::bigint limit 100))
+    """
+  )
+
+  /// Opens a session below a live one of the pages.
   ///
   /// Returns no row if the session of the pages has ended or the user is blocked.
   /// - Parameter 2: the session of the pages.
-  /// - Parameter 11: the limit, less one.
   static let open = Statement<
     ClientSession, UserID, Principal, SessionID, DeviceID, ClientID, String, String?, BinaryBytes,
-    Duration, String?, Int, String?
+    Duration, String?, String?
   >(
     "client_sessions.open",
     """
-    with surplus as (
-      update sessions s set ended_at = now(), end_reason = 'session_limit'
-      where s.user_id = $1 and s.session_id = any (array(
-        select o.session_id::text from sessions o
-        where o.user_id = $1 and o.parent_id = $2::text and o.client_id = $5 and o.ended_at is null
-        order by o.session_id desc offset $11::bigint limit 100))
-    )
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, audience, refresh_salt,
       expires_at, address, agent, authenticated_at, style, amr, parent_id)
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
-      $12, p.authenticated_at, 'openid', p.amr, p.session_id
+      $11, p.authenticated_at, 'openid', p.amr, p.session_id
     from users c
     join sessions p on p.user_id = $1 and p.session_id = $2::text and p.style = 'pages'
     where \(.isAuthorized)
-    returning user_id, session_id, device_id, client_id, scope, audience,
-      floor(extract(epoch from authenticated_at))::bigint, amr, refresh_generation, refresh_salt
+    returning user_id, session_id, device_id, client_id, scope, audience, authenticated_at, amr,
+      refresh_generation, refresh_salt
     """
   )
 
@@ -211,8 +219,8 @@ package enum ClientSessionQueries {
   static let find = Statement<ClientSession, UserID, SessionID>(
     "client_sessions.find",
     """
-    select user_id, session_id, device_id, client_id, scope, audience,
-      floor(extract(epoch from authenticated_at))::bigint, amr, refresh_generation, refresh_salt
+    select user_id, session_id, device_id, client_id, scope, audience, authenticated_at, amr,
+      refresh_generation, refresh_salt
     from sessions
     where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
       and style = 'openid'
@@ -225,5 +233,5 @@ package enum ClientSessionQueries {
     "select c.user_id from users c where \(.isAuthorized)"
   )
 
-  package static let all: [any PreparedStatement] = [open, find, live]
+  package static let all: [any PreparedStatement] = [makeRoom, open, find, live]
 }

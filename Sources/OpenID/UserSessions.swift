@@ -141,16 +141,14 @@ package struct UserSession: Listed {
         ending.includesRefreshTokens
       )
       try await LogoutNotices.queue(told, of: user, by: issuer, in: transaction, context)
-      _ = try await transaction.run(
+      let ended = try await transaction.run(
         UserSessionQueries.end,
         user,
         ending.one,
         ending.includesSessions,
-        ending.includesRefreshTokens,
-        context.principal.name,
-        context.address.text,
-        context.agent
+        ending.includesRefreshTokens
       )
+      Sessions.recordEnds(ended, of: user, "revoked", in: transaction, context)
     }
   }
 }
@@ -203,27 +201,20 @@ package enum UserSessionQueries {
     """
   )
 
-  /// Ends sessions and records an event for each.
+  /// Ends sessions and returns them.
   ///
   /// - Parameter 2: one of them, with the sessions below it; null for all.
   /// - Parameter 3: whether sessions end, of the user and of clients without `offline_access`.
   /// - Parameter 4: whether sessions of clients with `offline_access` end.
-  static let end = Statement<
-    NoRow, UserID, SessionID?, Bool, Bool, String, String?, String?
-  >(
+  static let end = Statement<StandingSession, UserID, SessionID?, Bool, Bool>(
     "user_sessions.end",
     """
-    with ended as (
-      update sessions s set ended_at = now(), end_reason = 'revoked'
-      where s.user_id = $1 and s.ended_at is null
-        and ($2::text is null or s.session_id = $2 or $3 and s.parent_id = $2)
-        and case when s.client_id is not null and ' ' || s.scope || ' ' like '% offline_access %'
-          then $4::boolean else $3::boolean end
-      returning s.user_id, s.app_id, s.session_id, s.device_id
-    )
-    select record_event(user_id, app_id, 'session_end', $5, session_id, device_id, $6::inet, $7,
-      '{"reason": "revoked"}')
-    from ended
+    update sessions s set ended_at = now(), end_reason = 'revoked'
+    where s.user_id = $1 and s.ended_at is null
+      and ($2::text is null or s.session_id = $2 or $3 and s.parent_id = $2)
+      and case when s.client_id is not null and ' ' || s.scope || ' ' like '% offline_access %'
+        then $4::boolean else $3::boolean end
+    returning s.session_id, s.device_id
     """
   )
 

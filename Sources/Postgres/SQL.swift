@@ -16,6 +16,13 @@
     unsafe cString = UnsafePointer(copy.baseAddress.unsafelyUnwrapped)
   }
 
+  /// Returns the sum of a time and an interval, as an immutable expression.
+  ///
+  /// PostgreSQL's sum depends on the time zone of the session, and so is only stable.
+  package static func sum(_ time: SQL, _ interval: SQL) -> SQL {
+    "(\(time) at time zone 'UTC' + \(interval)) at time zone 'UTC'"
+  }
+
   package var description: String { unsafe String(cString: cString) }
 
   package struct StringInterpolation: StringInterpolationProtocol {

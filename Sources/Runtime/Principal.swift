@@ -70,11 +70,10 @@ extension SQL {
   /// A session must be live, and its user not blocked. A back end reaches the users of its app. The
   /// keys are parameters, so that one node of a distributed database has all rows.
   package static let isAuthorized: SQL = """
-    c.user_id = $1 and case when $2::text like 'app:%' then $2::text = 'app:' || c.app_id
-        else c.blocked_at is null and exists (
-          select from sessions s
-          where s.user_id = $1 and s.session_id = $2::text and s.ended_at is null
-            and s.expires_at > now()) end
+    c.user_id = $1 and ($2::text = 'app:' || c.app_id or c.blocked_at is null and exists (
+        select 1 from sessions s
+        where s.user_id = $1 and s.session_id = $2::text and s.ended_at is null
+          and s.expires_at > now()))
     """
 }
 

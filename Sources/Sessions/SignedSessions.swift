@@ -132,12 +132,11 @@ package enum SignedSessionQueries {
     "signed_sessions.renew",
     """
     update sessions s set refreshed_at = now(),
-      expires_at = least(now() + $3::interval,
-        s.created_at + $4::interval)
+      expires_at = least(now() + $3::interval, \(.sum("s.created_at", "$4::interval")))
     from users c
     where \(.isAuthorized) and s.user_id = $1 and s.session_id = $2 and s.ended_at is null
       and s.style = $6
-      and ($4::interval is null or s.created_at + $4::interval > now())
+      and ($4::interval is null or \(.sum("s.created_at", "$4::interval")) > now())
       and meets_mfa($5::boolean, s.amr, s.provider, c.anonymous)
     returning s.session_id
     """

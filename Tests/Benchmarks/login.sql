@@ -17,5 +17,6 @@ insert into device_users (user_id, device_id, chosen_at) values (:user, :device,
 insert into sessions (user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at)
   values (:user, :session, :device, :app, 'anonymous', '', sha256(convert_to(:session, 'UTF8')),
     now() + interval '60 days');
-select record_event(:user, :app, 'login', 'user', :session, :device, null, null);
+insert into audit (user_id, event_id, app_id, action, actor, session_id, device_id)
+  values (:user, new_object_id(), :app, 'login', 'user', :session, :device);
 commit;

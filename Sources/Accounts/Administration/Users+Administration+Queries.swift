@@ -83,7 +83,7 @@ package enum UsersAdministrationQueries {
     select u.version, u.blocked_at is not null, u.email, email_key(u.email),
       u.email_verified,
       exists (
-        select from identities i
+        select 1 from identities i
         where i.user_id = u.user_id and i.provider in ('password', 'email')),
       u.locale
     from users u where u.user_id = $1 and u.app_id = $2

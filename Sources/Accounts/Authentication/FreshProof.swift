@@ -168,19 +168,19 @@ package enum FreshProofQueries {
     "fresh_proof.is_fresh",
     """
     select (not $4::boolean or exists (
-        select from sessions s
+        select 1 from sessions s
         where s.user_id = $1 and s.session_id = $2 and has_second_factor(s.amr))
       or not exists (
-        select from second_factors f where f.user_id = $1 and f.confirmed_at is not null))
+        select 1 from second_factors f where f.user_id = $1 and f.confirmed_at is not null))
       and (exists (
-        select from sessions s where s.user_id = $1 and s.session_id = $2
+        select 1 from sessions s where s.user_id = $1 and s.session_id = $2
           and case when s.provider = 'anonymous'
             then not exists (
-              select from identities i
+              select 1 from identities i
               where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
             else s.authenticated_at > now() - $3::interval end)
       or not exists (
-        select from identities i where i.user_id = $1 and i.provider <> 'anonymous'))
+        select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous'))
     from users c where \(.isAuthorized)
     """
   )

@@ -1,6 +1,7 @@
 import Runtime
 import Sessions
 import EventLoop
+import JSON
 import Postgres
 
 /// A session that is about to be created for a verified credential.
@@ -43,40 +44,67 @@ import Postgres
   /// - Returns: a function that waits, and throws `.deviceUnknown` or `.deviceFull`.
   func send(in transaction: Transaction) -> Completion {
     let master = context.keys.master
+    let (user, device, app) = (credential.user, live.device, context.app.id)
     let entered = transaction.send(
-      SessionsQueries.enter,
-      credential.user,
-      live.device,
-      context.app.id,
+      SessionCreationQueries.enterDevice,
+      device,
+      app,
       known?.secret.hash(master),
       secret.hash(master)
     )
+    let room =
+      known == nil
+      ? nil : transaction.send(SessionCreationQueries.requireRoom, device, user, Devices.limit)
+    _ = transaction.send(SessionCreationQueries.countLogin, user)
+    if !credential.isOfNewUser {
+      _ = transaction.send(
+        SessionCreationQueries.makeRoom,
+        user,
+        device,
+        style.keepsSessions,
+        context.app.sessionSettings.sessionsPerUser
+      )
+      _ = transaction.send(
+        SessionCreationQueries.recordSurplus,
+        user,
+        EventID(),
+        ServerTime(),
+        context.address.text,
+        context.agent
+      )
+    }
+    let methods = secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)"
+    let isByKey = credential.apiKey != nil
+    _ = transaction.send(SessionCreationQueries.enterPlace, user, device, methods, isByKey)
     let opened = transaction.send(
-      SessionsQueries.open,
-      credential.user,
+      SessionCreationQueries.insert,
+      user,
       live.session,
-      live.device,
-      context.app.id,
+      device,
+      app,
       credential.provider,
       live.scope,
       BinaryBytes(live.salt),
       style.party?.lifetime ?? context.app.sessionSettings.sessionLifetime,
       context.address.text,
       context.agent,
-      Devices.limit,
-      context.app.sessionSettings.sessionsPerUser,
       credential.apiKey,
       credential.authenticatedAt,
       style.name,
-      EventID(),
-      secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)",
-      style.keepsSessions,
+      methods,
       style.party?.client,
       style.party?.audience
     )
+    var detail = JSONObject()
+    detail["provider"] = .string(credential.provider)
+    detail["client_id"] = (style.party?.client).map { .string($0.text) }
+    let place = EventPlace(session: live.session, device: device)
+    _ = Event("login", of: user, at: place, detail: .object(detail))
+      .send(in: transaction, by: Principal(.user, in: app, scopes: Scopes("")), context)
     return { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)
-      try await opened.rows(undone: .deviceFull(limit: Devices.limit))
+      try await room?.rows(undone: .deviceFull(limit: Devices.limit))
+      try await opened.rows()
     }
   }
 }

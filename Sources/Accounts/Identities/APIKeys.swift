@@ -262,8 +262,8 @@ package enum APIKeyQueries {
         and (k.disabled_at is not null) <> $4::boolean
       returning 1
     )
-    select exists (select from api_keys k where k.user_id = c.user_id and k.key_id = $3),
-      exists (select from changed)
+    select exists (select 1 from api_keys k where k.user_id = c.user_id and k.key_id = $3),
+      exists (select 1 from changed)
     from c
     """
   )

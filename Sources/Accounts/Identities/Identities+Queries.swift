@@ -77,7 +77,7 @@ package enum IdentitiesQueries {
     """
     with c as (
       select user_id, app_id from users c where \(.isAuthorized) and not exists (
-        select from identities where user_id = $1 and provider in ('password', 'email'))
+        select 1 from identities where user_id = $1 and provider in ('password', 'email'))
     ), password as (
       insert into passwords (user_id, hash) select user_id, $6 from c
     ), identity as (
@@ -141,27 +141,18 @@ package enum IdentitiesQueries {
     select max(t.expires_at) from mail_tokens t
     where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
       and not exists (
-        select from identities i
+        select 1 from identities i
         where i.user_id = t.user_id and i.provider in ('password', 'email'))
     having count(*) > 0
     """
   )
 
-  /// Revokes the credentials that a guest had before its first link.
-  ///
-  /// - Parameters:
-  ///   - 6: the session to keep; null for none.
-  ///   - 7: the device of that session.
-  static let revokeGuest = Statement<
-    NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
-  >(
-    "identities.revoke_guest",
+  /// Returns one row if the user has more than what a guest can have.
+  static let isNoGuest = Statement<String, UserID>(
+    "identities.is_no_guest",
     """
-    select revoke_credentials($1, $2, $3, $4::inet, $5, $7), (
-      select count(*) from end_sessions($1, 'link', $3, $4::inet, $5, null, $6))
-    where not exists (
-      select from identities i
-      where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
+    select identity_id from identities
+    where user_id = $1 and provider not in ('anonymous', 'api-key') limit 1
     """
   )
 
@@ -201,13 +192,13 @@ package enum IdentitiesQueries {
       email_verified = u.email_verified and not o.is_address
     from gone g, lateral (
       select g.provider in ('password', 'email') or exists (
-        select from identity_subjects s
+        select 1 from identity_subjects s
         where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email') as is_address) o
     where u.user_id = g.user_id
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, wayBack, revokeGuest, others, unlink,
+    list, holder, linkPassword, linkSubject, wayBack, isNoGuest, others, unlink,
   ]
 }

@@ -155,16 +155,10 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await transaction.run(
-      IdentitiesQueries.revokeGuest,
-      user,
-      context.app.id,
-      context.principal.name,
-      context.address.text,
-      context.agent,
-      context.principal.session,
-      context.principal.device
-    )
+    guard try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty else { return }
+    let (session, device) = (context.principal.session, context.principal.device)
+    try await Takeover.revokeCredentials(of: user, sparing: device, in: transaction, context)
+    try await Sessions.end(.others(than: session), of: user, "link", in: transaction, context)
   }
 
   /// Unlinks an identity of the user.

@@ -42,7 +42,7 @@ package enum UserOriginQueries {
     "beginnings.was_anonymous",
     """
     select exists (
-      select from beginnings b where b.user_id = $1 and b.kind = 'anonymous')
+      select 1 from beginnings b where b.user_id = $1 and b.kind = 'anonymous')
     from users c where \(.isAuthorized)
     """
   )
@@ -92,10 +92,10 @@ package enum UserOriginQueries {
     delete from users u using beginnings b
     where u.user_id = $1 and u.app_id = $2 and b.user_id = u.user_id and b.kind = 'registered'
       and u.login_count = 0 and u.blocked_at is null
-      and not exists (select from documents d where d.user_id = u.user_id)
-      and not exists (select from properties p where p.user_id = u.user_id)
+      and not exists (select 1 from documents d where d.user_id = u.user_id)
+      and not exists (select 1 from properties p where p.user_id = u.user_id)
       and not exists (
-        select from identities i where i.user_id = u.user_id and i.provider <> 'password')
+        select 1 from identities i where i.user_id = u.user_id and i.provider <> 'password')
     returning u.user_id
     """
   )

@@ -24,7 +24,7 @@ package enum UsersQueries {
     ), created as (
       insert into users (user_id, app_id, anonymous, email, name, given_name, family_name, nickname,
         phone, locale, zone)
-      select $1, $2, $6, case when exists (select from address) then $7::jsonb ->> 'email' end,
+      select $1, $2, $6, case when exists (select 1 from address) then $7::jsonb ->> 'email' end,
         p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone
       from jsonb_to_record($7::jsonb) as p (name text, given_name text, family_name text,
         nickname text, phone text, locale text, zone text)

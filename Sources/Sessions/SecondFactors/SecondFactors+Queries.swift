@@ -73,7 +73,7 @@ package enum SecondFactorQueries {
   package static let isEnrolled = Statement<Bool, UserID>(
     "second_factors.is_enrolled",
     """
-    select exists (select from second_factors where user_id = $1 and confirmed_at is not null)
+    select exists (select 1 from second_factors where user_id = $1 and confirmed_at is not null)
     """
   )
 
@@ -84,9 +84,9 @@ package enum SecondFactorQueries {
     "second_factors.is_met",
     """
     select not $3::boolean or not exists (
-        select from second_factors f where f.user_id = $1 and f.confirmed_at is not null)
+        select 1 from second_factors f where f.user_id = $1 and f.confirmed_at is not null)
       or exists (
-        select from sessions s
+        select 1 from sessions s
         where s.user_id = $1 and s.session_id = $2 and has_second_factor(s.amr))
     from users c where \(.isAuthorized)
     """
@@ -151,10 +151,10 @@ package enum SecondFactorQueries {
     with sessions as (
       update sessions set amr = btrim(replace(amr, 'mfa otp', ''))
       where user_id = $1 and ended_at is null and has_second_factor(amr) and not exists (
-        select from second_factors where user_id = $1 and confirmed_at is not null)
+        select 1 from second_factors where user_id = $1 and confirmed_at is not null)
     )
     delete from recovery_codes where user_id = $1 and not exists (
-      select from second_factors where user_id = $1 and confirmed_at is not null)
+      select 1 from second_factors where user_id = $1 and confirmed_at is not null)
     """
   )
 

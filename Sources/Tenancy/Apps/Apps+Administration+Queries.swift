@@ -53,7 +53,7 @@ package enum AppsAdministrationQueries {
       delete from app_hosts where app_id = $1 and host not in (select host from wanted)
     ), added as (
       insert into app_hosts (host, app_id) select host, $1 from wanted w
-      where not exists (select from app_hosts h where h.host = w.host and h.app_id = $1)
+      where not exists (select 1 from app_hosts h where h.host = w.host and h.app_id = $1)
     )
     update apps set settings = merge_patch(settings, $2::jsonb), version = version + 1,
       updated_at = now()

@@ -38,17 +38,6 @@ extension ImportQueries {
     """
   )
 
-  /// Ends the sessions of users that the import blocks.
-  static let endBlocked = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.end_blocked",
-    """
-    select (select count(*) from end_sessions(u.user_id, 'blocked', $3, $4::inet, $5))
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, blocked boolean)
-    join users u on u.user_id = r.user_id and u.app_id = $1
-    where r.blocked
-    """
-  )
-
   /// Updates the given members of users, who keep a foreign id that they have.
   static let update = Statement<NoRow, AppID, TextBytes>(
     "imports.update",
@@ -105,7 +94,7 @@ extension ImportQueries {
     "imports.readdress",
     """
     update identities i set subject = email_key(r.email),
-      provider = case when exists (select from passwords p where p.user_id = i.user_id)
+      provider = case when exists (select 1 from passwords p where p.user_id = i.user_id)
         then 'password' else i.provider end,
       proved_by_reader = i.proved_by_reader and i.subject = email_key(r.email)
     from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
@@ -122,7 +111,7 @@ extension ImportQueries {
     with r as (
       select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
       where $1::text is not null and (hash <> '*' or not exists (
-        select from identities i where i.user_id = r.user_id and i.provider = 'email'))
+        select 1 from identities i where i.user_id = r.user_id and i.provider = 'email'))
     )
     insert into passwords as p (user_id, hash) select user_id, hash from r
     on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
@@ -138,23 +127,23 @@ extension ImportQueries {
     from jsonb_to_recordset($2::jsonb)
       as r (user_id text, identity_id text, email text, password boolean)
     where r.password and not exists (
-      select from identities i
+      select 1 from identities i
       where i.user_id = r.user_id and i.provider in ('password', 'email'))
     """
   )
 
-  /// Takes over the users whose unverified addresses the rows verify: an attacker may have created
-  /// them.
+  /// Takes over the users whose unverified addresses the rows verify, and returns them.
   ///
-  /// It revokes all credentials, before other statements add those of the rows.
-  static let takeOver = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
+  /// An attacker may have created them. Other credentials are revoked after this, before other
+  /// statements add those of the rows.
+  static let takeOver = Statement<UserID, AppID, TextBytes>(
     "imports.take_over",
     """
     with taken as materialized (
       select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
       join users u on u.user_id = r.user_id and u.app_id = $1
       where u.email is not null and (not u.email_verified or exists (
-        select from identities i where i.user_id = u.user_id and i.proved_by_reader))
+        select 1 from identities i where i.user_id = u.user_id and i.proved_by_reader))
     ), passwords as (
       delete from passwords p using taken t where p.user_id = t.user_id
     ), identity as (
@@ -165,24 +154,19 @@ extension ImportQueries {
       where m.user_id = t.user_id and m.purpose <> 'restore'
     ), flows as (
       delete from authentication_flows f using taken t where f.user_id = t.user_id
-    ), facts as (
-      select record_event(user_id, $1, 'account_takeover', $3, null, null, $4::inet, $5) from taken
     )
-    select revoke_credentials(t.user_id, $1, $3, $4::inet, $5), (
-      select count(*) from end_sessions(t.user_id, 'account_takeover', $3, $4::inet, $5))
-    from taken t where (select count(*) from facts) > 0
+    select user_id from taken
     """
   )
 
-  /// Revokes the credentials of guests before the rows add theirs: another person may be the guest.
-  static let revokeGuests = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.revoke_guests",
+  /// Returns the guests, whose credentials are revoked before the rows add theirs: another person may
+  /// be the guest.
+  static let guests = Statement<UserID, AppID, TextBytes>(
+    "imports.guests",
     """
-    select revoke_credentials(u.user_id, $1, $3, $4::inet, $5), (
-      select count(*) from end_sessions(u.user_id, 'link', $3, $4::inet, $5))
-    from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
     join users u on u.user_id = r.user_id and u.app_id = $1
-    where not exists (select from identities i
+    where not exists (select 1 from identities i
       where i.user_id = u.user_id and i.provider not in ('anonymous', 'api-key'))
     """
   )
@@ -220,7 +204,7 @@ extension ImportQueries {
       select user_id, identity_id, provider, subject from jsonb_to_recordset($2::jsonb)
         as r (user_id text, identity_id text, provider text, subject text)
       where not exists (
-        select from identity_subjects s where s.app_id = $1 and s.provider = r.provider
+        select 1 from identity_subjects s where s.app_id = $1 and s.provider = r.provider
           and s.subject = r.subject and s.user_id = r.user_id)
     ), identity as (
       insert into identities (user_id, identity_id, app_id, provider, subject)
@@ -239,7 +223,7 @@ extension ImportQueries {
       select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
       join users u on u.user_id = r.user_id and u.app_id = $1 and u.anonymous
       where exists (
-        select from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
+        select 1 from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
     ), guest as (
       delete from identities i using r where i.user_id = r.user_id and i.provider = 'anonymous'
     ), guest_subject as (

@@ -30,7 +30,8 @@ struct ImportBatch {
   private var properties: [JSON] = []
   /// Users whose properties the rows replace as a whole.
   private var propertyOwners: [JSON] = []
-  private var facts: [JSON] = []
+  /// The users, and whether each is new.
+  private var written: [(user: UserID, isNew: Bool)] = []
 
   init(app: AppID, import id: ImportID?) {
     self.app = app
@@ -102,12 +103,7 @@ struct ImportBatch {
 
   private mutating func addData(_ row: ImportedUser, _ user: UserID, isNew: Bool) {
     let id = JSON.string(user.text)
-    if let `import` {
-      facts.append([
-        "user_id": id, "import_id": .string(`import`.text),
-        "status": isNew ? "created" : "updated",
-      ])
-    }
+    written.append((user, isNew))
     if let email = row.email {
       addresses.append([
         "user_id": id, "identity_id": .string(IdentityID().text), "email": .string(email),
@@ -178,9 +174,11 @@ struct ImportBatch {
     try await writing.run(ImportQueries.create, created)
     if !updated.isEmpty {
       let blocked = updated.filter { $0["blocked"]?.bool == true }
-      try await writing.run(ImportQueries.takeOver, verified)
-      try await writing.run(ImportQueries.revokeGuests, credentialed)
-      try await writing.run(ImportQueries.endBlocked, blocked)
+      try await writing.takeOver(verified)
+      try await writing.revokeGuests(credentialed)
+      for user in blocked.compactMap({ UserID($0["user_id"]?.string ?? "") }) {
+        try await Sessions.end(.all, of: user, "blocked", app: app, in: transaction, context)
+      }
       // Release old rows first; in one statement the unique constraint would be violated.
       try await writing.run(ImportQueries.release, addresses)
       try await writing.run(ImportQueries.update, updated)
@@ -194,13 +192,17 @@ struct ImportBatch {
     try await writing.run(ImportQueries.roles, roles)
     try await writing.run(ImportQueries.emails, addresses)
     try await writing.run(ImportQueries.settle, updated)
-    try await writing.run(ImportQueries.documents, documents)
+    try await writing.write(documents)
     if !propertyOwners.isEmpty {
       let owners: JSON = ["users": .array(propertyOwners), "rows": .array(properties)]
       try await writing.run(ImportQueries.clearProperties, [owners])
     }
     try await writing.run(ImportQueries.properties, properties)
-    try await writing.run(ImportQueries.record, facts)
+    guard let `import` else { return }
+    for (user, isNew) in written {
+      let status: JSON = isNew ? "created" : "updated"
+      writing.record("user_import", of: user, ["import": .string(`import`.text), "status": status])
+    }
   }
 
   /// Returns the authenticator apps with their secrets encrypted.
@@ -216,55 +218,5 @@ struct ImportBatch {
       ])
     }
     return rows
-  }
-}
-
-/// Runs the statements of a batch, and skips those without rows.
-@EventLoop private struct ImportWriting {
-  let app: AppID
-  let transaction: Transaction
-  let context: RequestContext
-
-  func run(_ statement: Statement<NoRow, AppID, TextBytes>, _ rows: [JSON]) async throws(Failure) {
-    guard let list = Self.list(rows) else { return }
-    try await finish(transaction.send(statement, app, list))
-  }
-
-  /// Also passes the actor.
-  func run(
-    _ statement: Statement<NoRow, AppID, TextBytes, String>,
-    _ rows: [JSON]
-  ) async throws(Failure) {
-    guard let list = Self.list(rows) else { return }
-    try await finish(transaction.send(statement, app, list, context.principal.name))
-  }
-
-  /// Also passes the actor and the origin.
-  func run(
-    _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
-    _ rows: [JSON]
-  ) async throws(Failure) {
-    guard let list = Self.list(rows) else { return }
-    let sent = transaction.send(
-      statement,
-      app,
-      list,
-      context.principal.name,
-      context.address.text,
-      context.agent
-    )
-    try await finish(sent)
-  }
-
-  private func finish(_ sent: Sent<NoRow>) async throws(Failure) {
-    try await sent.rows(
-      undone: .identityTaken,
-      duplicate: .identityTaken,
-      violation: .documentTooLarge(limit: 0)
-    )
-  }
-
-  private static func list(_ rows: [JSON]) -> TextBytes? {
-    rows.isEmpty ? nil : TextBytes(JSON.array(rows).serialized())
   }
 }
