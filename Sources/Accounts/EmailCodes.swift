@@ -168,7 +168,7 @@ package enum EmailCodes {
         try await Takeover.run(now, flow.address, in: transaction, context)
         // The code of a registration comes with the password that the reader of the mail has chosen.
         if let hash = flow.hash {
-          _ = try await transaction.run(PasswordQueries.set, account.user, hash)
+          try await Users.store(hash, of: account.user, in: transaction)
         }
       }
       return Attempts.sendForget(of: flow.address.key, context, in: transaction)

@@ -35,21 +35,24 @@ import Postgres
   func send(in transaction: Transaction, _ context: RequestContext)
     async throws(Failure) -> Completion
   {
-    let made = transaction.send(
-      AccountQueries.create,
+    let (app, identity) = (context.app.id, IdentityID())
+    let (provider, key) = (hash == nil ? "email" : "password", address.key)
+    let taken = transaction.send(
+      CredentialRowQueries.takeAddress,
+      app,
+      key,
       user,
-      context.app.id,
-      IdentityID(),
-      address.stored(email),
-      address.key,
-      hash,
-      isVerified
+      identity,
+      ServerTime()
     )
+    _ = transaction.send(AccountQueries.create, user, app, address.stored(email), isVerified)
+    _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
+    if let hash { _ = transaction.send(CredentialRowQueries.addPassword, user, hash) }
     if let mail {
       // The token of the mail belongs to the user, who must be there.
-      try await made.rows(undone: .emailTaken)
+      try await taken.rows(undone: .emailTaken)
       try await mail.queue(in: transaction)
     }
-    return { () async throws(Failure) in try await made.rows(undone: .emailTaken) }
+    return { () async throws(Failure) in try await taken.rows(undone: .emailTaken) }
   }
 }

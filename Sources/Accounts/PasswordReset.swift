@@ -145,7 +145,7 @@ package enum Emails {
         _ = try await transaction.run(APIKeyQueries.removeAll, user)
         try await Sessions.end(.all, of: user, "password_reset", in: transaction, context)
       }
-      _ = try await transaction.run(PasswordQueries.set, user, hash)
+      try await Users.store(hash, of: user, in: transaction)
       try await SecurityNotice.passwordReset.record(ofReader: user, in: transaction, context)
       try await Attempts.sendForget(of: address.key, context, in: transaction)()
     }

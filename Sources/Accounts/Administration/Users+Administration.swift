@@ -83,7 +83,8 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) {
     guard found.isBlocked != isBlocked else { return }
-    _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
+    let time = isBlocked ? ServerTime() : nil
+    _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, time)
     if isBlocked { try await endSessions(of: user, "blocked", context, in: transaction) }
     try await Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
       in: transaction,
@@ -114,14 +115,8 @@ extension Users {
   ) async throws(Failure) {
     guard let address = found.address else { throw .notFound }
     guard !address.isVerified else { return }
-    _ = try await transaction.run(
-      AccountQueries.verify,
-      user,
-      context.app.id,
-      address.key,
-      IdentityID(),
-      true
-    )
+    let key = EmailAddress(key: address.key)
+    try await Accounts.markVerified(key, of: user, byReader: true, in: transaction, context)
     try await Event("email_verify", of: user).record(in: transaction, context)
     try await SecurityNotice.emailVerified.notice(of: user, in: transaction, context).queue(
       in: transaction

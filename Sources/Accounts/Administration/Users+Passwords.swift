@@ -46,7 +46,7 @@ extension Users {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await transaction.run(PasswordQueries.set, user, hash)
+    try await Users.store(hash, of: user, in: transaction)
     _ = try await transaction.run(APIKeyQueries.removeAll, user)
     try await endSessions(of: user, "password_set", context, in: transaction)
     try await Event("password_set", of: user).record(in: transaction, context)

@@ -2,6 +2,7 @@ import Delivery
 package import Runtime
 package import Sessions
 import EventLoop
+import Postgres
 
 /// Links an address and a password to a user.
 extension Identities {
@@ -92,15 +93,23 @@ extension Identities {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let linked = try await transaction.send(
-      IdentitiesQueries.linkPassword,
-      user,
-      context.principal,
-      IdentityID(),
-      address.stored(email),
+    let (app, identity) = (context.app.id, IdentityID())
+    let found = try await transaction.run(IdentitiesQueries.hasAddress, user, context.principal)
+    guard found.first == false else { throw .identityExists }
+    _ = transaction.send(IdentitiesQueries.release, user, address.key)
+    let taken = transaction.send(
+      CredentialRowQueries.takeAddress,
+      app,
       address.key,
-      hash
-    ).rows(undone: .emailTaken, duplicate: .identityExists)
-    guard !linked.isEmpty else { throw .identityExists }
+      user,
+      identity,
+      ServerTime()
+    )
+    let linked = transaction.send(CredentialRowQueries.addPassword, user, hash)
+    let (provider, key) = ("password", address.key)
+    _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
+    _ = transaction.send(IdentitiesQueries.setAddress, user, address.stored(email), key)
+    try await taken.rows(undone: .emailTaken)
+    guard try await !linked.rows().isEmpty else { throw .identityExists }
   }
 }

@@ -64,73 +64,36 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Links an address and a password.
-  ///
-  /// Returns no row if the session has ended, or if the user already logs in by an address. Undoes
-  /// the transaction if another user has the address. It replaces an address that an issuer has
-  /// asserted; the same address stays verified if it was.
-  /// - Parameter 5: the key of the address.
-  static let linkPassword = Statement<
-    String, UserID, Principal, IdentityID, String, String, String
-  >(
-    "identities.link_password",
+  /// Returns one row if the session is live: whether the user signs in by an address.
+  static let hasAddress = Statement<Bool, UserID, Principal>(
+    "identities.has_address",
     """
-    with c as (
-      select user_id, app_id from users c where \(.isAuthorized) and not exists (
-        select 1 from identities where user_id = $1 and provider in ('password', 'email'))
-    ), password as (
-      insert into passwords (user_id, hash) select user_id, $6 from c
-    ), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, $3, app_id, 'password', $5 from c
-    ), asserted as (
-      delete from identity_subjects s using c
-      where s.user_id = c.user_id and s.provider = 'email' and s.subject <> $5
-        and s.reserved_until is null
-    ), subject as (
-      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-      select app_id, 'email', $5, user_id, $3 from c
-      on conflict (app_id, provider, subject) do update
-        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
-        where s.user_id = excluded.user_id or s.reserved_until < now()
-      returning 1
-    ), guest as (
-      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
-    ), guest_subject as (
-      delete from identity_subjects s using c
-      where s.user_id = c.user_id and s.provider = 'anonymous'
-    )
-    update users u set anonymous = false, email = btrim($4),
-      email_verified = u.email_verified and email_key(u.email) is not distinct from $5,
-      version = u.version + 1, updated_at = now()
-    from c
-    where u.user_id = c.user_id
-      and require((select count(*) from subject) = (select count(*) from c))
-    returning u.user_id
+    select exists (
+      select 1 from identities where user_id = $1 and provider in ('password', 'email'))
+    from users c where \(.isAuthorized)
     """
   )
 
-  /// Links a subject at an issuer; returns one row if the session is live.
-  ///
-  /// Violates `identity_subjects_taken` if the identity belongs to another user.
-  static let linkSubject = Statement<String, UserID, Principal, IdentityID, String, String>(
-    "identities.link_subject",
+  /// Gives up the address of a user, unless it is this one.
+  static let release = Statement<NoRow, UserID, String>(
+    "identities.release",
     """
-    with c as (select user_id, app_id from users c where \(.isAuthorized)), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, $3, app_id, $4, $5 from c
-    ), subject as (
-      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-      select app_id, $4, $5, user_id, $3 from c
-    ), guest as (
-      delete from identities i using c where i.user_id = c.user_id and i.provider = 'anonymous'
-    ), guest_subject as (
-      delete from identity_subjects s using c
-      where s.user_id = c.user_id and s.provider = 'anonymous'
-    )
-    update users u set anonymous = false, version = u.version + 1, updated_at = now()
-    from c where u.user_id = c.user_id
-    returning u.user_id
+    delete from identity_subjects
+    where user_id = $1 and provider = 'email' and subject <> $2 and reserved_until is null
+    """
+  )
+
+  /// Sets the address of a user with a password; the same address stays verified if it was.
+  ///
+  /// - Parameter 3: the key of the address.
+  static let setAddress = Statement<NoRow, UserID, String, String>(
+    "identities.set_address",
+    """
+    with guest as (delete from identities where user_id = $1 and provider = 'anonymous')
+    update users set anonymous = false, email = btrim($2),
+      email_verified = email_verified and email_key(email) is not distinct from $3,
+      version = version + 1, updated_at = now()
+    where user_id = $1
     """
   )
 
@@ -142,7 +105,7 @@ package enum IdentitiesQueries {
     where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
       and not exists (
         select 1 from identities i
-        where i.user_id = t.user_id and i.provider in ('password', 'email'))
+        where i.user_id = $1 and i.provider in ('password', 'email'))
     having count(*) > 0
     """
   )
@@ -161,7 +124,7 @@ package enum IdentitiesQueries {
     "identities.others",
     """
     select i.provider, (select count(*) from identities o
-      where o.user_id = i.user_id and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
+      where o.user_id = $1 and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
     from identities i where i.user_id = $1 and i.identity_id = $2
     """
   )
@@ -199,6 +162,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, wayBack, isNoGuest, others, unlink,
+    list, holder, hasAddress, release, setAddress, wayBack, isNoGuest, others, unlink,
   ]
 }

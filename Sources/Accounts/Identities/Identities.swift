@@ -126,15 +126,23 @@ import Postgres
         at: external.authenticatedAt
       )
       if holder.first?.user == user { return (credential, isNew: false) }
-      let linked = try await transaction.send(
-        IdentitiesQueries.linkSubject,
+      guard try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
+      else {
+        throw context.gone
+      }
+      let (app, identity) = (context.app.id, IdentityID())
+      let (provider, subject) = (external.provider, external.subject)
+      let claimed = transaction.send(
+        CredentialRowQueries.claim,
+        app,
+        provider,
+        subject,
         user,
-        context.principal,
-        IdentityID(),
-        external.provider,
-        external.subject
-      ).rows(duplicate: .identityTaken)
-      guard !linked.isEmpty else { throw context.gone }
+        identity
+      )
+      _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
+      _ = transaction.send(CredentialRowQueries.settle, user)
+      try await claimed.rows(undone: .identityTaken)
       return (credential, isNew: true)
     }
     guard let style else {
@@ -179,8 +187,16 @@ import Postgres
       if found.others == 0 {
         // A guest whose only credential was an API key still has its session.
         guard found.provider == "api-key",
-          try await !transaction.run(UserOriginQueries.comeBack, user).isEmpty
+          let app = try await transaction.run(UserOriginQueries.comeBack, user).first
         else { throw .lastIdentity }
+        _ = transaction.send(
+          CredentialRowQueries.addIdentity,
+          user,
+          IdentityID(),
+          app,
+          "anonymous",
+          user.text
+        )
       }
       try await SecurityNotice.unlinked(found.provider).record(of: user, in: transaction, context)
       _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)

@@ -66,8 +66,9 @@ package enum TokenLogin {
       at: external.authenticatedAt,
       isOfNewUser: true
     )
-    return try await SignIn.complete(credential, as: style, context) { [address] transaction in
-      let made = Users.send(
+    return try await SignIn.complete(credential, as: style, context) {
+      [address] transaction async throws(Failure) in
+      try await Users.send(
         user,
         external.provider,
         external.subject,
@@ -77,7 +78,6 @@ package enum TokenLogin {
         in: transaction,
         context
       )
-      return { () async throws(Failure) in try await made.rows(duplicate: .identityTaken) }
     }
   }
 

@@ -47,23 +47,14 @@ package enum UserOriginQueries {
     """
   )
 
-  /// Makes a user anonymous again; returns one row if the user began as a guest.
-  static let comeBack = Statement<String, UserID>(
+  /// Makes a user anonymous again; returns its app if the user began as a guest.
+  static let comeBack = Statement<AppID, UserID>(
     "beginnings.come_back",
     """
-    with began as (
-      select u.user_id, u.app_id, new_object_id() as identity_id
-      from beginnings b join users u on u.user_id = b.user_id
-      where b.user_id = $1 and b.kind = 'anonymous'
-    ), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, identity_id, app_id, 'anonymous', user_id from began
-    ), subject as (
-      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-      select app_id, 'anonymous', user_id, user_id, identity_id from began
-    )
-    update users u set anonymous = true from began b where u.user_id = b.user_id
-    returning u.user_id
+    update users set anonymous = true
+    where user_id = $1 and exists (
+      select 1 from beginnings where user_id = $1 and kind = 'anonymous')
+    returning app_id
     """
   )
 
@@ -78,7 +69,7 @@ package enum UserOriginQueries {
   static let isUnused = Statement<String, UserID, Bool>(
     "beginnings.is_unused",
     """
-    select u.user_id from users u left join beginnings b on b.user_id = u.user_id
+    select u.user_id from users u left join beginnings b on b.user_id = $1
     where u.user_id = $1
       and (b.kind = 'registered' and u.login_count = 0 or $2 and u.login_count <= 1)
     """
@@ -90,12 +81,12 @@ package enum UserOriginQueries {
     "beginnings.take_over",
     """
     delete from users u using beginnings b
-    where u.user_id = $1 and u.app_id = $2 and b.user_id = u.user_id and b.kind = 'registered'
+    where u.user_id = $1 and u.app_id = $2 and b.user_id = $1 and b.kind = 'registered'
       and u.login_count = 0 and u.blocked_at is null
-      and not exists (select 1 from documents d where d.user_id = u.user_id)
-      and not exists (select 1 from properties p where p.user_id = u.user_id)
+      and not exists (select 1 from documents d where d.user_id = $1)
+      and not exists (select 1 from properties p where p.user_id = $1)
       and not exists (
-        select 1 from identities i where i.user_id = u.user_id and i.provider <> 'password')
+        select 1 from identities i where i.user_id = $1 and i.provider <> 'password')
     returning u.user_id
     """
   )

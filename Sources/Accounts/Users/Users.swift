@@ -23,8 +23,8 @@ package enum Users {
         VerifiedCredential(of: user, .anonymous, isOfNewUser: true),
         as: style,
         context
-      ) { transaction in
-        let made = send(
+      ) { transaction async throws(Failure) in
+        let made = try await send(
           user,
           "anonymous",
           user.text,
@@ -36,7 +36,7 @@ package enum Users {
         )
         let spent = allowances.sendSpending(in: transaction)
         return { () async throws(Failure) in
-          try await made.rows()
+          try await made()
           try await spent()
         }
       }
@@ -47,9 +47,10 @@ package enum Users {
     }
   }
 
-  /// Sends the statement that creates a user with one identity: a provider and a subject.
+  /// Sends the statements that create a user with one identity: a provider and a subject.
   ///
-  /// An address in the profile that another user has is omitted.
+  /// A guest has no subject. An address in the profile that another user has is omitted.
+  /// - Returns: a function that waits, and throws `.identityTaken` if another user has the identity.
   @EventLoop static func send(
     _ user: UserID,
     _ provider: String,
@@ -59,18 +60,38 @@ package enum Users {
     _ address: EmailAddress?,
     in transaction: Transaction,
     _ context: RequestContext
-  ) -> Sent<NoRow> {
-    transaction.send(
-      UsersQueries.create,
+  ) async throws(Failure) -> Completion {
+    let (app, identity) = (context.app.id, IdentityID())
+    var email: String?
+    if let key = address?.key {
+      let taken = try await transaction.run(
+        CredentialRowQueries.takeFreeAddress,
+        app,
+        key,
+        user,
+        identity,
+        ServerTime()
+      )
+      if !taken.isEmpty { email = profile["email"]?.string }
+    }
+    let claimed =
+      isAnonymous
+      ? nil
+      : transaction.send(CredentialRowQueries.claim, app, provider, subject, user, identity)
+    let members = TextBytes(JSON.object(profile).serialized())
+    _ = transaction.send(UsersQueries.create, user, app, isAnonymous, members, email)
+    let made = transaction.send(
+      CredentialRowQueries.addIdentity,
       user,
-      context.app.id,
-      IdentityID(),
+      identity,
+      app,
       provider,
-      subject,
-      isAnonymous,
-      TextBytes(JSON.object(profile).serialized()),
-      address?.key
+      subject
     )
+    return { () async throws(Failure) in
+      try await claimed?.rows(undone: .identityTaken)
+      try await made.rows()
+    }
   }
 }
 

@@ -108,13 +108,11 @@ extension ImportQueries {
   static let passwords = Statement<NoRow, AppID, TextBytes>(
     "imports.passwords",
     """
-    with r as (
-      select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
-      where $1::text is not null and (hash <> '*' or not exists (
-        select 1 from identities i where i.user_id = r.user_id and i.provider = 'email'))
-    )
-    insert into passwords as p (user_id, hash) select user_id, hash from r
-    on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
+    insert into passwords as p (user_id, hash)
+    select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
+    where $1::text is not null and (hash <> '*' or not exists (
+      select 1 from identities i where i.user_id = r.user_id and i.provider = 'email'))
+    on conflict (user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at
     where excluded.hash <> '*' and p.hash <> excluded.hash
     """
   )
@@ -211,7 +209,8 @@ extension ImportQueries {
       select user_id, identity_id, $1, provider, subject from r
     )
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    select $1, provider, subject, user_id, identity_id from r order by provider, subject
+    select $1, provider, subject, user_id, identity_id from r where provider <> 'anonymous'
+    order by provider, subject
     """
   )
 
@@ -226,9 +225,6 @@ extension ImportQueries {
         select 1 from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
     ), guest as (
       delete from identities i using r where i.user_id = r.user_id and i.provider = 'anonymous'
-    ), guest_subject as (
-      delete from identity_subjects s using r
-      where s.user_id = r.user_id and s.provider = 'anonymous'
     )
     update users u set anonymous = false from r where u.user_id = r.user_id
     """
