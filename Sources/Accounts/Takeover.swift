@@ -51,6 +51,7 @@ package import Postgres
   ///   - spared: a device on which the user stays; nil for none.
   ///   - transaction: the transaction.
   ///   - context: the context of the request.
+  /// - Throws: `.databaseUnavailable`.
   package static func revokeCredentials(
     of user: UserID,
     app: AppID? = nil,

@@ -198,7 +198,14 @@ package enum DocumentChange: Sendable {
     }
     let isDeleted = try await context.transaction { transaction async throws(Failure) in
       let principal = context.principal
-      let deleted = transaction.send(DocumentsQueries.delete, user, principal, document, allowed, true)
+      let deleted = transaction.send(
+        DocumentsQueries.delete,
+        user,
+        principal,
+        document,
+        allowed,
+        true
+      )
       let indexes = traces.sendIndexes(in: transaction)
       guard let version = try await deleted.rows().first else { return false }
       traces.send(version, try await indexes.rows().first, in: transaction)

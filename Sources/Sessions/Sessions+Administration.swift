@@ -51,13 +51,15 @@ extension Sessions {
 }
 
 extension Sessions {
-  /// Ends the sessions of users and records them; returns how many.
+  /// Ends the sessions of users and records them.
   ///
   /// - Parameters:
   ///   - users: the users.
   ///   - provider: ends only sessions of users with an identity of this provider; nil for all.
   ///   - app: the app of the users.
   ///   - context: the context of the request.
+  /// - Returns: the number of ended sessions.
+  /// - Throws: `.databaseUnavailable`.
   private static func end(
     _ users: [UserID],
     of provider: String?,

@@ -216,7 +216,8 @@ package enum SessionsQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    lockUser, retire, renew, raiseAssurance, replaceSecret, provider, rotate, superseded, end, leaveDevices,
+    lockUser, retire, renew, raiseAssurance, replaceSecret, provider, rotate, superseded, end,
+    leaveDevices,
     page,
   ]
 }

@@ -187,6 +187,7 @@ import Postgres
   ///   - transaction: the transaction.
   ///   - context: the context of the request.
   /// - Returns: the sessions that were not ended before.
+  /// - Throws: `.databaseUnavailable`.
   @discardableResult package static func end(
     _ which: Ending,
     of user: UserID,

@@ -8,8 +8,6 @@ insert into users (user_id, app_id, anonymous, last_login_at, login_count)
   values (:user, :app, true, now(), 1);
 insert into identities (user_id, identity_id, app_id, provider, subject)
   values (:user, :identity, :app, 'anonymous', :user);
-insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-  values (:app, 'anonymous', :user, :user, :identity);
 insert into attempts as a (app_id, subject, clear_at) values (:app, int4send(:address), now())
   on conflict (app_id, subject) do update set clear_at = greatest(a.clear_at, now());
 insert into devices (device_id, app_id, secret_hash) values (:device, :app, sha256(convert_to(:device, 'UTF8')));

@@ -7,45 +7,47 @@ import Testing
 @Suite struct StatementRulesTests {
   init() { LoopThread.start() }
 
-  /// The statements that break a rule, by the reason. Each reason may only lose names.
+  /// The statements that break a rule, by the reason.
+  ///
+  /// Each reason may only lose names.
   private static let exceptions = [
     "Lists of users, for operators and back ends.": """
-      users.page users.export schemas.page search_indexes.users sessions.users trail.app
-      user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
-      """,
+    users.page users.export schemas.page search_indexes.users sessions.users trail.app
+    user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
+    """,
     "Work on the users of an app, of a role or of an API, for operators.": """
-      apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
-      search_indexes.clear attempts.forget attempts.forget_all resealing.older resealing.secrets
-      resealing.change_factor resealing.change_mail resealing.remove_factor resealing.remove_mail
-      """,
+    apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
+    search_indexes.clear attempts.forget attempts.forget_all resealing.older resealing.secrets
+    resealing.change_factor resealing.change_mail resealing.remove_factor resealing.remove_mail
+    """,
     "Maintenance deletes what has expired or is unused, in batches.": """
-      housekeeping.attempts housekeeping.audit housekeeping.authentication_flows
-      housekeeping.authorizations housekeeping.document_versions housekeeping.kept_answers
-      housekeeping.mail_tokens housekeeping.own_changes housekeeping.reservations
-      housekeeping.sessions unused.users unused.lock unused.remove_users unused.devices
-      """,
+    housekeeping.attempts housekeeping.audit housekeeping.authentication_flows
+    housekeeping.authorizations housekeeping.document_versions housekeeping.kept_answers
+    housekeeping.mail_tokens housekeeping.own_changes housekeeping.reservations
+    housekeeping.sessions unused.users unused.lock unused.remove_users unused.devices
+    """,
     "The outbox takes mails of all users.": """
-      outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
-      """,
+    outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
+    """,
     "An import writes a batch of users.": """
-      imports.create imports.take_over imports.guests imports.release imports.update
-      imports.readdress imports.passwords imports.password_identities imports.identities
-      imports.foreign_ids imports.authenticators imports.emails imports.settle imports.properties
-      imports.clear_properties imports.examine imports.lock_users imports.done
-      """,
+    imports.create imports.take_over imports.guests imports.release imports.update
+    imports.readdress imports.passwords imports.password_identities imports.identities
+    imports.foreign_ids imports.authenticators imports.emails imports.settle imports.properties
+    imports.clear_properties imports.examine imports.lock_users imports.done
+    """,
     "The accounts on a device are found by the device, which needs a table of its own.": """
-      browser_users.list devices.record devices.list devices.activate devices.refresh devices.leave
-      devices.leave_all devices.deactivate sessions.require_room
-      """,
-    "The subjects of a user are found by the user, and the user by a subject, in one statement.": """
-      accounts.find users.holder identities.holder identities.release identities.unlink
-      email_change.reserve user_links.release user_links.remove user_links.remove_asserted
-      users.remove takeover.remove_subjects beginnings.forget export.everything
-      """,
-    "A flow is found by its user, address or network, which needs a column that leads the key.": """
-      flows.newest flows.use network_flows.spend email_change.change takeover.remove_flows
-      second_factor_flows.make_room
-      """,
+    browser_users.list devices.record devices.list devices.activate devices.refresh devices.leave
+    devices.leave_all devices.deactivate sessions.require_room
+    """,
+    "A lookup and its user, or the lookups of a user, stand in one statement.": """
+    accounts.find users.holder identities.holder identities.release identities.unlink
+    email_change.reserve user_links.release user_links.remove user_links.remove_asserted
+    users.remove takeover.remove_subjects beginnings.forget export.everything
+    """,
+    "A flow is found by its user, address or network, and needs a column for these.": """
+    flows.newest flows.use network_flows.spend email_change.change takeover.remove_flows
+    second_factor_flows.make_room
+    """,
     "It takes several attempts at once.": "attempts.forget_proved",
     "Only a request of a back end for a user asks whether the user ever existed.": "trail.user",
   ]

@@ -68,7 +68,9 @@ import Testing
           ~ ('\\m' || relname || '\\M')
       """
     #expect(try await place.sql(naming) == "")
-    let function = "create function f() returns bigint language sql return (select count(*) from users)"
+    let function =
+      "create function f() returns text language sql"
+      + " return (select min(name) from users)"
     #expect(try await place.sql("\(function); \(naming)") == "f")
   }
 }

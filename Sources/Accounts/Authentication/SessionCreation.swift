@@ -73,7 +73,8 @@ import Postgres
         context.agent
       )
     }
-    let methods = secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)"
+    let methods =
+      secondFactor.isEmpty ? credential.methods : "\(credential.methods) \(secondFactor)"
     let isByKey = credential.apiKey != nil
     _ = transaction.send(SessionCreationQueries.enterPlace, user, device, methods, isByKey)
     let opened = transaction.send(

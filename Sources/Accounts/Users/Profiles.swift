@@ -78,7 +78,8 @@ import ReferenceData
       }
     } else {
       let principal = context.principal
-      changed = try await context.write(ProfileQueries.change, user, principal, text, versions).first
+      changed = try await context.write(ProfileQueries.change, user, principal, text, versions)
+        .first
     }
     guard let changed else {
       throw .preconditionFailed(current: try await read(of: user, context).version)

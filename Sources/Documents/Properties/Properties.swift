@@ -82,7 +82,8 @@ package enum Properties {
         TextArray(set.removed.map(\.text)),
         set.floor
       )
-      try await transaction.send(PropertyQueries.write, user, TextBytes(set.rows.serialized())).rows()
+      try await transaction.send(PropertyQueries.write, user, TextBytes(set.rows.serialized()))
+        .rows()
     }
     try await Event(changeOf: "properties", of: user, context)?.record(in: transaction, context)
   }

@@ -127,7 +127,7 @@ package enum SearchIndexQueries {
     """
   )
 
-  /// Locks a document. Its writers wait, and then see the index and update its values.
+  /// Locks a document, so that its writers wait, and then see the index and update its values.
   static let lockDocument = Statement<NoRow, UserID, DocumentKind>(
     "search_indexes.lock_document",
     """

@@ -41,7 +41,7 @@ struct IndexedKind: RowDecodable {
 enum SearchValues {
   /// Sends the statements that write the values of a document, in the transaction that wrote it.
   ///
-  /// - Parameter indexes: the indexes of its kind, as `SearchValueQueries.indexes` returns them.
+  /// `indexes` are those of its kind, as `SearchValueQueries.indexes` returns them.
   @EventLoop static func send(
     of document: DocumentKind,
     _ user: UserID,
