@@ -288,8 +288,8 @@ package enum EmailChangeQueries {
     "email_change.relink",
     """
     insert into identities (user_id, identity_id, app_id, provider, subject)
-    select $1::text, $4, $2, 'email', $3 where not exists (
-      select 1 from identities where user_id = $1::text and provider in ('password', 'email'))
+    select u.user_id, $4, $2, 'email', $3 from users u where u.user_id = $1 and not exists (
+      select 1 from identities where user_id = $1 and provider in ('password', 'email'))
     """
   )
 

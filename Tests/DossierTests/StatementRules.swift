@@ -55,6 +55,10 @@ struct StatementRules {
       switch (token, next) {
       case ("insert", "into") where index > 0 && (last == "(" || last == ")"):
         broken.insert("an insert in or after a CTE")
+      case ("select", _) where next.hasPrefix("$") && tokens[..<index].contains("insert"):
+        broken.insert("an insert that selects a parameter as the key")
+      case _ where token.hasSuffix("xmax") || token == "pg_current_snapshot":
+        broken.insert("a transaction id")
       case ("skip", "locked"): broken.insert("skip locked")
       case ("select", "from"), ("select", "where"): broken.insert("a subquery without a column")
       case ("on", "conflict"):

@@ -16,7 +16,7 @@ import Testing
     user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
     """,
     "Work on the users of an app, of a role or of an API, for operators.": """
-    apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
+    role_permissions.add apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
     search_indexes.clear attempts.forget attempts.forget_all resealing.older resealing.secrets
     resealing.change_factor resealing.change_mail resealing.remove_factor resealing.remove_mail
     """,
@@ -42,12 +42,17 @@ import Testing
     "A lookup and its user, or the lookups of a user, stand in one statement.": """
     accounts.find users.holder identities.holder identities.release identities.unlink
     email_change.reserve user_links.release user_links.remove user_links.remove_asserted
-    users.remove takeover.remove_subjects beginnings.forget export.everything
+    users.remove user_links.adopt_subjects takeover.remove_subjects beginnings.forget export.everything
     """,
     "A flow is found by its user, address or network, and needs a column for these.": """
     flows.newest flows.use network_flows.spend email_change.change takeover.remove_flows
     second_factor_flows.make_room
     """,
+    "A worker learns by a transaction id whether it has inserted, or whether writers have ended.":
+      """
+    schemas.set search_indexes.settle
+    """,
+    "Its key is to be the owner, who has no row to select.": "kept_answers.begin",
     "It takes several attempts at once.": "attempts.forget_proved",
     "Only a request of a back end for a user asks whether the user ever existed.": "trail.user",
   ]

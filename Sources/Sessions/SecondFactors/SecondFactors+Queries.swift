@@ -47,7 +47,7 @@ package enum SecondFactorQueries {
     "delete from second_factors where user_id = $1 and confirmed_at is null"
   )
 
-  /// Adds a factor that is not confirmed, and returns the name of the account.
+  /// Adds a factor that is not confirmed.
   ///
   /// Returns no row if the user has as many as allowed. The user must be locked.
   /// - Parameter 4: how many are allowed.
@@ -55,10 +55,18 @@ package enum SecondFactorQueries {
     "second_factors.add",
     """
     insert into second_factors (user_id, factor_id, secret)
-    select $1::text, $2, $3
-    where (select count(*) from second_factors where user_id = $1) < $4::bigint
-    returning (select coalesce(email, user_id) from users where user_id = $1)
+    select u.user_id, $2, $3
+    from users u
+    where u.user_id = $1
+      and (select count(*) from second_factors where user_id = $1) < $4::bigint
+    returning factor_id
     """
+  )
+
+  /// Returns the name of the account in an authenticator app.
+  static let account = Statement<String, UserID>(
+    "second_factors.account",
+    "select coalesce(email, user_id) from users where user_id = $1"
   )
 
   package static let factors = Statement<StoredFactor, UserID>(
@@ -163,7 +171,8 @@ package enum SecondFactorQueries {
     "recovery_codes.add",
     """
     insert into recovery_codes (user_id, code_hash)
-    select $1::text, decode(s, 'hex') from unnest(string_to_array($2, ' ')) s
+    select u.user_id, decode(s, 'hex')
+    from users u cross join unnest(string_to_array($2, ' ')) s where u.user_id = $1
     """
   )
 
@@ -174,7 +183,7 @@ package enum SecondFactorQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    removeUnconfirmed, add, factors, isEnrolled, isMet, confirm, use, list, remove,
+    removeUnconfirmed, add, account, factors, isEnrolled, isMet, confirm, use, list, remove,
     removeAll,
     removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
   ]
