@@ -90,7 +90,6 @@ create table identities (
   subject text collate "C" not null,
   profile jsonb not null default '{}',
   created_at timestamptz not null default now(),
-  last_used_at timestamptz,
   proved_by_reader boolean not null default false,
   primary key (user_id, identity_id)
 );

@@ -67,7 +67,6 @@ create table authentication_flows (
   evidence text collate "C",
   authenticated_at timestamptz,
   tries integer not null,
-  created_at timestamptz not null default now(),
   expires_at timestamptz not null,
   primary key (app_id, flow_id)
 );

@@ -52,6 +52,7 @@ create table sessions (
   refresh_generation integer not null default 1,
   refresh_salt bytea not null,
   refreshed_at timestamptz not null default now(),
+  refreshes_clear_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
   ended_at timestamptz,
@@ -62,8 +63,10 @@ create table sessions (
   key_id text collate "C",
   style text collate "C" not null default 'native',
   amr text collate "C" not null default '',
-  parent_id text collate "C",
+  browser_id text collate "C",
   audience text collate "C",
+  issuer text collate "C",
+  notifies boolean not null default false,
   primary key (user_id, session_id)
 );
 
@@ -75,6 +78,9 @@ create index sessions_live on sessions (user_id, session_id) where ended_at is n
 -- Maintenance removes by time.
 create index sessions_by_time on sessions (least(ended_at, expires_at));
 
+-- Messages to clients about sessions that have ended.
+create index sessions_to_notify on sessions (ended_at) where notifies and ended_at is not null;
+
 comment on table sessions is 'Sessions. Each access and refresh token belongs to one.';
 comment on column sessions.client_id is
   'The OpenID Connect client; null for the other wires.';
@@ -83,6 +89,8 @@ comment on column sessions.refresh_generation is
   'The number of the valid refresh token. An older number tells a repeated refresh from a stolen token.';
 comment on column sessions.refresh_salt is
   'The refresh token is derived from this, the generation and the master key.';
+comment on column sessions.refreshes_clear_at is
+  'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
 comment on column sessions.end_reason is
   'Why the session ended, such as logout, blocked or refresh_reuse.';
 comment on column sessions.address is 'The IP address of the sign-in.';
@@ -96,10 +104,14 @@ comment on column sessions.style is
 comment on column sessions.amr is
   'The authentication methods (RFC 8176) of the user, with spaces between them.';
 
-comment on column sessions.parent_id is
-  'The session at the hosted pages from which a client of OpenID Connect got this one.';
+comment on column sessions.browser_id is
+  'The device of the user at the hosted pages from which a client of OpenID Connect got the session. Unlike the session there, it stays when the user signs in again.';
 comment on column sessions.audience is
   'The resource server whose access tokens an OpenID Connect client gets; null for none.';
+comment on column sessions.issuer is
+  'The issuer of the tokens of an OpenID Connect client; null for the other wires.';
+comment on column sessions.notifies is
+  'Whether the client still has to get a message when the session ends.';
 
 create view live_sessions as
   select session_id as id, device_id, provider, host(address) as address, agent, created_at,

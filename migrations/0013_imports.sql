@@ -15,7 +15,6 @@ create table imports (
   failed bigint not null default 0,
   results_before bigint not null default 0,
   results text not null default '',
-  started_at timestamptz not null default now(),
   changed_at timestamptz not null default now(),
   finished_at timestamptz,
   primary key (app_id, source)

@@ -468,7 +468,6 @@ CREATE TABLE public.authentication_flows (
     evidence text COLLATE pg_catalog."C",
     authenticated_at timestamp with time zone,
     tries integer NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'network_sign_in'::text, 'network_reset'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
@@ -1114,7 +1113,6 @@ CREATE TABLE public.identities (
     subject text NOT NULL COLLATE pg_catalog."C",
     profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_used_at timestamp with time zone,
     proved_by_reader boolean DEFAULT false NOT NULL,
     CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
 );
@@ -1207,7 +1205,6 @@ CREATE TABLE public.imports (
     failed bigint DEFAULT 0 NOT NULL,
     results_before bigint DEFAULT 0 NOT NULL,
     results text DEFAULT ''::text NOT NULL,
-    started_at timestamp with time zone DEFAULT now() NOT NULL,
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
     finished_at timestamp with time zone,
     CONSTRAINT imports_import_id_check CHECK ((import_id ~ '^[0-9a-f]{24}$'::text))
@@ -1469,6 +1466,7 @@ CREATE TABLE public.sessions (
     refresh_generation integer DEFAULT 1 NOT NULL,
     refresh_salt bytea NOT NULL,
     refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    refreshes_clear_at timestamp with time zone DEFAULT now() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone,
@@ -1479,8 +1477,10 @@ CREATE TABLE public.sessions (
     key_id text COLLATE pg_catalog."C",
     style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C",
     amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    parent_id text COLLATE pg_catalog."C",
+    browser_id text COLLATE pg_catalog."C",
     audience text COLLATE pg_catalog."C",
+    issuer text COLLATE pg_catalog."C",
+    notifies boolean DEFAULT false NOT NULL,
     CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -1518,6 +1518,13 @@ COMMENT ON COLUMN public.sessions.refresh_generation IS 'The number of the valid
 --
 
 COMMENT ON COLUMN public.sessions.refresh_salt IS 'The refresh token is derived from this, the generation and the master key.';
+
+
+--
+-- Name: COLUMN sessions.refreshes_clear_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.refreshes_clear_at IS 'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
 
 
 --
@@ -1570,10 +1577,10 @@ COMMENT ON COLUMN public.sessions.amr IS 'The authentication methods (RFC 8176) 
 
 
 --
--- Name: COLUMN sessions.parent_id; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN sessions.browser_id; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.sessions.parent_id IS 'The session at the hosted pages from which a client of OpenID Connect got this one.';
+COMMENT ON COLUMN public.sessions.browser_id IS 'The device of the user at the hosted pages from which a client of OpenID Connect got the session. Unlike the session there, it stays when the user signs in again.';
 
 
 --
@@ -1581,6 +1588,20 @@ COMMENT ON COLUMN public.sessions.parent_id IS 'The session at the hosted pages 
 --
 
 COMMENT ON COLUMN public.sessions.audience IS 'The resource server whose access tokens an OpenID Connect client gets; null for none.';
+
+
+--
+-- Name: COLUMN sessions.issuer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.issuer IS 'The issuer of the tokens of an OpenID Connect client; null for the other wires.';
+
+
+--
+-- Name: COLUMN sessions.notifies; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.notifies IS 'Whether the client still has to get a message when the session ends.';
 
 
 --
@@ -3053,6 +3074,13 @@ CREATE INDEX sessions_by_time ON public.sessions USING btree (LEAST(ended_at, ex
 --
 
 CREATE INDEX sessions_live ON public.sessions USING btree (user_id, session_id) WHERE (ended_at IS NULL);
+
+
+--
+-- Name: sessions_to_notify; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX sessions_to_notify ON public.sessions USING btree (ended_at) WHERE (notifies AND (ended_at IS NOT NULL));
 
 
 --

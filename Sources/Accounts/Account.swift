@@ -1,3 +1,4 @@
+import Delivery
 import Runtime
 import Sessions
 import EventLoop
@@ -68,6 +69,39 @@ enum Accounts {
     return try await transaction.run(AccountQueries.find, context.app.id, address.key).first {
       $0.user == user
     }
+  }
+
+  /// Gives an address to a user, by one of its identities, without waiting.
+  ///
+  /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
+  @EventLoop static func sendTaking(
+    _ address: EmailAddress,
+    for user: UserID,
+    _ identity: IdentityID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) -> Completion {
+    let taken = transaction.send(
+      CredentialRowQueries.takeAddress,
+      context.app.id,
+      address.key,
+      user,
+      identity,
+      ServerTime()
+    )
+    return { () async throws(Failure) in try await taken.rows(undone: .emailTaken) }
+  }
+
+  /// Marks the address of a user as verified, records it and mails it.
+  @EventLoop static func verify(
+    _ address: EmailAddress,
+    of user: UserID,
+    byReader isReader: Bool,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await markVerified(address, of: user, byReader: isReader, in: transaction, context)
+    try await SecurityNotice.emailVerified.record(of: user, in: transaction, context)
   }
 
   /// Marks the address of a user as verified, and gives the user an identity with it.

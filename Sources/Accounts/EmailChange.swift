@@ -34,15 +34,7 @@ extension Emails {
     if account != nil, context.app.accountSettings.signUp != .verifyFirst { throw .emailTaken }
     try await RequestLimiter.mail(to: address.key, for: nil, context)
     let flow = AuthenticationFlow.New(.changeEmail, email, address, user: user)
-    try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction, context)
-      if let account {
-        try await AccountMail.sendTaken(to: account, in: transaction, context)
-      } else {
-        try await AccountMail.sendCode(of: flow, in: own.language, in: transaction, context)
-      }
-    }
-    return flow.text(context)
+    return try await AccountMail.begin(flow, takenBy: account, in: own.language, context)
   }
 
   /// Replaces the caller's address by its mailed code, and mails a restore link to the old address.
@@ -86,17 +78,10 @@ extension Emails {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) -> FormerEmail {
-    let (app, key) = (context.app.id, address.key)
+    let key = address.key
     let found = try await transaction.run(EmailChangeQueries.former, user, key)
     guard let former = found.first else { throw .noEmail }
-    let taken = transaction.send(
-      CredentialRowQueries.takeAddress,
-      app,
-      key,
-      user,
-      former.identity,
-      ServerTime()
-    )
+    let taken = Accounts.sendTaking(address, for: user, former.identity, in: transaction, context)
     let release =
       former.wasVerified && origin == .mail ? EmailChangeQueries.reserve : IdentitiesQueries.release
     _ = transaction.send(release, user, key)
@@ -110,7 +95,7 @@ extension Emails {
     )
     let isVerified = origin != .unverified || former.isSame && former.wasVerified
     _ = transaction.send(EmailChangeQueries.change, user, address.stored(email), isVerified)
-    try await taken.rows(undone: .emailTaken)
+    try await taken()
     return former.email
   }
 
@@ -161,7 +146,7 @@ extension Emails {
         _ = try await transaction.run(PasswordQueries.remove, user)
       }
       try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction, context)
-      try await SecurityNotice.emailRestored.record(ofReader: user, in: transaction, context)
+      try await SecurityNotice.emailRestored.record(of: user, in: transaction, context)
       try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
     }
     return try await SignIn.complete(

@@ -49,12 +49,7 @@ package enum EmailCodes {
   ) async throws(Failure) -> AuthenticationFlow.New {
     try context.requireOpen(.emailCode)
     try EmailAddress.check(email, context)
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
-    let address = try await EmailAddress(email, context)
-    try address.requireMail(email)
-    // One read for every address, so that the time does not reveal a user.
-    let account = try await Accounts.find(address, context)
-    try await RequestLimiter.mail(to: address.key, for: account, context)
+    let (address, account) = try await AccountMail.prepare(to: email, context)
     let verified = account.flatMap { $0.isVerified ? $0 : nil }
     let flow = AuthenticationFlow.New(
       purpose,
@@ -67,7 +62,7 @@ package enum EmailCodes {
       try await flow.write(in: transaction, context)
       if isClosed {
         // No mail is sent, and the response takes as long.
-        try await AccountMail.request(.nothing, email, address, in: transaction, context)
+        try await AccountMail.request(nil, email, address, in: transaction, context)
       } else {
         try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
       }
@@ -118,19 +113,28 @@ package enum EmailCodes {
 
   /// Signs in, or signs up, by a code that the client's network asked for.
   ///
+  /// - Parameters:
+  ///   - code: the code.
+  ///   - guest: an anonymous user who gets the address, and keeps id and data. If that is
+  ///     impossible, a new user gets it.
+  ///   - style: the protocol of the session.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens.
   /// - Throws: as the sign-in with a flow; `.tooManyAttempts`.
   @EventLoop package static func signIn(
     _ code: String,
+    linkingTo guest: Principal?,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpen(.emailCode)
     let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkSignIn, context)
-    return try await complete(flow, as: style, context)
+    return try await complete(flow, linkingTo: guest, as: style, context)
   }
 
   @EventLoop private static func complete(
     _ flow: AuthenticationFlow,
+    linkingTo guest: Principal? = nil,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
@@ -139,7 +143,7 @@ package enum EmailCodes {
         if let account = try await Accounts.findLatest(flow.address, context) {
           return try await enter(account, flow, as: style, context)
         }
-        return try await create(flow, as: style, context)
+        return try await create(flow, linkingTo: guest, as: style, context)
       } catch .emailTaken {
         // Another request has made the user at the same moment, or the address is reserved.
         guard try await Accounts.findLatest(flow.address, context) != nil else {
@@ -165,7 +169,7 @@ package enum EmailCodes {
       else { throw .invalidCode }
       try await flow.use(in: transaction, context)
       if now.isTakenOverByMail {
-        try await Takeover.run(now, flow.address, in: transaction, context)
+        try await Takeover.run(of: account.user, flow.address, in: transaction, context)
         // The code of a registration comes with the password that the reader of the mail has chosen.
         if let hash = flow.hash {
           try await Users.store(hash, of: account.user, in: transaction)
@@ -177,10 +181,27 @@ package enum EmailCodes {
 
   @EventLoop private static func create(
     _ flow: AuthenticationFlow,
+    linkingTo guest: Principal?,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     try context.requireOpenSignUp()
+    let linked = try await Guests.link(guest, context) { user async throws(Failure) in
+      let account = NewAccount(
+        flow.email,
+        flow.address,
+        of: user,
+        hash: flow.hash,
+        isVerified: true
+      )
+      return try await SignIn.complete(account.credential, as: style, context) {
+        transaction async throws(Failure) in
+        try await account.link(in: transaction, context)
+        try await flow.use(in: transaction, context)
+        return { () async throws(Failure) in }
+      }
+    }
+    if let linked { return linked }
     let account = NewAccount(flow.email, flow.address, hash: flow.hash, isVerified: true)
     return try await SignIn.complete(account.credential, as: style, context) {
       transaction async throws(Failure) in

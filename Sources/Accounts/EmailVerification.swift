@@ -14,7 +14,7 @@ extension Emails {
     of email: String,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await AccountMail.request(.verification, email, context)
+    try await AccountMail.request(.verify, email, context)
   }
 
   /// Verifies an address by a mailed token and a session of its user, or the password.
@@ -72,14 +72,20 @@ extension Emails {
   /// Verifies an address by a mailed token alone, for a protocol that sends nothing else.
   ///
   /// The address counts as verified by mail only: the next reset or code takes the account over.
+  /// - Parameters:
+  ///   - text: the token.
+  ///   - knowsPassword: whether the client has just shown the password of the user, so that the
+  ///     address counts as verified by its user.
+  ///   - context: the context of the request.
   /// - Throws: `.invalidMailToken`, `.databaseUnavailable`.
   @EventLoop package static func verifyByReader(
     _ text: String,
+    knowsPassword: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     try await context.transaction { transaction async throws(Failure) in
-      try await verify(token, byReader: true, in: transaction, context)
+      try await verify(token, byReader: !knowsPassword, in: transaction, context)
     }
   }
 
@@ -91,18 +97,13 @@ extension Emails {
   ) async throws(Failure) {
     let account = try await token.useForAccount(in: transaction, context)
     guard account.isTakenOverByMail else { return }
-    try await Accounts.markVerified(
+    try await Accounts.verify(
       token.address,
       of: token.user,
       byReader: isReader,
       in: transaction,
       context
     )
-    if context.principal.user == token.user {
-      try await SecurityNotice.emailVerified.record(of: token.user, in: transaction, context)
-    } else {
-      try await SecurityNotice.emailVerified.record(ofReader: token.user, in: transaction, context)
-    }
     try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
   }
 }

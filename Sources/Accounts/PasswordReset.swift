@@ -29,16 +29,13 @@ package enum Emails {
   ) async throws(Failure) {
     try context.requireOpen(.password)
     try EmailAddress.check(email, context)
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
-    let address = try await EmailAddress(email, context)
-    try address.requireMail(email)
-    let account = try await Accounts.find(address, context)
-    try await RequestLimiter.mail(to: address.key, for: account, context)
+    try await RequestLimiter.resetCode(context)
+    let (address, _) = try await AccountMail.prepare(to: email, context)
     let flow = AuthenticationFlow.New(.networkReset, email, address, digits: digits)
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       try await AccountMail.request(
-        .resetCode,
+        .reset,
         email,
         address,
         code: flow.shownCode,
@@ -135,18 +132,17 @@ package enum Emails {
     try await context.transaction { transaction async throws(Failure) in
       let account = try await use(transaction)
       if account.isTakenOverByMail, verifies {
-        try await Takeover.run(account, address, in: transaction, context)
+        try await Takeover.run(of: user, address, in: transaction, context)
       } else {
         if !account.isCredential {
           guard verifies else { throw .invalidMailToken }
           // The password needs an identity with the address.
           try await Accounts.markVerified(address, of: user, in: transaction, context)
         }
-        _ = try await transaction.run(APIKeyQueries.removeAll, user)
-        try await Sessions.end(.all, of: user, "password_reset", in: transaction, context)
+        try await Users.revoke(of: user, "password_reset", in: transaction, context)
       }
       try await Users.store(hash, of: user, in: transaction)
-      try await SecurityNotice.passwordReset.record(ofReader: user, in: transaction, context)
+      try await SecurityNotice.passwordReset.record(of: user, in: transaction, context)
       try await Attempts.sendForget(of: address.key, context, in: transaction)()
     }
   }

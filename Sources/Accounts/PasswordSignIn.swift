@@ -27,19 +27,17 @@ extension Users {
     try context.requireOpen(.password)
     while true {
       let right = try await compare(credentials, reportsBlock: reportsBlock, context)
+      try await right.guarding.complete { () throws(Failure) in
+        try right.account.requireUsable(context)
+      }
       do throws(Failure) {
         return try await SignIn.complete(
           VerifiedCredential(of: right.account.user, .password(hash: right.renewed ?? right.hash)),
           countedBy: right.guarding,
           as: style,
-          context
-        ) { (transaction) async throws(Failure) in
-          try right.account.requireUsable(context)
-          let renewal = right.renewed.map {
-            transaction.send(UsersQueries.renewHash, right.account.user, right.hash, $0)
-          }
-          return { () async throws(Failure) in try await renewal?.rows() }
-        }
+          context,
+          right.sendRenewal
+        )
       } catch .wrongCredentials where right.renewed != nil {
         // Another sign-in has stored a new hash of the same password meanwhile.
       }
@@ -113,6 +111,12 @@ struct RightPassword {
   /// The hash that replaces the stored one, if that was made at another cost.
   let renewed: String?
   let guarding: FailureLimiter
+
+  /// Sends the new hash, if there is one, and returns a function that waits.
+  @EventLoop func sendRenewal(in transaction: Transaction) -> Completion {
+    let renewal = renewed.map { transaction.send(UsersQueries.renewHash, account.user, hash, $0) }
+    return { () async throws(Failure) in try await renewal?.rows() }
+  }
 }
 
 extension Account {

@@ -24,12 +24,13 @@ extension Users {
     as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> Registration {
-    let address = try await admitRegistration(credentials, context)
+    try context.requireOpenSignUp()
+    let address = try await credentials.admit(context)
     guard context.app.accountSettings.signUp == .immediate else {
       let flow = try await mailCode(for: .register, of: nil, credentials, address, context)
       return .codeMailed(flow: flow)
     }
-    let account = try await newAccount(credentials, address, context)
+    let account = try await NewAccount(credentials, address, context)
     let grant = try await SignIn.complete(account.credential, as: style, context) {
       (transaction) async throws(Failure) in try await account.send(in: transaction, context)
     }
@@ -41,6 +42,8 @@ extension Users {
   /// Until the first sign-in, a user who knows the password can link the address.
   /// - Parameters:
   ///   - credentials: the address and the password.
+  ///   - guest: an anonymous user who gets the address, and keeps id and data. If that is
+  ///     impossible, a new user gets it.
   ///   - context: the context of the request.
   ///   - completing: writes of the same transaction about the new user.
   /// - Returns: the user.
@@ -48,11 +51,22 @@ extension Users {
   @discardableResult
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
+    linkingTo guest: Principal? = nil,
     _ context: RequestContext,
     completing: @EventLoop (Transaction, UserID) async throws(Failure) -> Void = { _, _ in }
   ) async throws(Failure) -> UserID {
-    let address = try await admitRegistration(credentials, context)
-    let account = try await newAccount(credentials, address, context)
+    try context.requireOpenSignUp()
+    let address = try await credentials.admit(context)
+    let linked = try await Guests.link(guest, context) { user async throws(Failure) in
+      let account = try await NewAccount(credentials, address, of: user, context)
+      try await context.transaction { transaction async throws(Failure) in
+        try await account.link(in: transaction, context)
+        try await completing(transaction, user)
+      }
+      return user
+    }
+    if let linked { return linked }
+    let account = try await NewAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
       try await account.send(in: transaction, context)()
       _ = try await transaction.run(UserOriginQueries.register, account.user)
@@ -91,60 +105,23 @@ extension Users {
     throw .emailTaken
   }
 
-  /// Returns whether an address has a user, for clients that ask before they show a form.
+  /// Returns the methods by which the user of an address may sign in; nil without a user.
   ///
-  /// A registration would tell it too if the app has `immediate` and passwords. Otherwise the result is true for
-  /// every address, so that it reveals no user.
+  /// Clients ask before they show a form. A registration would tell about the user too if the app
+  /// has `immediate` and passwords. Otherwise the result is the same for every address.
   /// - Throws: `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
-  @EventLoop package static func isKnown(
-    _ email: String,
+  @EventLoop package static func methods(
+    of email: String,
     _ context: RequestContext
-  ) async throws(Failure) -> Bool {
+  ) async throws(Failure) -> Set<LoginMethod>? {
     try EmailAddress.check(email, context)
     let settings = context.app.accountSettings
-    guard settings.signUp == .immediate, settings.isOpen(.password) else { return true }
+    let open = Set([LoginMethod.password, .emailCode].filter(settings.isOpen))
+    guard settings.signUp == .immediate, settings.isOpen(.password) else { return open }
     let address = try await EmailAddress(email, context)
-    try await RequestLimiter.registration(of: address.key, context)
-    return try await Accounts.find(address, context) != nil
-  }
-
-  /// Checks that the app accepts a registration, and counts it.
-  @EventLoop private static func admitRegistration(
-    _ credentials: Credentials,
-    _ context: RequestContext
-  ) async throws(Failure) -> EmailAddress {
-    try context.requireOpen(.password)
-    try context.requireOpenSignUp()
-    try credentials.checkForRegistration(context.app)
-    let address = try await EmailAddress(credentials.email, context)
-    try await RequestLimiter.registration(of: address.key, context)
-    return address
-  }
-
-  /// Checks that the address is free, and hashes the password of its new user.
-  @EventLoop private static func newAccount(
-    _ credentials: Credentials,
-    _ address: EmailAddress,
-    _ context: RequestContext
-  ) async throws(Failure) -> NewAccount {
-    guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
-    let hash = try await context.passwords.hash(credentials.password, for: context.owner)
-    var account = NewAccount(credentials.email, address, hash: hash, isVerified: false)
-    account.mail = try await verification(of: account.user, account.email, address, context)
-    return account
-  }
-
-  /// Returns the mail that verifies the address of a new user; nil if none is sent.
-  @EventLoop static func verification(
-    of user: UserID,
-    _ email: String,
-    _ address: EmailAddress,
-    _ context: RequestContext
-  ) async throws(Failure) -> EmailToken? {
-    guard context.mailer.isConfigured,
-      try await RequestLimiter.mayMail(to: address.key, for: nil, context)
-    else { return nil }
-    return EmailToken(.verify, to: address.stored(email), of: user, in: nil, context)
+    try await RequestLimiter.lookup(context)
+    guard let account = try await Accounts.find(address, context) else { return nil }
+    return account.hash == nil ? open.subtracting([.password]) : open
   }
 
   /// Mails a code that completes a registration or a link, or informs the user of the address.
@@ -163,15 +140,7 @@ extension Users {
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let account = try await Accounts.find(address, context)
     let flow = AuthenticationFlow.New(purpose, credentials.email, address, hash: hash, user: user)
-    try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction, context)
-      if let account {
-        try await AccountMail.sendTaken(to: account, in: transaction, context)
-      } else {
-        try await AccountMail.sendCode(of: flow, in: nil, in: transaction, context)
-      }
-    }
-    return flow.text(context)
+    return try await AccountMail.begin(flow, takenBy: account, in: nil, context)
   }
 }
 

@@ -59,7 +59,7 @@ extension ServiceError {
         "the user's former address can be restored by mail until \(failure["until"]?.string ?? "")"
       )
     case .lastIdentity:
-      ServiceError(.forbidden, "there would be no way left to log in", .invalidParameter)
+      ServiceError(.forbidden, "the last login method cannot be removed", .invalidParameter)
     case .tooManyAPIKeys:
       ServiceError(.badRequest, "a user may have \(limit(of: failure)) API keys", .invalidParameter)
     case .deviceFull:

@@ -92,11 +92,11 @@ package enum Setting: String, CaseIterable {
     case .database: "connection string of PostgreSQL, as libpq takes it"
     case .migrateDatabase: "for dossier-migrate, as the owner of the schema"
     case .masterKey:
-      "secret of 32 bytes or more, in base64; of several, by commas or lines, the first seals and all open"
+      "secret of 32 bytes or more, in base64; separate several by commas or lines: the first key encrypts, all keys decrypt"
     case .issuer: "the deployment's URL, the iss of its tokens"
-    case .app: "name of the app of those who ask for none by host name or Dossier-App"
+    case .app: "default app, used if neither the host name nor Dossier-App selects one"
     case .appAge:
-      "milliseconds that a change of an app or schema may go unnoticed; 0 reads them for every request"
+      "cache lifetime of app settings and schemas, in milliseconds; 0 disables the cache"
     case .workers: "worker processes; 0 is one a core"
     case .socketDirectory: "where the workers' Unix sockets are made"
     case .socketMode: "permissions of the sockets, octal"
@@ -106,7 +106,7 @@ package enum Setting: String, CaseIterable {
     case .lockSeconds: "how long a write may wait for a lock in the database"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"
-    case .argon2Passes: "passes over that memory; other hashes are made anew at login"
+    case .argon2Passes: "passes over that memory; a login replaces hashes of another cost"
     case .connections: "connections of nginx to a worker at once"
     case .drainSeconds: "how long a worker may take to end"
     case .mail: "where mail goes: smtp://host:port, smtps://host:port, a folder's path, or nowhere"
@@ -117,7 +117,7 @@ package enum Setting: String, CaseIterable {
     case .pictureProgram: "path of dossier-pictures; empty is beside this program"
     case .pictureFolder: "folder that nginx shows pictures from; empty keeps them in the database"
     case .internalNetworks:
-      "networks, as 10.0.0.0/8, that may ask for /metrics, /readyz and /healthz beside this machine; nginx has to let them too"
+      "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
     case .log:
       "requests: a line for each; errors: only for what failed in the server; debug: a line for each request and each statement"
     }

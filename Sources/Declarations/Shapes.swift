@@ -100,6 +100,19 @@ extension Shape {
     .named("ProfilePatch", "Members of the profile to change; null removes one.")
     .like(["name": "Ada Lovelace", "zone": "Europe/London", "phone": .null])
 
+  package static let userPatch = Shape.object(
+    optional: Array(administered) + Array(editable),
+    isClosed: true
+  )
+  .named("UserPatch", "Changes of a user, made together; null removes a member of the profile.")
+  .like(["blocked": true])
+
+  private static let administered: KeyValuePairs<String, Shape> = [
+    "blocked": .flag, "email": .address.saying("an address in place of the present one"),
+    "email_verified": .flag.saying("true, or false beside a new address"),
+    "metadata": .object.saying("a merge patch"), "app_metadata": .object.saying("a merge patch"),
+  ]
+
   package static let newUser = Shape.object(
     optional: Array(importable) + Array(editable),
     isClosed: true

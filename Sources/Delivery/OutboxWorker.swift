@@ -13,6 +13,7 @@ import Postgres
   private let relay: MailRelay?
   private let dependencies: Dependencies
   private let handlers: [String: Handler]
+  private let source: Source
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
   private var database: Database { dependencies.database }
@@ -23,6 +24,9 @@ import Postgres
   /// Handles a row that is not a mail.
   package typealias Handler =
     @EventLoop (DueRow, RequestContext) async throws(Failure) -> HandledRow
+
+  /// Queues rows about what other statements have written; returns whether there were any.
+  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Bool
 
   package enum HandledRow {
     /// The handler has deleted the row.
@@ -42,20 +46,26 @@ import Postgres
   /// The pauses before further attempts; the last one repeats.
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
 
+  /// The pause before the worker looks for rows again.
+  private static var nap: Duration { .milliseconds(Int.random(in: 3_000...6_000)) }
+
   /// - Parameters:
   ///   - dependencies: the dependencies of the worker.
   ///   - relay: the mail relay; nil without one.
   ///   - handlers: the handlers of other rows, by kind.
+  ///   - source: queues further rows, every few seconds.
   ///   - tell: receives delivery events.
   package init(
     _ dependencies: Dependencies,
     _ relay: MailRelay?,
     _ handlers: [String: Handler],
+    _ source: @escaping Source = { _ in false },
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
     self.relay = relay
     self.handlers = handlers
+    self.source = source
     self.tell = tell
   }
 
@@ -65,6 +75,12 @@ import Postgres
     EventLoop.task { [self] in
       while true {
         if await !takeSome() { await rest() }
+      }
+    }
+    EventLoop.task { [self] in
+      while true {
+        await collect()
+        await EventLoop.sleep(for: Self.nap)
       }
     }
     EventLoop.task { [self] in
@@ -101,7 +117,7 @@ import Postgres
       return
     }
     let sleeper = EventLoop.task {
-      await EventLoop.sleep(for: .milliseconds(Int.random(in: 3_000...6_000)))
+      await EventLoop.sleep(for: Self.nap)
     }
     self.sleeper = sleeper
     await sleeper.value
@@ -111,6 +127,16 @@ import Postgres
   private func wake() {
     isAwake = true
     sleeper?.cancel()
+  }
+
+  /// Queues the rows of the source.
+  private func collect() async {
+    guard database.isReady else { return }
+    do throws(Failure) {
+      if try await source(RequestContext(dependencies)) { wake() }
+    } catch {
+      mailer.report("the logout notices have to wait: \(error)")
+    }
   }
 
   /// Removes expired mails, and reports the state of the queue.

@@ -121,17 +121,6 @@ package enum SecurityNotice: Sendable {
     }
   }
 
-  /// Records the change and mails it, for a request with a mailed token.
-  @EventLoop package func record(
-    ofReader user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    try await Event(action, of: user, detail: detail)
-      .record(in: transaction, by: .anyone, context)
-    try await notice(of: user, in: transaction, context).queue(in: transaction)
-  }
-
   /// Returns the mail alone, for a change that is recorded elsewhere.
   @EventLoop package func notice(
     of user: UserID,

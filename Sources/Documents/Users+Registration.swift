@@ -35,6 +35,9 @@ extension Users {
       if members.profile.count > 0 {
         try await Profiles.change(members.profile, of: user, in: transaction, system)
       }
+      if let url = members.pictureURL?.string {
+        _ = try await transaction.run(UserRevisionQueries.finish, user, true, url)
+      }
     }
   }
 }

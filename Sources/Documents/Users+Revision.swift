@@ -10,9 +10,13 @@ package struct UserRevision: Sendable {
   package var profile = JSONObject()
   /// New members of documents: null removes one, and an empty object removes all.
   package var documents: [(kind: DocumentKind, members: JSONObject)] = []
+  /// Whether these are merge patches (RFC 7396) instead, which also change inner objects.
+  package var mergesDocuments = false
   package var isBlocked: Bool?
-  /// Whether the address is verified now.
-  package var verifiesEmail = false
+  /// True verifies the address.
+  ///
+  /// False is refused for a verified address. Nil changes nothing.
+  package var isEmailVerified: Bool?
   package var password: String?
   /// A new address, in place of the present one.
   package var email: (text: String, isVerified: Bool)?
@@ -25,16 +29,23 @@ package struct UserRevision: Sendable {
 extension Users {
   /// Changes a user in one transaction, and repeats that after a concurrent write of a document.
   ///
-  /// - Throws: `.insufficientScope`, `.invalid`, `.emailTaken`, `.noEmail`, `.schemaMismatch`, `.documentTooLarge`, `.notFound`,
-  ///   `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
+  /// - Throws: `.insufficientScope`, `.invalid`, `.emailTaken`, `.noEmail`, `.schemaMismatch`,
+  ///   `.documentTooLarge`, `.preconditionFailed` if `condition` does not allow the version of the
+  ///   user, `.notFound`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func revise(
     _ user: UserID,
     _ revision: UserRevision,
+    if condition: VersionCondition = VersionCondition(),
     _ context: RequestContext
   ) async throws(Failure) {
     var hash: String?
     if let password = revision.password {
-      hash = try await self.hash(of: password, for: user, context)
+      do throws(Failure) {
+        hash = try await self.hash(of: password, for: user, context)
+      } catch .notFound {
+        _ = try await Profiles.read(of: user, context)
+        throw .noEmail
+      }
     }
     var address: EmailAddress?
     if let email = revision.email {
@@ -44,16 +55,21 @@ extension Users {
     try await context.revise("user", of: user) { [hash, address] () async throws(Failure) in
       var writes: [DocumentWrite] = []
       for (kind, members) in revision.documents {
-        writes.append(try await write(kind, members, of: user, context))
+        writes.append(
+          try await write(kind, members, isMerge: revision.mergesDocuments, of: user, context)
+        )
       }
+      var stale: Failure?
       do throws(Failure) {
         try await change(user, context) { [writes] (transaction, found) async throws(Failure) in
+          guard condition.allows(found.version) else {
+            let failure = Failure.preconditionFailed(current: found.version)
+            stale = failure
+            throw failure
+          }
           for write in writes { try await write.run(of: user, in: transaction, context) }
           if revision.profile.count > 0 {
             try await Profiles.change(revision.profile, of: user, in: transaction, context)
-          }
-          if let url = revision.pictureURL {
-            _ = try await transaction.run(UserRevisionQueries.setPicture, user, url.string)
           }
           if let email = revision.email, let address {
             try await setEmail(
@@ -65,25 +81,49 @@ extension Users {
               context
             )
           }
-          if revision.verifiesEmail {
-            try await verifyEmail(of: user, found, in: transaction, context)
+          if let isVerified = revision.isEmailVerified {
+            try await setVerified(isVerified, user, found, in: transaction, context)
           }
           if let hash { try await setPassword(hash, of: user, in: transaction, context) }
           if let isBlocked = revision.isBlocked {
             try await setBlocked(isBlocked, user, found, in: transaction, context)
           }
+          _ = try await transaction.run(
+            UserRevisionQueries.finish,
+            user,
+            revision.pictureURL != nil,
+            revision.pictureURL?.string
+          )
         }
         return .done(())
       } catch .preconditionFailed {
+        // Another request has changed a document since it was read, unless the user is stale.
+        if let stale { throw stale }
         return .overtaken
       }
     }
+  }
+
+  /// Verifies the address of a locked user; refuses to make a verified one unverified.
+  @EventLoop private static func setVerified(
+    _ isVerified: Bool,
+    _ user: UserID,
+    _ found: AdministeredUser,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard let address = found.address else { throw .noEmail }
+    guard isVerified || !address.isVerified else {
+      throw .invalid([Fault("/email_verified", "value", "A verified address stays verified.")])
+    }
+    if isVerified { try await verifyEmail(of: user, found, in: transaction, context) }
   }
 
   /// Returns the write of a document with new members, from its stored version.
   @EventLoop private static func write(
     _ kind: DocumentKind,
     _ members: JSONObject,
+    isMerge: Bool,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> DocumentWrite {
@@ -92,12 +132,15 @@ extension Users {
     let stored = try await Documents.load(kind, of: user, context)
     let text = try await context.calculate(on: .max) { () throws(Failure) in
       var body = JSONObject()
-      if members.count > 0, let stored {
+      if members.count > 0 || isMerge, let stored {
         body = try Documents.parsed(stored.body).object ?? body
       }
+      if isMerge { return try rule.text(of: JSON.object(body).merging(.object(members))) }
       // A member replaces the stored one as a whole: this is no merge patch.
       for (name, value) in members { body[name] = value == .null ? nil : value }
-      return try rule.text(of: .object(body))
+      do throws(Failure) { return try rule.text(of: .object(body)) } catch {
+        throw error.placed { "/\(kind.rawValue)\($0)" }
+      }
     }
     let version = VersionCondition(oneOf: [stored?.version ?? 0])
     return DocumentWrite(of: kind, text, isMerge: false, if: version)
@@ -105,13 +148,19 @@ extension Users {
 }
 
 package enum UserRevisionQueries {
-  static let setPicture = Statement<NoRow, UserID, String?>(
-    "user_revisions.set_picture",
+  /// Sets the time of the change, and the URL of a picture if `$2` is true.
+  ///
+  /// A row that this transaction has written already has its time and a new version.
+  static let finish = Statement<NoRow, UserID, Bool, String?>(
+    "user_revisions.finish",
     """
-    update users set picture_url = $2, version = version + 1, updated_at = now()
-    where user_id = $1
+    update users set picture_url = case when $2::boolean then $3 else picture_url end,
+      version = version
+        + ($2::boolean and picture_url is distinct from $3 and updated_at <> now())::int,
+      updated_at = now()
+    where user_id = $1 and ($2::boolean or updated_at <> now())
     """
   )
 
-  package static let all: [any PreparedStatement] = [setPicture]
+  package static let all: [any PreparedStatement] = [finish]
 }

@@ -73,12 +73,6 @@ package struct ChildProcess: Sendable {
     while unsafe waitpid(id, &status, 0) < 0, errno == EINTR {}
     return WaitStatus(status)
   }
-
-  /// Collects the status; nil while the process runs.
-  package func endIfOver() -> WaitStatus? {
-    var status: Int32 = 0
-    return unsafe waitpid(id, &status, WNOHANG) == id ? WaitStatus(status) : nil
-  }
 }
 
 /// The exit status of a process, described as in a shell.

@@ -51,7 +51,6 @@ package struct FieldName: Hashable, Sendable {
   package static let referrerPolicy = FieldName("Referrer-Policy")
   package static let retryAfter = FieldName("Retry-After")
   package static let setCookie = FieldName("Set-Cookie")
-  package static let vary = FieldName("Vary")
 }
 
 /// A source of a request's header fields, which are looked up individually on demand.

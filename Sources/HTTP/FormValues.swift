@@ -7,8 +7,11 @@ package struct FormValues: Sendable {
   /// Parses a query; nil if a name is duplicated, or if text is not percent-encoded UTF-8.
   ///
   /// Names are compared by their bytes.
+  /// - Parameters:
+  ///   - query: the query.
+  ///   - list: a name that may be repeated; nil for none.
   /// - Complexity: O(*n*).
-  package init?(_ query: Substring) {
+  package init?(_ query: Substring, repeating list: String? = nil) {
     var names: Set<[UInt8]> = []
     for part in query.utf8.split(separator: UInt8(ascii: "&")) {
       let pair = part.split(
@@ -18,7 +21,7 @@ package struct FormValues: Sendable {
       )
       guard let name = Self.decoded(pair[0]),
         let value = pair.count == 2 ? Self.decoded(pair[1]) : "",
-        names.insert(Array(name.utf8)).inserted
+        names.insert(Array(name.utf8)).inserted || list?.utf8.elementsEqual(name.utf8) == true
       else { return nil }
       values.append((name, value))
     }
@@ -32,6 +35,11 @@ package struct FormValues: Sendable {
 
   package subscript(_ name: String) -> String? {
     values.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+  }
+
+  /// Returns the values of a name that may be repeated.
+  package func all(_ name: String) -> [String] {
+    values.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
   }
 
   package var names: [String] { values.map(\.name) }

@@ -53,8 +53,10 @@ package struct Captures: Sendable {
 
 /// A node in the tree of a router.
 ///
-/// Children are searched in order. A node has at most a dozen, and their lengths tell most apart.
+/// Children are searched in order. A number made from each segment rejects almost all others at once.
+/// A node has a few dozen at most.
 private final class PathNode {
+  private var keys: [UInt64] = []
   private var literals: [(segment: [UInt8], node: PathNode)] = []
   private var capture: PathNode?
   private var rest: PathNode?
@@ -84,6 +86,7 @@ private final class PathNode {
   private func child(_ segment: [UInt8]) -> PathNode {
     if let (_, node) = literals.first(where: { $0.segment == segment }) { return node }
     let node = PathNode()
+    keys.append(segment.withUnsafeBufferPointer(Self.key))
     literals.append((segment, node))
     return node
   }
@@ -144,15 +147,19 @@ private final class PathNode {
   }
 
   private func literal(_ segment: UnsafeBufferPointer<UInt8>) -> PathNode? {
-    for (literal, node) in literals
-    where literal.count == segment.count && Self.areSame(literal.span, segment.span) { return node }
+    let key = Self.key(segment)
+    for index in keys.indices
+    where keys[index] == key && literals[index].segment.elementsEqual(segment) {
+      return literals[index].node
+    }
     return nil
   }
 
-  /// Returns whether two segments of the same length are equal.
-  private static func areSame(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
-    for index in first.indices where first[index] != second[index] { return false }
-    return true
+  /// Returns a number that differs for most segments: the length and the last seven bytes.
+  private static func key(_ segment: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    var key = UInt64(truncatingIfNeeded: segment.count)
+    for byte in segment.suffix(7) { key = key << 8 | UInt64(byte) }
+    return key
   }
 
   private func route(_ method: Method, _ values: [String]) -> Router.Match {

@@ -48,6 +48,7 @@ import WireKit
     answer["email"] = .string(credentials.email)
     answer["email_verified"] = false
     for (name, value) in members.profile { answer[name] = value }
+    answer["picture"] = members.pictureURL
     return Response(.ok, json: JSON.object(answer).serialized())
   }
 
@@ -62,6 +63,13 @@ import WireKit
     var members = UserRevision()
     for name in profileMembers {
       if let value = body[name], value != .null, value != "" { members.profile[name] = value }
+    }
+    guard body["username"] == nil || body["username"] == .null || body["username"] == "" else {
+      throw .invalid([UserMember.noUsername])
+    }
+    if let picture = body["picture"], picture != .null, picture != "" {
+      if let fault = PictureReference.fault(in: picture, at: "/picture") { throw .invalid([fault]) }
+      members.pictureURL = picture
     }
     guard let metadata = body["user_metadata"], metadata != .null else { return members }
     guard let object = metadata.object, object.count <= mostFields,
@@ -91,7 +99,7 @@ import WireKit
       let client = try await Clients.client(id, of: context.app.id, context),
       client.kind != .machine,
       client.settings.connections.isEmpty || client.settings.connections.contains(.password)
-    else { throw Failure(.clientUnknown) }
+    else { throw Failure(.applicationUnknown) }
     guard
       try text("connection", body).hasSameBytes(as: ClientSettings.Connection.password.auth0Name)
     else {
@@ -117,16 +125,18 @@ struct SignUpError {
   init(_ failure: Failure) {
     let isWeak = failure.faults.contains { $0.place == "/password" && $0.code != "missing" }
     status =
-      switch failure.type.kind {
-      case .conflict, .invalid, .malformed: .badRequest
+      switch (failure.type, failure.type.kind) {
+      case (.signUpClosed, _), (.loginMethodDisabled, _), (_, .conflict), (_, .invalid),
+        (_, .malformed):
+        .badRequest
       default: failure.type.status
       }
     name = isWeak ? "PasswordStrengthError" : "BadRequestError"
     code =
       switch failure.type {
       case .emailTaken: "user_exists"
-      case .signUpClosed: "signup_disabled"
-      case .clientUnknown: "unauthorized"
+      case .signUpClosed, .loginMethodDisabled: "signup_disabled"
+      case .applicationUnknown: "unauthorized"
       case .connectionUnknown: "invalid_connection"
       default:
         isWeak
@@ -150,7 +160,7 @@ struct SignUpError {
 }
 
 extension ErrorType {
-  static let clientUnknown = ErrorType("client_unknown", .invalid)
-    .titled("No client has this id.")
+  static let applicationUnknown = ErrorType("application_unknown", .invalid)
+    .titled("No application has this id.")
     .remedied("Compare client_id with the id of the application in this app.")
 }

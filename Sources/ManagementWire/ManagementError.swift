@@ -1,4 +1,5 @@
 import Accounts
+import Documents
 import HTTP
 import JSON
 import OpenID
@@ -44,6 +45,14 @@ struct ManagementError {
     case .pageTooFar: self.init(.badRequest, "invalid_paging", failure.explanation)
     case .systemAPI: self.init(.forbidden, failure.type.code, failure.explanation)
     case .queryMalformed: self.init(.badRequest, "invalid_query_string", failure.explanation)
+    case .notIndexed:
+      let paths = failure["indexed"]?.array?.compactMap(\.string) ?? []
+      let names = paths.map { UserMember.path($0) }.joined(separator: ", ")
+      self.init(
+        .badRequest,
+        "invalid_query_string",
+        "Each branch of the search needs a field with an index. These have one: \(names)."
+      )
     case .notLinkable:
       self.init(.badRequest, failure.type.code, failure.explanation)
     case .noEmail, .noHostName:
@@ -68,8 +77,7 @@ struct ManagementError {
 
   private static func ofKind(_ failure: Failure) -> ManagementError {
     // nginx's own errors have no faults, and its files no apostrophes.
-    let message =
-      failure.faults.first.map { "'\($0.detail)' on property \($0.place)." } ?? failure.explanation
+    let message = failure.faults.first.map(message(of:)) ?? failure.explanation
     let status = failure.type.status
     return switch failure.type.kind {
     case .malformed, .invalid:
@@ -83,6 +91,14 @@ struct ManagementError {
     }
   }
 
+  /// Returns the text of a fault, with the member as paths of fields spell it.
+  private static func message(of fault: Fault) -> String {
+    let detail = fault.detail.hasSuffix(".") ? String(fault.detail.dropLast()) : fault.detail
+    if fault.code == Fault.unknownPropertyCode { return "'\(detail)'." }
+    let tokens = JSONPointer(fault.place)?.tokens ?? []
+    return "'\(detail)' on property \(tokens.joined(separator: "."))."
+  }
+
   /// The body; Auth0.swift reads `code` and `description`, which the service itself does not send.
   var json: JSON {
     var body = JSONObject()
@@ -90,7 +106,7 @@ struct ManagementError {
     body["error"] = .string(status.reason)
     body["message"] = .string(message)
     body["errorCode"] = code.map(JSON.string)
-    body["code"] = .string(code ?? "unauthorized")
+    body["code"] = (code ?? (status == .unauthorized ? "unauthorized" : nil)).map(JSON.string)
     body["description"] = .string(message)
     return .object(body)
   }

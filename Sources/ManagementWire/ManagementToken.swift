@@ -52,7 +52,12 @@ extension BearerKind {
     guard !isOfUser else {
       return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
     }
-    guard let claims = try await context.tokens.claims(ofOpenIDToken: token, app: app),
+    guard
+      let claims = try await context.tokens.claims(
+        ofOpenIDToken: token,
+        app: app,
+        issuer: call.issuer
+      ),
       claims["aud"]?.string?.hasSameBytes(as: audience) == true,
       var client = try await Clients.client(id, of: app, context)
     else { throw .tokenInvalid }
@@ -62,16 +67,17 @@ extension BearerKind {
 
   /// The scopes for users include their app metadata, as at Auth0.
   ///
-  /// That for new users does so at a route that creates one.
+  /// At a route that creates or changes users, they include the data that its response shows.
   private static func withImplied(_ text: String, for wanted: [String]) -> String {
     let scopes = Scopes(text)
+    func allows(_ scope: String) -> Bool { wanted.contains(scope) && scopes.contains(scope) }
+    let writes = allows(Scopes.createUsers) || allows(Scopes.updateUsers)
     var all = text
-    if scopes.contains(Scopes.readUsers) { all += " \(Scopes.readAppMetadata)" }
-    if scopes.contains(Scopes.updateUsers)
-      || wanted.contains(Scopes.createUsers) && scopes.contains(Scopes.createUsers)
-    {
-      all += " \(Scopes.updateAppMetadata)"
+    if writes { all += " \(Scopes.readUsers)" }
+    if writes || scopes.contains(Scopes.readUsers) || allows(Scopes.updateAppMetadata) {
+      all += " \(Scopes.readAppMetadata)"
     }
+    if writes || scopes.contains(Scopes.updateUsers) { all += " \(Scopes.updateAppMetadata)" }
     return all
   }
 }

@@ -35,8 +35,8 @@ package struct ManagementWire: Wire {
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
       sent: [
-        .authorization, .contentType, FieldName("Auth0-Client"), FieldName("X-Correlation-ID"),
-        .requestID,
+        .authorization, .contentType, FieldName("Auth0-Client"), FieldName("DPoP"),
+        FieldName("X-Request-Language"), FieldName("X-Correlation-ID"), .requestID,
       ],
       exposed: [
         .retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .rateLimitQuota,

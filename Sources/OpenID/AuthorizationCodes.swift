@@ -101,9 +101,9 @@ package import Tenancy
         id,
         code.hash(context.keys.master)
       )
-      guard let row = found.first, row.client == client.id, let request = row.request else {
-        throw .invalidCodeOfClient
-      }
+      guard let row = found.first, row.client == client.id, let request = row.request,
+        request.issuer.hasSameBytes(as: provider.issuer)
+      else { throw .invalidCodeOfClient }
       let fault = proof.fault(for: request)
       if let redeemed = row.redeemed {
         guard fault == nil, row.age <= grace else {
@@ -159,14 +159,14 @@ package import Tenancy
     _ = try await transaction.run(SessionsQueries.lockUser, row.user)
     let scopes = row.scope.split(separator: " ").map(String.init)
     let server = try await request.server(context)
-    if client.needsConsent(at: server) {
+    if client.needsConsent(to: request, at: server) {
       try await Consents.require(request, by: row.user, in: transaction)
     }
     let lifetime = ClientSession.lifetime(of: scopes, for: client, at: server)
     let place = ClientSessions.place(of: client.id, on: row.device, context)
     let principal = row.principal(in: context.app.id)
     let limit = ClientSession.limit - 1
-    _ = transaction.send(ClientSessionQueries.makeRoom, row.user, principal, client.id, limit)
+    _ = transaction.send(ClientSessionQueries.makeRoom, row.user, place, client.id, limit)
     let opened = try await transaction.run(
       ClientSessionQueries.open,
       row.user,
@@ -179,7 +179,9 @@ package import Tenancy
       BinaryBytes(Credential.salt()),
       lifetime,
       context.address.text,
-      context.agent
+      context.agent,
+      request.issuer,
+      client.settings.backchannelLogoutURL != nil
     )
     guard let session = opened.first else { throw .invalidCodeOfClient }
     try await Event(

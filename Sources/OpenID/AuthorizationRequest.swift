@@ -10,6 +10,8 @@ package struct AuthorizationRequest: Sendable {
   package let client: ClientID
   /// Where the response goes: a registered URL, as the client wrote it.
   package let redirect: String
+  /// The issuer at which the client has asked, and which alone exchanges its code; empty for the pages.
+  package var issuer = ""
   /// Whether the request named it, so that the exchange of the code must repeat it.
   package var namesRedirect = true
   package var mode = ResponseMode.query
@@ -27,7 +29,13 @@ package struct AuthorizationRequest: Sendable {
   package var loginHint: String?
   /// The user of the ID token that the client sent as a hint.
   package var hintedUser: UserID?
+  /// Whether the client asks for a sign-in with a second factor.
+  package var wantsSecondFactor = false
+  /// The way to sign in that the client wants; nil for any.
+  package var connection: ClientSettings.Connection?
   package var startsSignUp = false
+  /// Whether a user who is signed in must sign in again, or sign up.
+  package var needsSignIn: Bool { !prompts.isDisjoint(with: [.login, .create]) || maxAge == 0 }
   /// The languages of the pages, by preference: tags of BCP 47.
   package var locales: [String] = []
 
@@ -46,12 +54,23 @@ package enum ResponseMode: String, CaseIterable, Sendable {
   case webMessage = "web_message"
 }
 
+/// The class of authentication that has a second factor, as `acr` and `acr_values` name it.
+///
+/// - Source: OpenID Provider Authentication Policy Extension 1.0, whose name Auth0's SDKs use.
+package enum AuthenticationClass {
+  package static let secondFactor =
+    "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
+}
+
 /// A page that the client asks for.
+///
+/// - Source: OpenID Connect Core section 3.1.2.1; Initiating User Registration 1.0 for `create`.
 package enum Prompt: String, CaseIterable, Sendable {
   case none
   case login
   case consent
   case selectAccount = "select_account"
+  case create
 }
 
 extension AuthorizationRequest {
@@ -69,6 +88,7 @@ extension AuthorizationRequest {
     var json = JSONObject()
     json["client"] = .string(client.text)
     json["redirect"] = .string(redirect)
+    json["issuer"] = .string(issuer)
     if !namesRedirect { json["names_redirect"] = false }
     json["mode"] = .string(mode.rawValue)
     json["scope"] = .string(scopes.joined(separator: " "))
@@ -80,6 +100,8 @@ extension AuthorizationRequest {
     json["max_age"] = maxAge.map { .number(JSONNumber($0)) }
     json["login_hint"] = loginHint.map(JSON.string)
     json["hinted_user"] = hintedUser.map { .string($0.text) }
+    if wantsSecondFactor { json["second_factor"] = true }
+    json["connection"] = connection.map { .string($0.rawValue) }
     if startsSignUp { json["sign_up"] = true }
     json["locales"] = .string(locales.joined(separator: " "))
     return .object(json)
@@ -95,6 +117,7 @@ extension AuthorizationRequest {
       json[name]?.string?.split(separator: " ").map(String.init) ?? []
     }
     self.init(client: client, redirect: redirect)
+    issuer = json["issuer"]?.string ?? ""
     namesRedirect = json["names_redirect"] == nil
     self.mode = mode
     scopes = words("scope")
@@ -106,6 +129,8 @@ extension AuthorizationRequest {
     maxAge = json["max_age"]?.number?.int
     loginHint = json["login_hint"]?.string
     hintedUser = json["hinted_user"]?.string.flatMap { UserID($0) }
+    wantsSecondFactor = json["second_factor"] != nil
+    connection = json["connection"]?.string.flatMap(ClientSettings.Connection.init(rawValue:))
     startsSignUp = json["sign_up"] != nil
     locales = words("locales")
   }

@@ -7,7 +7,11 @@ package import Tenancy
 /// The next step of an authorization.
 package enum AuthorizationStep: Sendable {
   case signIn
+  /// The user has to sign in again, with a second factor.
+  case stepUp(BrowserUser)
   case chooseAccount
+  /// The signed-in user is not the user of the ID token that the client sent.
+  case otherUser(BrowserUser)
   /// The user has to allow the scopes of the list.
   case consent(BrowserUser, [String])
   /// The user has to confirm that this sign-in is to an app on the device.
@@ -18,7 +22,9 @@ package enum AuthorizationStep: Sendable {
   package var user: BrowserUser? {
     switch self {
     case .signIn, .chooseAccount: nil
-    case .consent(let user, _), .confirm(let user), .finish(let user): user
+    case .stepUp(let user), .otherUser(let user), .consent(let user, _), .confirm(let user),
+      .finish(let user):
+      user
     }
   }
 }
@@ -41,17 +47,29 @@ extension Authorizations {
   ) async throws(Failure) -> AuthorizationStep {
     let request = authorization.request
     let state = authorization.state
-    let users = try await BrowserUsers.list(context)
+    let all = try await BrowserUsers.all(context)
+    let users = all.filter { !$0.lacksFactor }
     guard let user = chosen(of: users, by: authorization) else {
-      let canChoose = !users.isEmpty && !request.prompts.contains(.login) && !state.hasAuthenticated
-      return request.prompts.contains(.selectAccount) && canChoose ? .chooseAccount : .signIn
+      if let user = chosen(of: all, by: authorization) { return .stepUp(user) }
+      let canChoose =
+        request.hintedUser == nil && !request.needsSignIn && !state.hasAuthenticated
+      guard canChoose else { return .signIn }
+      if request.prompts.contains(.selectAccount) {
+        return try await BrowserUsers.areKnown(context) ? .chooseAccount : .signIn
+      }
+      // If the active user signs out, no other user of the browser becomes active without a choice.
+      return users.isEmpty || request.loginHint != nil ? .signIn : .chooseAccount
     }
+    if let hinted = request.hintedUser, user.user != hinted { return .otherUser(user) }
     if request.prompts.contains(.selectAccount), state.user == nil { return .chooseAccount }
     guard isFresh(user, for: authorization), client.accepts(user) else { return .signIn }
+    if request.wantsSecondFactor, !user.hasSecondFactor, !state.hasAuthenticated {
+      return .stepUp(user)
+    }
     if request.prompts.contains(.consent), !state.hasConsented {
       return .consent(user, request.scopes)
     }
-    if client.needsConsent(at: server),
+    if client.needsConsent(to: request, at: server),
       let missing = try await Consents.missing(request, of: user.user, context)
     {
       return .consent(user, missing)
@@ -64,6 +82,25 @@ extension Authorizations {
     return .finish(user)
   }
 
+  /// Returns the user who has to authenticate again for an authorization; nil without one.
+  ///
+  /// The client asks for it, and the user is signed in already: the active one, or whom the client
+  /// has named.
+  /// - Throws: `.databaseUnavailable`.
+  package static func stepUpUser(
+    of authorization: Authorization,
+    _ context: RequestContext
+  ) async throws(Failure) -> BrowserUser? {
+    let request = authorization.request
+    guard authorization.state.user == nil, !request.prompts.contains(.selectAccount),
+      request.prompts.contains(.login) || request.maxAge != nil
+    else { return nil }
+    let users = try await BrowserUsers.list(context)
+    if let hinted = request.hintedUser { return users.first { $0.user == hinted } }
+    if let hint = request.loginHint { return users.first { $0.has(email: hint) } }
+    return users.first { $0.isActive }
+  }
+
   /// Returns the user of an authorization: who has signed in or was chosen, or else whom the client
   /// has named, or else the active user.
   private static func chosen(
@@ -74,9 +111,7 @@ extension Authorizations {
     if let user = authorization.state.user { return users.first { $0.user == user } }
     if let hinted = request.hintedUser { return users.first { $0.user == hinted } }
     if let hint = request.loginHint,
-      let user = users.first(where: {
-        $0.email?.lowercased().hasSameBytes(as: hint.lowercased()) == true
-      })
+      let user = users.first(where: { $0.has(email: hint) })
     {
       return user
     }
@@ -88,10 +123,17 @@ extension Authorizations {
     let request = authorization.request
     // A sign-in for this authorization is recent enough, even with `max_age=0`.
     if authorization.state.hasAuthenticated { return true }
-    guard !request.prompts.contains(.login) else { return false }
+    guard !request.needsSignIn else { return false }
     guard let age = request.maxAge else { return true }
     let (latest, overflows) = user.authenticatedAt.addingReportingOverflow(age)
     return overflows || latest >= time(nil)
+  }
+}
+
+extension BrowserUser {
+  /// Returns whether the user has an address, in any case of its letters.
+  package func has(email address: String) -> Bool {
+    email?.lowercased().hasSameBytes(as: address.lowercased()) == true
   }
 }
 
@@ -106,6 +148,13 @@ extension Client {
   /// Returns whether users are asked before the client gets tokens for a resource server.
   package func needsConsent(at server: ResourceServer?) -> Bool {
     !settings.isFirstParty || server?.skipsConsent == false
+  }
+
+  /// Returns whether users are asked before a request gets a code.
+  ///
+  /// Any program of the user's machine can answer at localhost.
+  func needsConsent(to request: AuthorizationRequest, at server: ResourceServer?) -> Bool {
+    needsConsent(at: server) || RedirectTarget(request.redirect).isLocalhost
   }
 }
 
@@ -129,6 +178,34 @@ package struct RedirectTarget: Sendable {
   ///
   /// - Source: RFC 8252 section 8.6.
   package var isUnverifiable: Bool { scheme != "https" }
+
+  /// Whether the host is `localhost`, at any port.
+  var isLocalhost: Bool {
+    isOfWeb && name.lowercased().prefix { $0 != ":" }.utf8.elementsEqual("localhost".utf8)
+  }
+
+  /// The URL without its port, if it is at a loopback address; nil for other URLs.
+  ///
+  /// An app on a device listens at any free port.
+  /// - Source: RFC 8252 section 7.3.
+  package var withoutLoopbackPort: String? {
+    for host in ["http://127.0.0.1", "http://[::1]"] where url.utf8.starts(with: host.utf8) {
+      let rest = url.utf8.dropFirst(host.utf8.count)
+      guard rest.first == UInt8(ascii: ":") else { return Self.isEnd(rest) ? url : nil }
+      let digits = rest.dropFirst().prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+      let path = rest.dropFirst(1 + digits.count)
+      guard (1...5).contains(digits.count), digits.first != UInt8(ascii: "0"),
+        let port = Int(Substring(digits)), port <= 65_535, Self.isEnd(path)
+      else { return nil }
+      return host + String(Substring(path))
+    }
+    return nil
+  }
+
+  /// Returns whether nothing more of the host follows.
+  private static func isEnd(_ rest: Substring.UTF8View) -> Bool {
+    rest.first.map { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? true
+  }
 
   /// The scheme, host and port of a web page; nil for an app on a device.
   package var origin: String? {

@@ -18,10 +18,15 @@ package struct BrowserUser: RowDecodable {
   package let isActive: Bool
   /// The provider of the credential that the user has shown.
   let provider: String
+  /// Whether the user has passed a second factor in this session.
+  let hasSecondFactor: Bool
+  /// Whether the app requires a second factor, which this session lacks.
+  let lacksFactor: Bool
   package let email: String?
   package let name: String?
   /// The name of the picture, for `Pictures.show`.
   package let picture: String?
+  package let locale: String?
 
   package init(from row: Row) throws(DatabaseError) {
     user = UserID(trusted: try row.text(0))
@@ -33,6 +38,9 @@ package struct BrowserUser: RowDecodable {
     name = row.text(ifAny: 6)
     picture = row.text(ifAny: 7)
     provider = try row.text(8)
+    hasSecondFactor = try row.bool(9)
+    lacksFactor = try row.bool(10)
+    locale = row.text(ifAny: 11)
   }
 
   /// The principal of a request that this user makes at the pages.
@@ -47,6 +55,11 @@ package struct BrowserUser: RowDecodable {
   /// - Returns: the users, the active one first; none without a device.
   /// - Throws: `.databaseUnavailable`.
   package static func list(_ context: RequestContext) async throws(Failure) -> [BrowserUser] {
+    try await all(context).filter { !$0.lacksFactor }
+  }
+
+  /// Returns also the users whose session lacks a second factor that the app requires by now.
+  package static func all(_ context: RequestContext) async throws(Failure) -> [BrowserUser] {
     guard let device = context.device else { return [] }
     return try await context.readLatest(
       BrowserUserQueries.list,
@@ -57,43 +70,43 @@ package struct BrowserUser: RowDecodable {
       context.app.sessionSettings.mfa == .required
     )
   }
-}
 
-extension BrowserUsers {
-  /// Signs a user out of the pages in one browser, so that no user is active there.
-  ///
-  /// - Parameters:
-  ///   - user: the user.
-  ///   - issuer: as for `endClients`.
-  ///   - context: the context of the request, whose device is the browser's.
-  /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
-  package static func signOut(
-    _ user: BrowserUser,
-    issuer: String,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    try await endClients(of: user, issuer: issuer, context)
-    try await Devices.logout(user.user, next: .none, context)
+  /// Returns whether the browser knows a user, who may be signed out.
+  static func areKnown(_ context: RequestContext) async throws(Failure) -> Bool {
+    do throws(Failure) {
+      return try await Devices.list(context).users.contains { !$0.isAnonymous }
+    } catch .deviceUnknown {
+      return false
+    }
   }
 
-  /// Ends the sessions of clients that came of a session at the pages, and tells the clients.
+  /// Returns the user of the browser whose live session a client has got under an id.
   ///
-  /// A session with `offline_access` stays: the user has given the client access while absent.
   /// - Parameters:
-  ///   - user: the user in that session.
-  ///   - issuer: the `iss` of the tokens of those clients.
+  ///   - id: the id of the session.
+  ///   - client: the client that may have it; nil for any.
+  ///   - users: the users of the browser.
   ///   - context: the context of the request.
+  /// - Returns: the user; nil if none of them has such a session.
   /// - Throws: `.databaseUnavailable`.
-  package static func endClients(
-    of user: BrowserUser,
-    issuer: String,
+  package static func user(
+    ofClientSession id: SessionID,
+    of client: ClientID?,
+    among users: [UserID],
     _ context: RequestContext
-  ) async throws(Failure) {
-    try await context.transaction { transaction async throws(Failure) in
-      let told = try await transaction.run(LogoutNoticeQueries.told, user.user, user.session.text)
-      try await LogoutNotices.queue(told, of: user.user, by: issuer, in: transaction, context)
-      _ = try await transaction.run(BrowserUserQueries.endClients, user.user, user.session)
+  ) async throws(Failure) -> UserID? {
+    guard let device = context.device else { return nil }
+    for user in users {
+      let found = try await context.readLatest(
+        BrowserUserQueries.ofClient,
+        user,
+        id,
+        device.id,
+        client
+      )
+      if !found.isEmpty { return user }
     }
+    return nil
   }
 }
 
@@ -104,26 +117,28 @@ package enum BrowserUserQueries {
     "browser_users.list",
     """
     select u.user_id, s.session_id, d.device_id, floor(extract(epoch from s.authenticated_at))::bigint,
-      p.is_active, u.email, u.name, u.picture, s.provider
+      p.is_active, u.email, u.name, u.picture, s.provider, has_second_factor(s.amr),
+      not meets_mfa($5::boolean, s.amr, s.provider, u.anonymous), u.locale
     from devices d
     cross join \(.places(switching: "$4::boolean")) p
     join sessions s on s.user_id = p.user_id and s.session_id = p.session_id and s.style = 'pages'
     join users u on u.user_id = p.user_id
     where \(.isProvedDevice) and p.is_live and p.chosen_at < \(.provedUntil)
-      and meets_mfa($5::boolean, s.amr, s.provider, u.anonymous)
     order by p.is_active desc, p.chosen_at desc, p.user_id
     """
   )
 
-  /// Ends the sessions of clients below one of the pages, but not those with `offline_access`.
-  static let endClients = Statement<NoRow, UserID, SessionID>(
-    "browser_users.end_clients",
+  /// Returns one row if a client has a session that it got in a browser.
+  ///
+  /// - Parameter 4: the client; null for any.
+  static let ofClient = Statement<String, UserID, SessionID, DeviceID, ClientID?>(
+    "browser_users.of_client",
     """
-    update sessions set ended_at = now(), end_reason = 'logout'
-    where user_id = $1 and parent_id = $2 and ended_at is null
-      and ' ' || scope || ' ' not like '% offline_access %'
+    select session_id from sessions
+    where user_id = $1 and session_id = $2 and browser_id = $3 and ended_at is null
+      and ($4::text is null or client_id = $4)
     """
   )
 
-  package static let all: [any PreparedStatement] = [list, endClients]
+  package static let all: [any PreparedStatement] = [list, ofClient]
 }

@@ -8,7 +8,7 @@ package import Tenancy
 
 /// A session of an OpenID Connect client.
 ///
-/// It begins when the client exchanges a code, below the session of the user at the pages. Or the client
+/// It begins when the client exchanges a code, which the user's browser got at the pages. Or the client
 /// signs the user in itself.
 package struct ClientSession: RowDecodable {
   package let user: UserID
@@ -22,12 +22,14 @@ package struct ClientSession: RowDecodable {
   package let authenticatedAt: Int
   /// The authentication methods (RFC 8176).
   package let methods: [String]
+  /// The issuer of its tokens: one of the hosts of the app.
+  let issuer: String
   let generation: Int
   let salt: [UInt8]
 
   /// The name of the style of these sessions.
   package static let style = "openid"
-  /// How many sessions a client may have below one session of the pages.
+  /// How many sessions of a user a client may have in one browser.
   ///
   /// A page without refresh tokens begins one whenever it loads.
   static let limit = 10
@@ -55,6 +57,7 @@ package struct ClientSession: RowDecodable {
     methods = try row.text(7).split(separator: " ").map(String.init)
     generation = try row.int(8)
     salt = try row.binary(9)
+    issuer = try row.text(10)
   }
 
   /// Returns the refresh token of the session.
@@ -149,9 +152,10 @@ package struct ClientSession: RowDecodable {
   ///
   /// Does nothing if the token is unknown or another client's.
   /// - Throws: `.databaseUnavailable`.
-  package static func revoke(
+  static func revoke(
     refreshToken text: String,
     of client: Client,
+    at issuer: String,
     _ context: RequestContext
   ) async throws(Failure) {
     guard let token = Credential(.refreshToken, text, context.keys.master) else { return }
@@ -159,59 +163,63 @@ package struct ClientSession: RowDecodable {
       token.part(as: SessionID.self),
       of: token.owner(as: UserID.self),
       by: client,
+      at: issuer,
       context
     )
   }
 
   /// Ends a session of a client.
-  package static func revoke(
+  static func revoke(
     _ session: SessionID,
     of user: UserID,
     by client: Client,
+    at issuer: String,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard let found = try await find(session, of: user, context), found.client == client.id
+    guard let found = try await find(session, of: user, context), found.client == client.id,
+      found.issuer.hasSameBytes(as: issuer)
     else { return }
     try await Sessions.end(session, of: user, "revoked_by_client", context)
   }
 }
 
 package enum ClientSessionQueries {
-  /// Ends the oldest sessions of a client below one of the pages, beyond a limit.
+  /// Ends the oldest sessions of a client in a browser, beyond a limit.
   ///
-  /// - Parameter 2: the session of the pages.
+  /// - Parameter 2: the device of the client in the browser.
   /// - Parameter 4: the limit, less one.
-  static let makeRoom = Statement<NoRow, UserID, Principal, ClientID, Int>(
+  static let makeRoom = Statement<NoRow, UserID, DeviceID, ClientID, Int>(
     "client_sessions.make_room",
     """
     update sessions s set ended_at = now(), end_reason = 'session_limit'
     where s.user_id = $1 and s.session_id = any (array(
       select o.session_id from sessions o
-      where o.user_id = $1 and o.parent_id = $2 and o.client_id = $3 and o.ended_at is null
+      where o.user_id = $1 and o.device_id = $2 and o.client_id = $3 and o.ended_at is null
       order by o.session_id desc offset $4::bigint limit 100))
     """
   )
 
-  /// Opens a session below a live one of the pages.
+  /// Opens a session in the browser of a live one of the pages.
   ///
   /// Returns no row if the session of the pages has ended or the user is blocked.
   /// - Parameter 2: the session of the pages.
   static let open = Statement<
     ClientSession, UserID, Principal, SessionID, DeviceID, ClientID, String, String?, BinaryBytes,
-    Duration, String?, String?
+    Duration, String?, String?, String, Bool
   >(
     "client_sessions.open",
     """
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, audience, refresh_salt,
-      expires_at, address, agent, authenticated_at, style, amr, parent_id)
+      expires_at, address, agent, authenticated_at, style, amr, browser_id, issuer,
+      notifies)
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
-      $11, p.authenticated_at, 'openid', p.amr, p.session_id
+      $11, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13
     from users c
     join sessions p on p.user_id = $1 and p.session_id = $2::text and p.style = 'pages'
     where \(.isAuthorized)
     returning user_id, session_id, device_id, client_id, scope, audience, authenticated_at, amr,
-      refresh_generation, refresh_salt
+      refresh_generation, refresh_salt, issuer
     """
   )
 
@@ -220,7 +228,7 @@ package enum ClientSessionQueries {
     "client_sessions.find",
     """
     select user_id, session_id, device_id, client_id, scope, audience, authenticated_at, amr,
-      refresh_generation, refresh_salt
+      refresh_generation, refresh_salt, issuer
     from sessions
     where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
       and style = 'openid'

@@ -18,7 +18,8 @@ package import Tenancy
   ///   - context: the context of the request.
   /// - Returns: the tokens, with a new refresh token.
   /// - Throws: `.invalidRefreshToken`, `.refreshOfBlockedUser`, `.refreshOfDeletedUser`,
-  ///   `.scopeNotGranted`, `.audienceNotGranted`, `.overloaded`, `.databaseUnavailable`.
+  ///   `.scopeNotGranted`, `.audienceNotGranted`, `.tooManyAttempts`, `.overloaded`,
+  ///   `.databaseUnavailable`.
   package static func refresh(
     _ text: String,
     _ scopes: [String]?,
@@ -30,6 +31,7 @@ package import Tenancy
     // A refusal must not use the token up.
     if let before = try await ClientSessions.session(of: text, context), before.client == client.id
     {
+      guard before.issuer.hasSameBytes(as: provider.issuer) else { throw .invalidRefreshToken }
       _ = try before.granting(scopes)
       if let audience,
         before.audience?.hasSameBytes(

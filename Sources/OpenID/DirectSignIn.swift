@@ -36,7 +36,7 @@ package import Tenancy
     _ context: RequestContext,
     _ verb: @EventLoop (SessionStyle) async throws(Failure) -> Sessions.TokenSet
   ) async throws(Failure) -> IssuedTokens {
-    let user = try await verb(style).user
+    let user = try await verb(style(at: provider)).user
     guard let id = context.principal.session,
       let session = try await ClientSessions.find(id, of: user, context)
     else { throw context.gone }
@@ -44,7 +44,7 @@ package import Tenancy
   }
 
   /// The style of the session, which has no session at the pages above it.
-  private var style: SessionStyle {
+  private func style(at provider: Provider) -> SessionStyle {
     SessionStyle(
       ClientSession.style,
       scopes: Scopes(scopes.joined(separator: " ")),
@@ -52,6 +52,8 @@ package import Tenancy
       of: SessionStyle.Party(
         client: client.id,
         audience: server?.identifier,
+        issuer: provider.issuer,
+        isNotified: client.settings.backchannelLogoutURL != nil,
         lifetime: ClientSession.lifetime(of: scopes, for: client, at: server)
       )
     )

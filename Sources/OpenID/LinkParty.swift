@@ -111,6 +111,19 @@ package enum UserLinkQueries {
     """
   )
 
+  /// Returns the users of a subject at any issuer of an app.
+  ///
+  /// Served by the primary keys.
+  static let anyIssued = Statement<String, AppID, String>(
+    "user_links.any_issued",
+    """
+    select s.user_id
+    from issuers i join identity_subjects s on s.app_id = i.app_id and s.subject = $2
+      and s.provider = 'jwt:' || i.issuer
+    where i.app_id = $1
+    """
+  )
+
   static let party = Statement<LinkParty, UserID, AppID>(
     "user_links.party",
     """
@@ -134,14 +147,6 @@ package enum UserLinkQueries {
     select s.session_id
     from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where s.authenticated_at > now() - $3::interval and \(.isAuthorized)
-    """
-  )
-
-  static let remove = Statement<NoRow, UserID>(
-    "user_links.remove",
-    """
-    with subjects as (delete from identity_subjects where user_id = $1)
-    delete from users where user_id = $1
     """
   )
 
@@ -250,7 +255,7 @@ package enum UserLinkQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    issued, party, fresh, remove, removeAsserted, setAddress, adopt, adoptSubjects, count, release,
-    known, create, addIdentity,
+    issued, anyIssued, party, fresh, removeAsserted, setAddress, adopt, adoptSubjects, count,
+    release, known, create, addIdentity,
   ]
 }

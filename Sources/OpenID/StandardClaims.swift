@@ -26,7 +26,7 @@ package import Tenancy
   ) async throws(Failure) -> JSONObject {
     guard let user = context.principal.user else { throw context.gone }
     let profile = try await Profiles.read(of: user, context)
-    var claims = try await mapped(client.settings.claims, profile, context)
+    var claims = try await mapped(client.settings.claims, profile, provider, context)
     if scopes.contains(.profile) {
       add(profile, client.settings.claimsProfile, provider, to: &claims)
       if client.settings.claimsProfile == .auth0,
@@ -72,15 +72,17 @@ package import Tenancy
   package static func mapped(
     _ map: ClaimMap,
     of user: UserID,
+    at provider: Provider,
     _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
     guard !map.isEmpty else { return JSONObject() }
-    return try await mapped(map, try await Profiles.read(of: user, context), context)
+    return try await mapped(map, try await Profiles.read(of: user, context), provider, context)
   }
 
   private static func mapped(
     _ map: ClaimMap,
     _ profile: Profile,
+    _ provider: Provider,
     _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
     guard !map.isEmpty else { return JSONObject() }
@@ -92,6 +94,7 @@ package import Tenancy
     for entry in map.entries {
       claims[entry.claim] =
         switch entry.source {
+        case .profile(.picture): .string(provider.picture(profile))
         case .profile(let member): profile.value(of: member)
         case .metadata(let pointer): metadata.value(at: pointer)
         case .appMetadata(let pointer): appMetadata.value(at: pointer)
@@ -125,7 +128,8 @@ extension Profile {
     case .phone: phone.map(JSON.string)
     case .locale: locale.map(JSON.string)
     case .zone: zone.map(JSON.string)
-    case .picture: picture.map(JSON.string)
+    // Only the provider knows its URL.
+    case .picture: nil
     case .createdAt: .string(createdAt.text)
     case .updatedAt: .string(updatedAt.text)
     }

@@ -53,6 +53,7 @@ package struct IssuedTokens: Sendable {
     var access = try await StandardClaims.mapped(
       server?.claims ?? .none,
       of: session.user,
+      at: provider,
       context
     )
     var audiences =
@@ -79,6 +80,9 @@ package struct IssuedTokens: Sendable {
       claims["auth_time"] = .number(JSONNumber(session.authenticatedAt))
       if !session.methods.isEmpty {
         claims["amr"] = .array(session.methods.map(JSON.string))
+        if session.methods.contains("mfa") {
+          claims["acr"] = .string(AuthenticationClass.secondFactor)
+        }
       }
       claims["nonce"] = nonce.map(JSON.string)
       complete(&claims, for: session, subject, by: provider, identityLifetime)

@@ -25,10 +25,39 @@ import Sessions
     _ id: String,
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
-    let isWhole = id.utf8.contains(UInt8(ascii: "|"))
-    let issued = try await context.first(UserLinkQueries.issued, context.app.id, provider, id)
+    let prefix = "\(provider)|"
+    let isWhole = id.utf8.starts(with: prefix.utf8)
+    let subject = isWhole ? String(Substring(id.utf8.dropFirst(prefix.utf8.count))) : id
+    let issued = try await context.first(
+      UserLinkQueries.issued,
+      context.app.id,
+      provider,
+      subject
+    )
     if let issued { return UserID(trusted: issued) }
-    return try await ForeignIDs.user(of: isWhole ? id : "\(provider)|\(id)", context)
+    return try await ForeignIDs.user(of: prefix + subject, context)
+  }
+
+  /// Returns the users of an identity, whose provider is unknown.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the identity, without its provider.
+  ///   - context: the context of the request.
+  /// - Returns: the users, of whom some may be of another app.
+  /// - Throws: `.databaseUnavailable`.
+  package static func users(
+    ofIdentity id: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> [UserID] {
+    var users = try await context.read(UserLinkQueries.anyIssued, context.app.id, id).map {
+      UserID(trusted: $0)
+    }
+    for provider in ["auth0", "email"] {
+      if let user = try await ForeignIDs.user(of: "\(provider)|\(id)", context) {
+        users.append(user)
+      }
+    }
+    return users
   }
 
   /// Returns the user of an ID token that the client of the request got just now.
@@ -142,7 +171,7 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) {
     try await Sessions.end(.all, of: secondary, "link", in: transaction, context)
-    _ = try await transaction.run(UserLinkQueries.remove, secondary)
+    try await Users.remove(secondary, linkedTo: primary, in: transaction, context)
     if found.address != nil, let email = found.email {
       let isVerified = found.isEmailVerified
       _ = transaction.send(UserLinkQueries.removeAsserted, primary)
@@ -156,8 +185,6 @@ import Sessions
     _ = transaction.send(UserLinkQueries.adopt, primary, app, list, ServerTime())
     _ = transaction.send(UserLinkQueries.adoptSubjects, primary, app, list)
     try await transaction.send(UserLinkQueries.count, primary).rows()
-    try await Event("user_delete", of: secondary, detail: ["linked_to": .string(primary.text)])
-      .record(in: transaction, context)
     for identity in found.identities {
       try await SecurityNotice.linked(identity.provider).record(
         of: primary,

@@ -9,7 +9,7 @@ package struct UserSession: Listed {
   package let id: SessionID
   /// The client of a refresh token; nil for a session.
   package let client: ClientID?
-  /// The session from which the client got the refresh token; nil for none.
+  /// The live session in the browser in which the client got the refresh token; nil for none.
   package let parent: SessionID?
   package let createdAt: Timestamp
   package let refreshedAt: Timestamp
@@ -58,7 +58,7 @@ package struct UserSession: Listed {
 
   /// Which sessions and refresh tokens of a user end.
   package struct Ending: Sendable {
-    /// One of them, with those that came of it; nil for all.
+    /// One of them, and with a session those of clients in its browser; nil for all.
     package let one: SessionID?
     package let includesSessions: Bool
     package let includesRefreshTokens: Bool
@@ -118,38 +118,38 @@ package struct UserSession: Listed {
     )
   }
 
-  /// Ends sessions and refresh tokens of a user, and tells the clients that want to know.
+  /// Ends sessions and refresh tokens of a user.
   ///
   /// - Parameters:
   ///   - ending: which of them end.
   ///   - user: the user.
-  ///   - issuer: the `iss` of the tokens of the clients.
   ///   - context: the context of the request.
   /// - Throws: `.notFound` if the user does not exist, `.databaseUnavailable`.
   package static func end(
     _ ending: Ending,
     of user: UserID,
-    issuer: String,
     _ context: RequestContext
   ) async throws(Failure) {
     try await Users.change(user, context) { (transaction, _) async throws(Failure) in
-      let told = try await transaction.run(
-        UserSessionQueries.told,
-        user,
-        ending.one,
-        ending.includesSessions,
-        ending.includesRefreshTokens
-      )
-      try await LogoutNotices.queue(told, of: user, by: issuer, in: transaction, context)
-      let ended = try await transaction.run(
-        UserSessionQueries.end,
-        user,
-        ending.one,
-        ending.includesSessions,
-        ending.includesRefreshTokens
-      )
-      Sessions.recordEnds(ended, of: user, "revoked", in: transaction, context)
+      try await end(ending, of: user, in: transaction, context)
     }
+  }
+
+  /// Does the same in a transaction that has locked the user.
+  static func end(
+    _ ending: Ending,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let ended = try await transaction.run(
+      UserSessionQueries.end,
+      user,
+      ending.one,
+      ending.includesSessions,
+      ending.includesRefreshTokens
+    )
+    Sessions.recordEnds(ended, of: user, "revoked", in: transaction, context)
   }
 }
 
@@ -164,14 +164,17 @@ package enum UserSessionQueries {
   >(
     "user_sessions.list",
     """
-    select s.session_id, s.client_id, s.parent_id, s.created_at, s.refreshed_at,
-      s.authenticated_at, s.expires_at, host(s.address), s.agent, s.amr, s.scope, s.audience,
+    select s.session_id, s.client_id,
+      (select max(p.session_id) from sessions p
+        where p.user_id = $1 and p.device_id = s.browser_id and p.client_id is null
+          and p.ended_at is null and p.expires_at > now()),
+      s.created_at, s.refreshed_at, s.authenticated_at, s.expires_at, host(s.address), s.agent, s.amr, s.scope, s.audience,
       coalesce((select string_agg(distinct c.client_id, ' ') from sessions c
-        where c.user_id = $1 and c.parent_id = s.session_id and c.ended_at is null
+        where c.user_id = $1 and c.browser_id = s.device_id and c.ended_at is null
           and c.expires_at > now()), '')
     from users c
     left join lateral (
-      select s.session_id, s.client_id, s.parent_id, s.created_at, s.refreshed_at,
+      select s.session_id, s.device_id, s.client_id, s.browser_id, s.created_at, s.refreshed_at,
         s.authenticated_at, s.expires_at, s.address, s.agent, s.amr, s.scope, s.audience
       from sessions s
       where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
@@ -186,24 +189,9 @@ package enum UserSessionQueries {
     """
   )
 
-  /// Returns the sessions of clients that `end` ends, if the client has a URL for messages.
-  static let told = Statement<ToldSession, UserID, SessionID?, Bool, Bool>(
-    "user_sessions.told",
-    """
-    select s.session_id, s.client_id, c.settings ->> 'backchannel_logout_url',
-      c.settings ->> 'claims_profile' is not distinct from 'auth0'
-    from sessions s join clients c on c.client_id = s.client_id and c.disabled_at is null
-    where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
-      and ($2::text is null or s.session_id = $2 or $3 and s.parent_id = $2)
-      and case when ' ' || s.scope || ' ' like '% offline_access %' then $4::boolean
-        else $3::boolean end
-      and c.settings ->> 'backchannel_logout_url' <> ''
-    """
-  )
-
   /// Ends sessions and returns them.
   ///
-  /// - Parameter 2: one of them, with the sessions below it; null for all.
+  /// - Parameter 2: one of them, and with a session those of clients in its browser; null for all.
   /// - Parameter 3: whether sessions end, of the user and of clients without `offline_access`.
   /// - Parameter 4: whether sessions of clients with `offline_access` end.
   static let end = Statement<StandingSession, UserID, SessionID?, Bool, Bool>(
@@ -211,12 +199,13 @@ package enum UserSessionQueries {
     """
     update sessions s set ended_at = now(), end_reason = 'revoked'
     where s.user_id = $1 and s.ended_at is null
-      and ($2::text is null or s.session_id = $2 or $3 and s.parent_id = $2)
+      and ($2::text is null or s.session_id = $2 or $3 and s.browser_id = (
+        select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
       and case when s.client_id is not null and ' ' || s.scope || ' ' like '% offline_access %'
         then $4::boolean else $3::boolean end
     returning s.session_id, s.device_id
     """
   )
 
-  package static let all: [any PreparedStatement] = [list, told, end]
+  package static let all: [any PreparedStatement] = [list, end]
 }

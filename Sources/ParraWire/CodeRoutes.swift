@@ -17,8 +17,9 @@ import WireKit
         "\(base)/password/reset/challenge",
         "Mail a code that sets a new password"
       ) { (call) async throws(Failure) in
-        let digits = call.context.app.parraSettings.codeDigits
-        try await Emails.requestResetCode(of: try call.identity, digits: digits, call.context)
+        // The screen of the SDK accepts no other length.
+        let digits = AuthenticationFlow.networkDigits.lowerBound
+        try await Emails.requestResetCode(of: try call.identity.email, digits: digits, call.context)
         return Response(.ok, json: Array("{}".utf8))
       },
       IssuerRoutes.route("\(base)/password/reset", "Set a new password by the mailed code") {
@@ -34,7 +35,7 @@ import WireKit
   /// Mails a code to an address; the response to an unknown one is the same.
   private static func logIn(_ call: Call) async throws(Failure) -> Response {
     let digits = call.context.app.parraSettings.codeDigits
-    try await EmailCodes.start(for: try call.identity, digits: digits, call.context)
+    try await EmailCodes.start(for: try call.identity.email, digits: digits, call.context)
     let end = time(nil) + AuthenticationFlow.lifetime.wholeSeconds
     let body: JSON = [
       "strategy": "email", "status": "pending",
@@ -45,16 +46,15 @@ import WireKit
 }
 
 extension Call {
-  /// The email address in the body, under one of the names that the SDK uses.
+  /// The email address in the body, and its member: one of the names that the SDK uses.
   ///
   /// The SDK's screen for codes sends the address as a phone number.
-  var identity: String {
+  var identity: (member: String, email: String) {
     get throws(Failure) {
-      let names = ["email", "unknown_identity", "phone_number", "username"]
-      guard let email = names.compactMap({ json[$0]?.string }).first else {
-        throw .invalid([Fault("", "email", "The identity must be an email address.")])
+      for member in ["email", "unknown_identity", "phone_number", "username"] {
+        if let email = json[member]?.string { return (member, email) }
       }
-      return email
+      throw .invalid([Fault("", "email", "The identity must be an email address.")])
     }
   }
 }

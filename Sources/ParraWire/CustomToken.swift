@@ -22,40 +22,42 @@ import WireKit
   /// Returns the user and session of a token; an unknown user is made.
   ///
   /// - Throws: `.invalidExternalToken`, `.wrongCredentials`, `.loginMethodDisabled`,
-  ///   `.reauthenticationRequired` if the token had to be younger, `.databaseUnavailable`.
-  static func principal(
+  ///   `.databaseUnavailable`.
+  private static func principal(
     of token: String,
-    isFresh: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) -> Principal {
-    let tenant = context.app.name
-    return try await TokenLogin.principal(
-      of: token,
-      naming: ExternalTokens.Subject(in: contentType) { claims in
-        guard claims["sub"]?.string?.hasSameBytes(as: tenant) == true else { return nil }
-        return claims["grants"]?.object?["identity"]?.string
-      },
-      as: .parra,
-      isFresh: isFresh,
-      context
-    )
+    try await TokenLogin.principal(of: token, naming: subject(in: context), as: .parra, context)
   }
 
-  fileprivate nonisolated static func kind(isFresh: Bool) -> BearerKind {
-    BearerKind(isFresh ? "young custom token" : "custom token", isOfForm: isOfForm) {
-      (token, call) async throws(Failure) in
-      .user(try await principal(of: token, isFresh: isFresh, call.context))
+  /// Returns the user and live session of a token; nil without one.
+  ///
+  /// - Throws: `.invalidExternalToken`, `.wrongCredentials`, `.databaseUnavailable`.
+  static func standing(
+    by token: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> Principal? {
+    try await TokenLogin.standing(by: token, naming: subject(in: context), as: .parra, context)
+  }
+
+  private static func subject(in context: RequestContext) -> ExternalTokens.Subject {
+    let tenant = context.app.name
+    return ExternalTokens.Subject(in: contentType) { claims in
+      guard claims["sub"]?.string?.hasSameBytes(as: tenant) == true else { return nil }
+      return claims["grants"]?.object?["identity"]?.string
     }
+  }
+
+  fileprivate nonisolated static let kind = BearerKind("custom token", isOfForm: isOfForm) {
+    (token, call) async throws(Failure) in .user(try await principal(of: token, call.context))
   }
 }
 
 extension Access {
   /// Returns access for a user of the SDK, by an access token or a custom token.
-  static func parra(scope: String, isFresh: Bool = false) -> Access {
+  static func parra(scope: String) -> Access {
     .anyOf([
-      // Its users cannot sign in again, so the age of the token counts.
-      .bearer(CustomToken.kind(isFresh: isFresh), proof: .session),
-      .user(scope: scope, proof: isFresh ? .fresh : .session),
+      .bearer(CustomToken.kind, proof: .session), .user(scope: scope, proof: .session),
     ])
   }
 }

@@ -55,9 +55,14 @@ import WireKit
       access: .open,
       body: .json(limit: 65_536).lenient(assuming: .json),
       issuesSecrets: true,
-      summary: summary,
-      handler
-    )
+      summary: summary
+    ) { (call) async throws(Failure) in
+      do throws(Failure) {
+        return try await handler(call)
+      } catch {
+        throw error.renaming("email", to: (try? call.identity.member) ?? "email")
+      }
+    }
   }
 
   // MARK: Tokens
@@ -79,10 +84,13 @@ import WireKit
       tokens = try await Users.signIn(credentials, as: .parra, context)
     case "passwordless_otp":
       context.bareDevice = UnauthenticatedDevice(named: nil)
-      tokens = try await EmailCodes.signIn(form["code"] ?? "", as: .parra, context)
+      // An error must not use up the code.
+      let guest = try? await AnonymousToken.owner(of: form["anonymous_token"], context)
+      let code = form["code"] ?? ""
+      tokens = try await EmailCodes.signIn(code, linkingTo: guest, as: .parra, context)
     default: return WireError.unknownGrantType.response(in: .both)
     }
-    try await AnonymousToken.merge(form["anonymous_token"], context)
+    await AnonymousToken.merge(form["anonymous_token"], call)
     return WireTokens(tokens).response
   }
 
@@ -102,18 +110,21 @@ import WireKit
 
   // MARK: Sign-up
 
-  /// Returns whether a user has an address, which the first screen asks.
+  /// Returns whether a user has an address, which the first screen asks, and the ways to log in.
   private static func challenges(_ call: Call) async throws(Failure) -> Response {
-    let context = call.context
-    let exists = try await Users.isKnown(try call.identity, context)
-    let settings = context.app.accountSettings
-    let ways: [(LoginMethod, JSON)] = [
+    let settings = call.context.app.accountSettings
+    let methods = try await Users.methods(of: try call.identity.email, call.context)
+    let ways: [(method: LoginMethod, id: JSON)] = [
       (.password, "password"), (.emailCode, "passwordless_email"),
     ]
-    let open: JSON = .array(ways.filter { settings.isOpen($0.0) }.map { ["id": $0.1] })
+    let open = ways.filter { settings.isOpen($0.method) }
+    let available = methods.map { methods in
+      JSON.array(open.filter { methods.contains($0.method) }.map { ["id": $0.id] })
+    }
     let body: JSON = [
-      "exists": .bool(exists), "type": "email", "supported_challenges": open,
-      "available_challenges": exists ? open : .null,
+      "exists": .bool(methods != nil), "type": "email",
+      "supported_challenges": .array(open.map { ["id": $0.id] }),
+      "available_challenges": available ?? .null,
     ]
     return Response(.ok, json: body.serialized())
   }
@@ -133,16 +144,11 @@ import WireKit
     // A user must be able to sign in next; and a refusal would tell who has an account.
     guard context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
     let guest = try await AnonymousToken.owner(of: call.json["anonymous_token"]?.string, context)
-    var user: UserID
+    let user: UserID
     do throws(Failure) {
-      user = try await Users.registerOnly(credentials, context)
+      user = try await Users.registerOnly(credentials, linkingTo: guest, context)
     } catch .emailTaken {
       user = try await Users.registered(by: credentials, orLinkedTo: guest?.user, context)
-    }
-    if let guest, let anonymous = guest.user, anonymous != user,
-      try await AnonymousToken.link(credentials, to: guest, context)
-    {
-      user = anonymous
     }
     // The user has no session yet.
     context.principal = Principal(.system, in: context.app.id, scopes: .everything)

@@ -4,7 +4,7 @@ package import Runtime
 /// The settings of clients of Parra.
 package struct ParraSettings: SettingsSection {
   let bundleID: String
-  /// The length of a mailed code.
+  /// The length of a mailed code that logs in.
   let codeDigits: Int
 
   package init(_ read: inout SettingsReader) {
@@ -23,8 +23,7 @@ package struct ParraSettings: SettingsSection {
       "parra_code_digits",
       AuthenticationFlow.networkDigits,
       AuthenticationFlow.length,
-      "digits of the codes that clients of Parra get by mail; the screen of their SDK for a new "
-        + "password accepts only 6"
+      "digits of the codes by which clients of Parra log in; a code for a new password has 6"
     )
   }
 

@@ -43,8 +43,12 @@ import WireKit
       access: .parra(scope: Scopes.updateMetadata),
       summary: "Remove a property"
     ) { (call) async throws(Failure) in
-      // The SDK would restore a property that another device has removed before.
-      try await apply(.merge(JSONObject([(call.text("key"), .null)])), call)
+      do throws(Failure) {
+        return try await apply(.remove(call.text("key"), .none), call)
+      } catch .notFound {
+        // Another device may have removed it before. After an error, the SDK would restore it.
+        return response(try await Properties.read(of: call.ownUser, call.context))
+      }
     },
   ]
 
@@ -60,7 +64,9 @@ import WireKit
       body: .json(limit: limit),
       summary: summary
     ) { (call) async throws(Failure) in
-      try await apply(change(call.json.objectOfBody), call)
+      let object = try call.json.objectOfBody
+      try object.checkProperties(at: "", call.context)
+      return try await apply(change(object), call)
     }
   }
 
@@ -68,7 +74,9 @@ import WireKit
     _ change: PropertyChange,
     _ call: Call
   ) async throws(Failure) -> Response {
-    response(try await Properties.apply(change, of: call.ownUser, call.context))
+    response(
+      try await Properties.apply(change, of: call.ownUser, equating: .canonical, call.context)
+    )
   }
 
   private static func response(_ properties: [Property]) -> Response {
@@ -79,6 +87,21 @@ import WireKit
 extension PropertyCondition {
   /// No condition, since the SDK sends no version.
   fileprivate static let none = PropertyCondition(version: VersionCondition(), keep: nil)
+}
+
+extension JSONObject {
+  /// Checks a map of properties, in which the SDK knows no null.
+  ///
+  /// - Throws: `.invalid` with the place of each fault below `pointer`.
+  @EventLoop func checkProperties(
+    at pointer: String,
+    _ context: RequestContext
+  ) throws(Failure) {
+    let length = context.app.documentSettings.propertyStringLength
+    let faults = PropertySet.faults(in: self, stringLimit: length)
+      .map { Fault(pointer + $0.place, $0.code, $0.detail) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
 }
 
 extension Call {

@@ -18,7 +18,7 @@ import WireKit
         body: .json(limit: 16_384).lenient(assuming: .json),
         summary: "Read the user after a login"
       ) { (call) async throws(Failure) in
-        try await AnonymousToken.merge(call.json["anonymous_token"]?.string, call.context)
+        await AnonymousToken.merge(call.json["anonymous_token"]?.string, call)
         return try await users.info(call)
       },
       Route(
@@ -46,12 +46,13 @@ import WireKit
     let context = call.context
     do throws(Failure) {
       if let token = try? call.request.bearerToken, CustomToken.isOfForm(token) {
-        context.principal = try await CustomToken.principal(of: token, context)
+        let standing = try await CustomToken.standing(by: token, context)
+        if let standing { context.principal = standing }
       } else {
         try await call.identifyUserIfAny(scope: Scopes.readUser, proof: .session)
       }
       if let user = context.principal.user { try await Sessions.logout(user, context) }
-    } catch let error where error.type.kind == .unauthenticated {
+    } catch let error where error.type.status.code < 500 {
       // There is no session to end.
     }
     context.principal = .anyone
@@ -59,7 +60,7 @@ import WireKit
       do throws(Failure) {
         let body: JSON = ["anonymous_token": try await WireTokens.anonymous(context).json]
         return Response(.ok, json: body.serialized())
-      } catch .tooManyAttempts {
+      } catch let error where error.type.status.code < 500 {
         // A guest costs nothing.
       }
     }

@@ -1,6 +1,7 @@
 import Accounts
 import Documents
 import Runtime
+import Sessions
 import EventLoop
 import HTTP
 import JSON
@@ -33,10 +34,17 @@ import WireKit
       Route(
         .delete,
         ParraWire.userPrefix,
-        access: .parra(scope: Scopes.updateMetadata, isFresh: true),
+        access: .parra(scope: Scopes.updateMetadata),
         summary: "Delete the user"
       ) { (call) async throws(Failure) in
-        try await Users.delete(call.ownUser, call.context)
+        let user = try call.ownUser
+        // The SDK cannot authenticate the user again. Its sessions therefore need no recent sign-in.
+        if try await Sessions.has(.parra, call.context) {
+          try await Sessions.requireSecondFactor(of: user, call.context)
+        } else {
+          try await Sessions.requireFreshProof(of: user, call.context)
+        }
+        try await Users.delete(user, call.context)
         return Response(.noContent)
       },
       Route(
@@ -83,17 +91,28 @@ import WireKit
     let body = try call.json.objectOfBody
     var members = JSONObject()
     for (name, member) in names {
-      if let value = body[name] { members[member] = value.string == "" ? .null : value }
-    }
-    // Checked before the properties change, since this is not one transaction.
-    let faults = members.compactMap { name, value in Profiles.fault(name, value) }
-    guard faults.isEmpty else { throw .invalid(faults) }
-    if let properties = body["properties"], properties != .null {
-      guard let object = properties.object else {
-        throw .invalid([Fault("/properties", "type", "This member must be an object or null.")])
+      guard let value = body[name] else { continue }
+      members[member] = value.string == "" ? .null : value
+      if let fault = Profiles.fault(member, members[member] ?? .null) {
+        throw Failure.invalid([fault]).renaming(member, to: name)
       }
-      _ = try await Properties.apply(.merge(object), of: user, context)
     }
-    _ = try await Profiles.change(members, if: VersionCondition(), of: user, context)
+    let properties = body["properties"] ?? .null
+    guard properties == .null || properties.object != nil else {
+      throw .invalid([Fault("/properties", "type", "This member must be an object or null.")])
+    }
+    try properties.object?.checkProperties(at: "/properties", context)
+    try await context.transaction { [members] transaction async throws(Failure) in
+      if let map = properties.object {
+        try await Properties.apply(
+          .merge(map),
+          of: user,
+          equating: .canonical,
+          in: transaction,
+          context
+        )
+      }
+      try await Profiles.change(members, of: user, in: transaction, context)
+    }
   }
 }

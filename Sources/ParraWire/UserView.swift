@@ -2,6 +2,7 @@ import Accounts
 import Documents
 import Runtime
 import Sessions
+import Tenancy
 import EventLoop
 import HTTP
 import JSON
@@ -27,7 +28,7 @@ struct UserView: Sendable {
     json["metadata"] = try await metadata(of: user, context)
     json["settings"] = [:]
     json["entitlements"] = []
-    json["roles"] = []
+    json["roles"] = .array(try await UserRoles.list(of: user, context).map(\.parraJSON))
     return .object(json)
   }
 
@@ -42,9 +43,11 @@ struct UserView: Sendable {
     ]
   }
 
-  /// Returns the user with the roles of the login, which this server does not have.
+  /// Returns the user, and the keys of the user's roles.
   @EventLoop func info(_ call: Call) async throws(Failure) -> Response {
-    let body: JSON = ["roles": [], "user": try await user(call.user, call)]
+    let user = try await user(call.user, call)
+    let keys = user["roles"]?.array?.compactMap { $0["key"] } ?? []
+    let body: JSON = ["roles": .array(keys), "user": user]
     return Response(.ok, json: body.serialized())
   }
 
@@ -101,6 +104,13 @@ struct UserView: Sendable {
       throw .internalError("stored metadata cannot be parsed")
     }
     return json
+  }
+}
+
+extension Role {
+  /// The role as the SDK reads it; its name is also its key.
+  fileprivate var parraJSON: JSON {
+    ["id": .string(id.text), "name": .string(name), "key": .string(name)]
   }
 }
 

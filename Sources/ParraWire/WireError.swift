@@ -81,7 +81,7 @@ struct WireError {
     let grantError = Self.grantError(failure)
     let isRefusedGrant = isOfIssuer && failure.type.status.code < 500 && grantError != nil
     self.init(
-      isRefusedGrant ? .badRequest : Self.status(failure),
+      isRefusedGrant ? .badRequest : failure.type.status,
       Self.message(failure),
       Self.code(failure),
       grantError: grantError ?? "temporarily_unavailable"
@@ -106,16 +106,11 @@ struct WireError {
     return .object(body)
   }
 
-  private static func status(_ failure: Failure) -> Status {
-    // After a second 401, the SDK does not read the message.
-    failure.type == .reauthenticationRequired ? .forbidden : failure.type.status
-  }
-
   private static func code(_ failure: Failure) -> APICode {
     switch failure.type {
     case .unknownApp: .unknownTenant
     case .userBlocked: .blocked
-    case _ where failure.type.status == .notFound: .routeNotFound
+    case _ where [.notFound, .methodNotAllowed].contains(failure.type.status): .routeNotFound
     default: .insufficientScope
     }
   }
@@ -128,7 +123,7 @@ struct WireError {
     case .wrongCredentials: "invalid identity or password"
     case .invalidCode: "invalid code: request another one"
     case .emailTaken: "invalid identity: a user already has this address"
-    case .invalid: "invalid input: \(failure.faults.first?.detail ?? failure.type.title)"
+    case .invalid: "invalid input\(failure.faults.first?.sentence ?? ": \(failure.type.title)")"
     default: failure.detail ?? failure.type.title
     }
   }
@@ -147,5 +142,19 @@ struct WireError {
       case .tooMany, .unavailable, .internal: nil
       }
     }
+  }
+}
+
+extension Fault {
+  /// The member of the body, if it is one, and the rule.
+  fileprivate var sentence: String {
+    place.isEmpty ? ": \(detail)" : " in \(place.dropFirst()): \(detail)"
+  }
+}
+
+extension Failure {
+  /// Returns the error with the name that the body has for a member of the domain.
+  func renaming(_ member: String, to name: String) -> Failure {
+    placed { $0 == "/\(member)" ? "/\(name)" : $0 }
   }
 }

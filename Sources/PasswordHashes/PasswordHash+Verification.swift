@@ -12,6 +12,10 @@ extension PasswordHash {
     // The program that created the hash truncated longer passwords there.
     case .bcrypt: crypted(Array(password.utf8.prefix(72)))
     case .shaCrypt: crypted(Array(password.utf8))
+    // The library widens bytes to UTF-16, so only Latin-1 passes through.
+    case .nt:
+      password.unicodeScalars.allSatisfy { $0.value < 0x100 }
+        && crypted(password.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
     case .argon2: crypto_pwhash_str_verify(text, password, UInt64(password.utf8.count)) == 0
     case .scrypt(let logN, let r, let p, let salt, let key):
       areSame(scrypt(password, logN, r, p, salt, key.count), key)

@@ -8,6 +8,8 @@ package struct PasswordHash: Sendable, Equatable {
     case bcrypt(cost: Int)
     /// `$5$` or `$6$`.
     case shaCrypt(rounds: Int)
+    /// `$3$`: MD4 of the password in UTF-16.
+    case nt
     /// Memory in KiB.
     case argon2(memory: Int, passes: Int, lanes: Int)
     case scrypt(logN: Int, r: Int, p: Int, salt: [UInt8], key: [UInt8])
@@ -48,6 +50,7 @@ package struct PasswordHash: Sendable, Equatable {
       case "2a", "2b", "2y": try Self.bcrypt(fields)
       case "5": try Self.shaCrypt(fields, length: 43)
       case "6": try Self.shaCrypt(fields, length: 86)
+      case "3": try Self.nt(fields)
       case "argon2id", "argon2i": try Self.argon2(fields)
       case "scrypt": try Self.scrypt(fields)
       case "pbkdf2", "pbkdf2-sha1": try Self.pbkdf2(.sha1, fields)
@@ -69,6 +72,7 @@ package struct PasswordHash: Sendable, Equatable {
     switch algorithm {
     case .bcrypt(let cost): "bcrypt \(cost)"
     case .shaCrypt(let rounds): "\(text.prefix(3)) \(rounds)"
+    case .nt: "nt"
     case .argon2(let memory, let passes, let lanes): "argon2 \(memory) \(passes) \(lanes)"
     case .scrypt(let logN, let r, let p, _, _): "scrypt \(logN) \(r) \(p)"
     case .pbkdf2(let digest, let rounds, _, _): "pbkdf2 \(digest) \(rounds)"
@@ -104,7 +108,7 @@ package struct PasswordHash: Sendable, Equatable {
     case .pbkdf2(_, let rounds, _, _):
       // More than OWASP recommends for any digest: 1.4 million for SHA-1.
       guard rounds <= 2_000_000 else { throw .tooCostly("PBKDF2 has at most 2000000 rounds.") }
-    case .digest: break
+    case .nt, .digest: break
     }
   }
 
@@ -136,6 +140,13 @@ package struct PasswordHash: Sendable, Equatable {
       salt.utf8.allSatisfy(\.isCryptDigit), key.utf8.allSatisfy(\.isCryptDigit)
     else { throw .malformed("A SHA-crypt hash is $6$, a salt, $ and \(length) characters.") }
     return .shaCrypt(rounds: rounds)
+  }
+
+  private static func nt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
+    guard fields.count == 2, fields[0].isEmpty, fields[1].utf8.count == 32,
+      fields[1].utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) })
+    else { throw .malformed("An NT hash is $3$$ and 32 hexadecimal digits.") }
+    return .nt
   }
 
   private static func argon2(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {

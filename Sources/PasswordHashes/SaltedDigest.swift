@@ -79,7 +79,7 @@ package struct SaltedDigest: Sendable, Equatable {
 
 extension PasswordHash.Digest {
   /// The length of a digest, in bytes.
-  var length: Int {
+  package var length: Int {
     switch self {
     case .md5: 16
     case .sha1: 20

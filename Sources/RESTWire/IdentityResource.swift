@@ -38,8 +38,7 @@ import WireKit
         refuses: [
           .loginMethodDisabled, .emailTaken, .identityTaken, .identityExists, .emailRestorePending,
           .tooManyAPIKeys, .invalidExternalToken, .issuerUnavailable, .tooManyAttempts,
-          .invalidCode,
-          .mailNotConfigured,
+          .invalidCode, .mailNotConfigured, .additionalFactorRequired,
         ],
         summary: "Link an identity: a password, an issuer's token or a new API key",
         link

@@ -85,7 +85,7 @@ import WireKit
       1_024,
       reads: exchange,
       gives: .ok(.grant.shown(as: Example.refreshed)),
-      refuses: [.invalidRefreshToken, .sessionEnded],
+      refuses: [.invalidRefreshToken, .sessionEnded, .tooManyAttempts],
       "Exchange a refresh token or a device cookie for new tokens",
       refresh
     ),

@@ -9,7 +9,8 @@ import WireKit
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
   /// Returns the path of a picture.
-  nonisolated static func path(_ name: String) -> String { "/v1/pictures/\(name)" }
+  nonisolated static let folder = "/v1/pictures/"
+  nonisolated static func path(_ name: String) -> String { folder + name }
 
   nonisolated static let operations =
     [BasePath.me, .users].flatMap(operations) + [

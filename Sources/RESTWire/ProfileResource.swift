@@ -61,7 +61,12 @@ import WireKit
     }
 
   static func read(_ call: Call) async throws(Failure) -> Response {
-    Response(.ok, try await Profiles.read(by: form, of: call.user, call.context))
+    let profile = try await Profiles.text(
+      of: call.user,
+      picturesAt: PictureResource.folder,
+      call.context
+    )
+    return Response(.ok, json: profile.json, tag: EntityTag(profile.version))
   }
 
   static func patch(_ call: Call) async throws(Failure) -> Response {

@@ -3,15 +3,11 @@ package import Runtime
 import EventLoop
 package import HTTP
 import JSON
-package import Postgres
 package import WireKit
 
 /// Dossier's own REST API, `/v1`.
 package struct RESTWire: Wire {
   package init() {}
-
-  /// The SQL statements of this API.
-  package static let statements: [any PreparedStatement] = [ProfileResource.form]
 
   /// Returns the path of a picture.
   package static func path(ofPicture name: String) -> String { PictureResource.path(name) }

@@ -50,11 +50,12 @@ import WireKit
       .patch,
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
-      body: .mergePatch(limit: 16_384),
-      takes: userPatch,
+      body: .mergePatch(limit: 1_048_576).holdingDocuments,
+      takes: .userPatch,
       versions: .write,
       gives: [.ok(.profile.shown(as: Example.blockedProfile))],
-      summary: "Change a user's profile, or block or unblock it",
+      refuses: [.emailTaken, .noEmail, .schemaMismatch, .documentTooLarge],
+      summary: "Change a user's profile, address, block and documents, all or nothing",
       patch
     ),
     Operation(
@@ -165,26 +166,44 @@ import WireKit
     return response
   }
 
-  private nonisolated static let blocking = Fields(
-    "Blocking",
-    "Whether the user is blocked.",
-    .flag("blocked")
-  ).like(["blocked": true])
-
-  private nonisolated static let userPatch = Shape.either(.profilePatch, blocking.shape)
-    .named("UserPatch", "Changes of the profile, or the new state of blocked.")
-    .like(["blocked": true])
-
   private static func patch(_ call: Call) async throws(Failure) -> Response {
-    guard call.json["blocked"] != nil else { return try await ProfileResource.patch(call) }
-    let isBlocked = try blocking.read(call)
-    let profile = try await Users.setBlocked(
-      isBlocked,
-      call.captured("user"),
-      if: call.condition,
-      call.context
-    )
-    return Response(.ok, profile)
+    let user: UserID = try call.captured("user")
+    try await Users.revise(user, revision(of: call.json), if: call.condition, call.context)
+    return Response(.ok, try await Profiles.read(of: user, call.context))
+  }
+
+  private static func revision(of patch: JSON) throws(Failure) -> UserRevision {
+    guard let members = patch.object else {
+      throw .invalid([Fault("", "type", "The patch must be an object.")])
+    }
+    var revision = UserRevision()
+    revision.mergesDocuments = true
+    var faults: [Fault] = []
+    for (name, value) in members {
+      func required<Value>(_ found: Value?, _ type: String) -> Value? {
+        if found == nil { faults.append(Fault("/\(name)", "type", "This member must be \(type).")) }
+        return found
+      }
+      switch name {
+      case "blocked": revision.isBlocked = required(value.bool, "true or false")
+      case "email_verified": revision.isEmailVerified = required(value.bool, "true or false")
+      case "email": revision.email = required(value.string, "a string").map { ($0, false) }
+      case "metadata", "app_metadata":
+        guard let kind = DocumentKind(rawValue: name) else { continue }
+        if let object = required(value.object, "an object") {
+          revision.documents.append((kind, object))
+        }
+      default:
+        revision.profile[name] = value
+        if let fault = Profiles.fault(name, value) { faults.append(fault) }
+      }
+    }
+    if revision.email != nil {
+      revision.email?.isVerified = revision.isEmailVerified ?? false
+      revision.isEmailVerified = nil
+    }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    return revision
   }
 }
 

@@ -42,18 +42,10 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> Row? {
-    let call = PendingQuery(statement, repeat each values)
-    let start = EventLoop.now()
-    do throws(DatabaseError) {
-      let result = try await database.answer(to: call)
-      databaseNanoseconds += EventLoop.now() - start
-      return try result.decodeFirst(Row.self)
-    } catch {
-      throw failure(error, since: start)
-    }
+    try await first(of: PendingQuery(statement, repeat each values))
   }
 
-  /// Runs such a read with two parameters, as the function above does.
+  /// Runs such a read with two or three parameters, as the function above does.
   ///
   /// The compiler specializes no parameter packs across modules. This costs 400 instructions less.
   package func first<Row, First: Bindable, Second: Bindable>(
@@ -61,7 +53,20 @@ extension RequestContext {
     _ first: First,
     _ second: Second
   ) async throws(Failure) -> Row? {
-    let call = PendingQuery(statement, first, second)
+    try await self.first(of: PendingQuery(statement, first, second))
+  }
+
+  package func first<Row, First: Bindable, Second: Bindable, Third: Bindable>(
+    _ statement: Statement<Row, First, Second, Third>,
+    _ first: First,
+    _ second: Second,
+    _ third: Third
+  ) async throws(Failure) -> Row? {
+    try await self.first(of: PendingQuery(statement, first, second, third))
+  }
+
+  @inline(__always)
+  private func first<Row: RowDecodable>(of call: PendingQuery) async throws(Failure) -> Row? {
     let start = EventLoop.now()
     do throws(DatabaseError) {
       let result = try await database.answer(to: call)

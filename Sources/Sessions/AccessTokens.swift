@@ -166,12 +166,14 @@ import WebTokens
   /// - Throws: `.databaseUnavailable`.
   package func claims(
     ofOpenIDToken token: String,
-    app: AppID
+    app: AppID,
+    issuer: String
   ) async throws(Failure) -> JSONObject? {
     guard token.utf8.count <= Self.tokenLimit, let read = SignedToken(token),
       let keyID = read.keyID, read.head["typ"]?.string == SigningKey.accessType,
       let key = try await keys.verifier(keyID: keyID, app: app), key.purpose == .openID,
-      key.hasSigned(read), let expires = read.claims["exp"]?.number?.int, expires > clock()
+      key.hasSigned(read), let expires = read.claims["exp"]?.number?.int, expires > clock(),
+      read.claims["iss"]?.string?.hasSameBytes(as: issuer) == true
     else { return nil }
     return read.claims
   }
@@ -182,6 +184,8 @@ import WebTokens
     package let session: SessionID
     /// The id of the client that got it.
     package let client: String
+    /// The address of the user, if the client had the scope for it.
+    package let email: String?
     /// When the token expires, in seconds since 1970.
     fileprivate let expiresAt: Int
 
@@ -208,7 +212,13 @@ import WebTokens
       let session = read.claims["sid"]?.string.flatMap({ SessionID($0) }),
       let client = read.claims["aud"]?.string, let end = read.claims["exp"]?.number?.int
     else { return nil }
-    return Identity(user: user, session: session, client: client, expiresAt: end)
+    return Identity(
+      user: user,
+      session: session,
+      client: client,
+      email: read.claims["email"]?.string,
+      expiresAt: end
+    )
   }
 
   /// Returns whether a token has an audience; nil stands for a native token, for this server only.

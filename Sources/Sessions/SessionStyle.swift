@@ -25,11 +25,22 @@ package struct SessionStyle: Sendable {
     package let client: ClientID
     /// The resource server of its access tokens; nil for none.
     package let audience: String?
+    /// The issuer of its tokens.
+    package let issuer: String
+    /// Whether the client gets a message when the session ends.
+    package let isNotified: Bool
     /// How long the session lasts without a refresh.
     package let lifetime: Duration
 
-    package init(client: ClientID, audience: String?, lifetime: Duration) {
-      (self.client, self.audience, self.lifetime) = (client, audience, lifetime)
+    package init(
+      client: ClientID,
+      audience: String?,
+      issuer: String,
+      isNotified: Bool,
+      lifetime: Duration
+    ) {
+      (self.client, self.audience, self.issuer) = (client, audience, issuer)
+      (self.isNotified, self.lifetime) = (isNotified, lifetime)
     }
   }
 

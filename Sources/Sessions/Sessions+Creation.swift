@@ -106,17 +106,20 @@ package enum SessionCreationQueries {
   /// - Parameter 14: the authentication methods.
   /// - Parameter 15: the client of OpenID Connect that signs the user in; null for none.
   /// - Parameter 16: the resource server of its tokens; null for none.
+  /// - Parameter 17: the issuer of its tokens; null for none.
+  /// - Parameter 18: whether the client gets a message when the session ends.
   package static let insert = Statement<
     NoRow, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
-    String?, APIKeyID?, Int?, String, String, ClientID?, String?
+    String?, APIKeyID?, Int?, String, String, ClientID?, String?, String?, Bool
   >(
     "sessions.insert",
     """
     insert into sessions (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at, address,
-      agent, key_id, authenticated_at, style, amr, client_id, audience)
+      agent, key_id, authenticated_at, style, amr, client_id, audience, issuer, notifies)
     values ($1, $2, $3, $4, $5, $6, $7, now() + $8::interval, $9::inet, $10, $11,
-      least(coalesce(to_timestamp($12::bigint), now()), now()), $13, $14, $15, $16)
+      least(coalesce(to_timestamp($12::bigint), now()), now()), $13, $14, $15, $16, $17,
+      $18)
     """
   )
 

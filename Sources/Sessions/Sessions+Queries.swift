@@ -36,10 +36,13 @@ struct SupersededSession: RowDecodable {
   let live: LiveSession
   /// Whether the presented token is the predecessor, exchanged just now.
   let isRepeated: Bool
+  /// How many seconds the client must wait, after too many refreshes.
+  let wait: Int
 
   init(from row: Row) throws(DatabaseError) {
     live = try LiveSession(from: row)
     isRepeated = try row.bool(5)
+    wait = try row.int(6)
   }
 }
 
@@ -122,10 +125,20 @@ package enum SessionsQueries {
     """
   )
 
+  /// Returns the name of the style of the caller's session; no row if it is not live.
+  static let style = Statement<String, UserID, SessionID>(
+    "sessions.style",
+    """
+    select style from sessions
+    where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
+    """
+  )
+
   /// Rotates the refresh token of a session.
   ///
   /// Returns no row if the presented token is not the current one, or belongs to another wire or
-  /// client. Nor does it return one if the session has lasted for the longest time.
+  /// client. Returns no row after the longest duration of a session. Returns no row over the limit
+  /// of 100 refreshes, of which one returns every six seconds.
   /// - Parameter 7: how long that is; null for ever.
   /// - Parameter 10: whether the session must have had a second factor, or need none.
   static let rotate = Statement<
@@ -135,7 +148,8 @@ package enum SessionsQueries {
     "sessions.rotate",
     """
     update sessions s set refresh_generation = s.refresh_generation + 1, refreshed_at = now(),
-      expires_at = least(now() + $6::interval, \(.sum("s.created_at", "$7::interval")))
+      expires_at = least(now() + $6::interval, \(.sum("s.created_at", "$7::interval"))),
+      refreshes_clear_at = \(.sum("greatest(s.refreshes_clear_at, now())", "interval '6 seconds'"))
     from users c
     where \(.isAuthorized) and s.user_id = $1 and s.session_id = $2 and s.app_id = $3
       and s.refresh_salt = $4
@@ -143,18 +157,22 @@ package enum SessionsQueries {
       and s.client_id is not distinct from $9
       and meets_mfa($10::boolean, s.amr, s.provider, c.anonymous)
       and ($7::interval is null or \(.sum("s.created_at", "$7::interval")) > now())
+      and s.refreshes_clear_at - now() <= interval '594 seconds'
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
   )
 
-  /// Finds the session of a token that is not its current one.
+  /// Finds the session of a token that `rotate` refused.
+  ///
+  /// It looks later than `rotate`: one second less than the limit still shows a refusal by the limit.
   static let superseded = Statement<
     SupersededSession, UserID, SessionID, AppID, BinaryBytes, Int, Duration, String, String?
   >(
     "sessions.superseded",
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
-      s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval
+      s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval,
+      greatest(0, ceil(extract(epoch from s.refreshes_clear_at - now()) - 593))::bigint
     from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where \(.isAuthorized) and s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
       and s.client_id is not distinct from $8
@@ -163,6 +181,7 @@ package enum SessionsQueries {
 
   /// Ends one session of the user, or all but one, and returns them.
   ///
+  /// With one at the hosted pages, it ends those of clients in the same browser.
   /// - Parameter 2: the one to end; null for all.
   /// - Parameter 3: the one to spare; null for none.
   /// - Parameter 4: why they end.
@@ -173,7 +192,10 @@ package enum SessionsQueries {
     "sessions.end",
     """
     update sessions s set ended_at = now(), end_reason = $4
-    where s.user_id = $1 and s.ended_at is null and ($2::text is null or s.session_id = $2)
+    where s.user_id = $1 and s.ended_at is null
+      and ($2::text is null or s.session_id = $2
+        or ' ' || s.scope || ' ' not like '% offline_access %' and s.browser_id = (
+          select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
       and ($3::text is null or s.session_id <> $3)
       and ($5::text is null or s.provider = 'api-key' and coalesce(s.key_id, $5) = $5)
     returning s.session_id, s.device_id
@@ -216,8 +238,7 @@ package enum SessionsQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    lockUser, retire, renew, raiseAssurance, replaceSecret, provider, rotate, superseded, end,
-    leaveDevices,
-    page,
+    lockUser, retire, renew, raiseAssurance, replaceSecret, provider, style, rotate, superseded,
+    end, leaveDevices, page,
   ]
 }

@@ -3,6 +3,32 @@ import EventLoop
 import Postgres
 
 extension Sessions {
+  /// Returns the provider of the caller's session.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func provider(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
+    guard let provider = found.first else { throw context.gone }
+    return provider
+  }
+
+  /// Returns whether the caller's session has a style.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func has(
+    _ style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    guard let user = context.principal.user, let session = context.principal.session,
+      let name = try await context.first(SessionsQueries.style, user, session)
+    else { throw context.gone }
+    return name == style.name
+  }
+
   /// Replaces the caller's session by a new one.
   ///
   /// The transaction has locked the user.

@@ -19,7 +19,8 @@ extension Sessions {
       credential.user,
       credential.provider,
       credential.apiKey,
-      style.name
+      style.name,
+      context.app.sessionSettings.mfa == .required
     ).first.map {
       Principal(credential.user, $0.session, $0.device, in: context.app.id, scopes: style.scopes)
     }
@@ -41,12 +42,14 @@ package enum StandingSessionQueries {
   /// Returns the newest live session of a credential and a style.
   ///
   /// - Parameter 3: the key, if the credential is one.
-  static let find = Statement<StandingSession, UserID, String, APIKeyID?, String>(
+  /// - Parameter 5: whether the session must have had a second factor, or need none.
+  static let find = Statement<StandingSession, UserID, String, APIKeyID?, String, Bool>(
     "standing_sessions.find",
     """
     select session_id, device_id from sessions
     where user_id = $1 and provider = $2 and key_id is not distinct from $3 and style = $4
       and ended_at is null and expires_at > now()
+      and meets_mfa($5::boolean, amr, provider, provider = 'anonymous')
     order by session_id desc limit 1
     """
   )

@@ -24,7 +24,7 @@ import Postgres
 
   /// Exchanges a refresh token for new tokens.
   ///
-  /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
+  /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts`, `.databaseUnavailable`.
   package static func refresh(
     _ text: String,
     as style: SessionStyle = .native,
@@ -52,7 +52,7 @@ import Postgres
   ///   - lifetime: how long the session lasts from now on.
   ///   - context: the context of the request.
   /// - Returns: the user, and the session with its new generation.
-  /// - Throws: `.invalidRefreshToken`, `.databaseUnavailable`.
+  /// - Throws: `.invalidRefreshToken`, `.tooManyAttempts` for one session, `.databaseUnavailable`.
   package static func rotate(
     _ text: String,
     of style: String,
@@ -93,6 +93,9 @@ import Postgres
     )
     guard let found = superseded.first else { throw .invalidRefreshToken }
     if found.isRepeated { return (user, found.live) }
+    if token.number == found.live.generation, found.wait > 0 {
+      throw .tooManyAttempts(retryAfter: .seconds(found.wait))
+    }
     // A newer token than the session knows was issued before the database was restored.
     if token.number < found.live.generation {
       try await end(session, of: user, "refresh_reuse", context)
@@ -182,7 +185,6 @@ import Postgres
   ///   - which: the sessions.
   ///   - user: the user.
   ///   - reason: why they end.
-  ///   - app: the app of the user; nil for that of the request.
   ///   - principal: the actor; nil for the principal of the request.
   ///   - transaction: the transaction.
   ///   - context: the context of the request.
@@ -192,7 +194,6 @@ import Postgres
     _ which: Ending,
     of user: UserID,
     _ reason: String,
-    app: AppID? = nil,
     by principal: Principal? = nil,
     in transaction: Transaction,
     _ context: RequestContext
@@ -216,9 +217,9 @@ import Postgres
     for device in try await leaving?.rows() ?? [] {
       let place = EventPlace(session: nil, device: device)
       _ = Event("device_remove", of: user, at: place)
-        .send(in: transaction, app: app, by: principal, context)
+        .send(in: transaction, by: principal, context)
     }
-    recordEnds(ended, of: user, reason, app: app, by: principal, in: transaction, context)
+    recordEnds(ended, of: user, reason, by: principal, in: transaction, context)
     return ended.map(\.session)
   }
 

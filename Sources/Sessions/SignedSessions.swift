@@ -101,6 +101,7 @@ extension AccessTokens {
 extension Sessions {
   /// Extends a session whose refresh token stays by the session lifetime of the app.
   ///
+  /// The session of an anonymous user has no longest duration, since it is the only way to sign in.
   /// - Parameters:
   ///   - style: the style of the session. A session of another style counts as ended.
   ///   - context: the context of the request.
@@ -126,17 +127,19 @@ extension Sessions {
 package enum SignedSessionQueries {
   /// Returns one row if the session is live and has not reached its longest duration.
   ///
-  /// - Parameter 4: that duration; null for no limit.
+  /// - Parameter 4: that duration; null for no limit. Anonymous users have none.
   /// - Parameter 5: whether the session must have had a second factor, or need none.
   static let renew = Statement<String, UserID, Principal, Duration, Duration?, Bool, String>(
     "signed_sessions.renew",
     """
     update sessions s set refreshed_at = now(),
-      expires_at = least(now() + $3::interval, \(.sum("s.created_at", "$4::interval")))
+      expires_at = least(now() + $3::interval,
+        case when not c.anonymous then \(.sum("s.created_at", "$4::interval")) end)
     from users c
     where \(.isAuthorized) and s.user_id = $1 and s.session_id = $2 and s.ended_at is null
       and s.style = $6
-      and ($4::interval is null or \(.sum("s.created_at", "$4::interval")) > now())
+      and (c.anonymous or $4::interval is null
+        or \(.sum("s.created_at", "$4::interval")) > now())
       and meets_mfa($5::boolean, s.amr, s.provider, c.anonymous)
     returning s.session_id
     """

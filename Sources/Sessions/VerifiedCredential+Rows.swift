@@ -28,6 +28,7 @@ package enum CredentialRowQueries {
   /// Gives an address to a user; undoes the transaction if another user has it.
   ///
   /// A former address can return to its user, and goes to others when it is no longer reserved.
+  /// `takeFreeAddress` has the same rule for a new user, and `ImportQueries.emails` for many users.
   /// - Parameter 5: the time of the transaction.
   package static let takeAddress = Statement<
     NoRow, AppID, String, UserID, IdentityID, ServerTime
@@ -76,7 +77,9 @@ package enum CredentialRowQueries {
     """
   )
 
-  /// Makes a user with a credential no guest.
+  /// Makes a user with a new credential no guest, and raises its version.
+  ///
+  /// `ImportQueries.settle` makes many users no guests.
   package static let settle = Statement<NoRow, UserID>(
     "credential_rows.settle",
     """

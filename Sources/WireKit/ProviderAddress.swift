@@ -5,7 +5,8 @@ import Runtime
 
 /// The issuer of each app.
 ///
-/// An app with host names has one issuer for each of them. Any other app has that of the deployment.
+/// An app with host names has one issuer for each of them. The default app without host names has that
+/// of the deployment. Requests find no other app without host names.
 @EventLoop package final class ProviderAddress: DomainService {
   private let fallback: String
 

@@ -67,7 +67,6 @@ package import HTTP
     call.endpoint = endpoint
     call.context.owner = call
     var response: Response
-    var refusal: Failure?
     do throws(Failure) {
       // Each call of an `async` function costs as much as the whole check of a known app and token.
       if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
@@ -84,7 +83,6 @@ package import HTTP
         response = try conditional(response, call, endpoint.route)
       }
     } catch {
-      refusal = error
       response = Self.response(to: error, of: call, endpoint.served)
       if error.type == .mediaType, endpoint.route.body.mediaTypes.contains(.mergePatch) {
         let types = endpoint.route.body.mediaTypes.map(\.rawValue)
@@ -95,7 +93,7 @@ package import HTTP
     call.context.owner = nil
     response.add(call.context.notedLimits)
     if endpoint.served.wire.hasLimitCounters {
-      response.addCounters(of: call.context.notedLimits, after: refusal)
+      response.addCounters(of: call.context.notedLimits, after: call.failure)
     }
     response.add(line: "Vary: Origin\r\n")
     if endpoint.route.isCrossOrigin, let origin = call.request.field(.origin),

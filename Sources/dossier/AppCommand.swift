@@ -102,8 +102,7 @@ struct AppCommand: ParsableCommand {
         let record = try await context.record(of: app)
         guard app != context.defaultApp else {
           throw CommandFailure(
-            "\(app) is the app of requests that name none, by the setting app: name another there "
-              + "first",
+            "\(app) is the default app (setting app): choose another default before deleting it",
             .conflict
           )
         }

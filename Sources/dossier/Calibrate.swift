@@ -4,19 +4,19 @@ import PasswordHashes
 
 struct Calibrate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Proposes how much a hash of a password should cost on this machine.",
+    abstract: "Suggests Argon2id parameters for this machine.",
     discussion: """
-      Measures Argon2id, best while nothing else runs, and prints settings for dossierd. More \
-      memory is better than more passes; a worker needs it for each of its hashing_threads. Hashes \
-      made at another cost are made anew when their users log in.
+      Measures Argon2id and prints settings for dossierd. Run it while the machine is idle. More \
+      memory is better than more passes. A worker needs the memory once for each of its \
+      hashing_threads. When the settings change, each password is hashed again at the next login.
       """
   )
   @OptionGroup var output: OutputOptions
 
-  @Option(help: ArgumentHelp("How long one hash may take, from 10.", valueName: "milliseconds"))
+  @Option(help: ArgumentHelp("The time for one hash, at least 10.", valueName: "milliseconds"))
   var target = 100
 
-  @Option(help: ArgumentHelp("How much memory one hash may take.", valueName: "KiB"))
+  @Option(help: ArgumentHelp("The memory for one hash.", valueName: "KiB"))
   var maxMemory = 262_144
 
   func validate() throws {
@@ -31,7 +31,7 @@ struct Calibrate: ParsableCommand {
 
   func run() throws {
     let cost = HashingCost.calibrated(for: .milliseconds(target), memoryLimit: maxMemory)
-    guard let time = cost.measured() else { end(["there is not so much memory"], .internalError) }
+    guard let time = cost.measured() else { end(["there is not enough memory"], .internalError) }
     let microseconds = max(1, Int(time / .microseconds(1)))
     if output.isJSON {
       let value: JSON = [
@@ -46,7 +46,7 @@ struct Calibrate: ParsableCommand {
       say("a hash takes \(microseconds / 1_000) ms; a thread makes \(rate) a second")
     }
     if cost == .least, microseconds > target * 1_000 {
-      say("the least that is safe takes longer than \(target) ms here")
+      say("the least safe cost takes longer than \(target) ms here")
     }
   }
 }

@@ -66,10 +66,9 @@ struct ImportRequest: Sendable {
       try await Schemas.current(of: record.id, context)
     }
     let source = request.source == "-" ? "-" : Self.absolute(request.source)
-    work = try await context.run { context async throws(Failure) in
+    work = try await context.run(in: request.app) { context async throws(Failure) in
       try await UserImport.open(
         source,
-        into: record.id,
         request.existing,
         isResumed: request.isResumed,
         context

@@ -7,24 +7,24 @@ import JSON
 struct IndexCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "index",
-    abstract: "The paths of documents that users can be searched by.",
+    abstract: "Search indexes: paths in documents by which users can be searched.",
     subcommands: [Add.self, List.self, Remove.self]
   )
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Declares a path, and looks at all documents stored before.",
+      abstract: "Adds a search index, and fills it from the stored documents.",
       discussion: """
-        Users can be searched by it when the command has ended. If it is interrupted, run it again: \
-        it goes on where it was.
+        Users can be searched by the path when the command has ended. If it is interrupted, run it \
+        again: it continues.
         """
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: "The type of the values: text, number or boolean. Others are not found.")
+    @Option(help: "The type of the values: text, number or boolean. No other values are found.")
     var kind = "text"
 
-    @Argument(help: "As filters spell it: metadata.theme, app_metadata.…, custom_data.… .")
+    @Argument(help: "The path, as in a filter: metadata.theme, app_metadata.… or custom_data.…")
     var path: String
 
     func run() throws {
@@ -43,7 +43,7 @@ struct IndexCommand: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists what an app's users can be searched by."
+      abstract: "Lists the search indexes of an app."
     )
     @OptionGroup var options: AppOptions
 
@@ -54,11 +54,11 @@ struct IndexCommand: ParsableCommand {
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Ends the use of an index, and removes its values; documents stay."
+      abstract: "Drops a search index. Documents are not changed."
     )
     @OptionGroup var options: AppOptions
 
-    @Argument(help: "As filters spell it.")
+    @Argument(help: "The path, as in a filter.")
     var path: String
 
     func run() throws {

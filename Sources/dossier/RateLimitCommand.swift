@@ -6,34 +6,34 @@ import JSON
 struct RateLimitCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rate-limit",
-    abstract: "Limits that slow down callers who try too often (429).",
+    abstract: "Rate limits, which refuse too many attempts (429).",
     subcommands: [Reset.self]
   )
 
   struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lets a caller try again at once who must wait.",
+      abstract: "Resets rate limits, so that refused callers can try again at once.",
       discussion: """
-        For a user: logins, registrations, passwords and mail, from all networks that were refused in \
-        the past two days. For a network: all that is counted by it and, in IPv6, by its /48, for \
-        every caller there; `dossier audit` shows the addresses of callers that were slowed down \
-        (rate_limited). nginx has a limit of its own, which this does not reset.
+        For a user, it resets the limits of logins, registrations, passwords and mail, from all \
+        networks that were refused in the past two days. For a network, it resets all limits of the \
+        network and, in IPv6, of its /48. `dossier audit` shows the addresses of refused callers \
+        (rate_limited). nginx has limits of its own, which this command does not reset.
         """
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: ArgumentHelp("Also what is counted by its network.", valueName: "IP address"))
+    @Option(help: ArgumentHelp("Also reset the limits of this network.", valueName: "IP address"))
     var network: String?
 
-    @Flag(help: "All that is counted in the app.")
+    @Flag(help: "Reset all limits of the app.")
     var all = false
 
-    @Argument(help: "A user's id, or an address of mail, also one of no user.")
+    @Argument(help: "The id of a user, or an email address with or without a user.")
     var user: String?
 
     func validate() throws {
       guard all ? user == nil && network == nil : user != nil || network != nil else {
-        throw ValidationError("Name a user, a --network or both; or --all.")
+        throw ValidationError("Give a user, a --network or both; or --all.")
       }
     }
 

@@ -5,6 +5,7 @@ import Delivery
 import OpenID
 import Documents
 import Runtime
+import Sessions
 import Tenancy
 import Transfer
 import EventLoop
@@ -138,7 +139,9 @@ import WireKit
     let handlers: [String: OutboxWorker.Handler] = [
       Outbox.requestKind: AccountMail.resolve, LogoutNotices.kind: LogoutNotices.send,
     ]
-    courier = OutboxWorker(dependencies, relay, handlers) { report.metrics?.count($0) }
+    courier = OutboxWorker(dependencies, relay, handlers, LogoutNotices.collect) {
+      report.metrics?.count($0)
+    }
     let networks = configuration.internalNetworks
     service = Service(wires: wires, dependencies) { $0.isIn(networks) }
   }

@@ -18,7 +18,7 @@ enum AllQueries {
     DevicesQueries.all, NewDeviceQueries.all, AttemptQueries.all, AttemptLiftQueries.all,
     AttemptProofQueries.all, UsersQueries.all, PasswordQueries.all,
     EmailAddressQueries.all, AccountQueries.all, TakeoverQueries.all, CredentialQueries.all,
-    CredentialRowQueries.all,
+    CredentialRowQueries.all, CredentialRevocationQueries.all,
     MailTokenQueries.all, EmailChangeQueries.all, FlowQueries.all, NetworkFlowQueries.all,
     IdempotencyQueries.all,
     SecondFactorQueries.all, SecondFactorFlowQueries.all,
@@ -44,8 +44,8 @@ enum AllQueries {
     SearchIndexQueries.all, SchemaQueries.statements,
     AuthorizationQueries.all, AuthorizationCodeQueries.all, BrowserUserQueries.all,
     ClientTokenQueries.all,
-    ClientSessionQueries.all, UserSessionQueries.all, UserLinkQueries.all,
-    StandardClaimQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
+    ClientSessionQueries.all, UserSessionQueries.all, AccountSessionQueries.all,
+    UserLinkQueries.all, StandardClaimQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
     MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)
 }

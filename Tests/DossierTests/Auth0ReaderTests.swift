@@ -67,6 +67,39 @@ import Testing
     #expect(ada.subjects.last == ImportedUser.Identity(provider: "auth0", subject: "auth0|own-id"))
   }
 
+  @Test func `the first identity stays the primary one, and others keep what they had`() throws {
+    let line = try read(
+      """
+      {"user_id":"google-oauth2|108","email":"a@b.example","password_hash":"\(Self.bcrypt)",
+       "identities":[{"provider":"google-oauth2","user_id":"108","connection":"google-oauth2"},
+         {"provider":"auth0","user_id":"own","connection":"Username-Password-Authentication",
+          "profileData":{"name":"Ada","nickname":7,"email":"A@b.example","email_verified":true,
+            "picture":"https://a/b"}}]}
+      """
+    )
+    #expect(faults(line) == ["/identities/1/profileData profile_data", "/identities/1 no_hash"])
+    let ada = try user(line)
+    #expect(ada.identities.map(\.place) == [1] && ada.identities[0].profile.count == 0)
+    #expect(ada.addressIdentity?.place == 2 && ada.addressProvider == "password")
+    #expect(
+      ada.addressIdentity.map { JSON.object($0.profile) } == [
+        "foreign_id": "auth0|own", "name": "Ada", "email": "A@b.example", "email_verified": true,
+      ]
+    )
+  }
+
+  @Test func `an address without a password signs in by mailed codes`() throws {
+    let only = try user(read(#"{"user_id":"email|1","email":"a@b.example"}"#))
+    #expect(only.addressProvider == "email" && !only.hasPassword && only.signsIn)
+    let both = try user(
+      read(
+        #"{"user_id":"email|1","email":"a@b.example","identities":[{"provider":"email","user_id":"#
+          + #""1"},{"provider":"auth0","user_id":"2"}]}"#
+      )
+    )
+    #expect(both.addressProvider == "password" && both.addressIdentity?.place == 1)
+  }
+
   @Test func `the id names the identity if none is listed`() throws {
     let google = try read(#"{"user_id":"google-oauth2|108","email":"a@b.example"}"#)
     #expect(google.row["identities"]?.array?.first?["subject"] == "108")
@@ -86,8 +119,11 @@ import Testing
       ["/user_id no_sms", "/phone_number phone"]
     ),
     (
-      #"{"user_id":"email|1","email":"a@b.example","username":"ada","picture":"https://a/b"}"#,
-      ["/username no_username", "/picture picture"]
+      #"{"user_id":"email|1","email":"a@b.example","username":"ada","picture":"a/b","phone_verified":true,"org":1}"#,
+      [
+        "/username no_username", "/picture url", "/phone_verified phone_verified",
+        "/org unknown_member",
+      ]
     ),
     (
       #"{"user_id":"email|1","email":"a@b.example","created_at":"yesterday","name":7}"#,
@@ -109,7 +145,7 @@ import Testing
     ),
     (
       #"{"user_id":"auth0|1","email":"a@b.example","custom_password_hash":{"algorithm":"ldap"}}"#,
-      ["/user_id hash_algorithm"]
+      ["/user_id hash_format"]
     ),
     (
       #"{"user_id":"auth0|1","email":"a@b.example","password_hash":"$2b$05$x"}"#,

@@ -43,6 +43,7 @@ import Testing
     (#"{"identities":{}}"#, "/identities type"), (#"{"identities":[1]}"#, "/identities/0 type"),
     (#"{"identities":[{"provider":"email","subject":"x"}]}"#, "/identities/0/provider provider"),
     (#"{"identities":[{"provider":"jwt:a","subject":""}]}"#, "/identities/0/subject length"),
+    (#"{"identities":[{"provider":"email","subject":1}]}"#, "/identities/0 type"),
     (#"{"metadata":[]}"#, "/metadata type"), (#"{"properties":[]}"#, "/properties type"),
     (#"{"properties":{"a/b":{}}}"#, "/properties/a~1b type"),
     (#"{"properties":{"":1}}"#, "/properties/ key_length"),

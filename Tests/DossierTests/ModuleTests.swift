@@ -22,6 +22,8 @@ import Testing
     self.order = order
   }
 
+  private func isOfC(_ module: String) -> Bool { order[module] == order["CPostgres"] }
+
   @Test func `the picture has every module`() throws {
     #expect(try Set(SourceFiles.modules()) == Set(order.keys))
   }
@@ -34,6 +36,14 @@ import Testing
           #expect(imported > place, "\(path) imports \(match.1)")
         }
       }
+    }
+  }
+
+  @Test func `each module has a page that says what belongs there`() throws {
+    for module in order.keys where !isOfC(module) {
+      let path = "\(SourceFiles.repository)/Sources/\(module)/\(module).docc/\(module).md"
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      #expect(text.hasPrefix("# "), "\(path)")
     }
   }
 

@@ -3,7 +3,7 @@ import PasswordHashes
 import TestSupport
 import Testing
 
-@testable import Accounts
+@testable import Runtime
 
 @Suite struct PasswordHasherTests {
   init() { LoopThread.start() }

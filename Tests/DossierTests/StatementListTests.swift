@@ -1,11 +1,10 @@
 import Declarations
 import Postgres
-import RESTWire
 import TestSupport
 import Testing
 
-/// The statements of the domain and the wires.
-let allStatements = AllQueries.statements + RESTWire.statements
+/// The statements of the domain.
+let allStatements = AllQueries.statements
 
 /// Tests that `allStatements` is complete, since no test prepares a missing statement.
 @Suite struct StatementListTests {

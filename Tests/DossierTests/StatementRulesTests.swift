@@ -12,8 +12,8 @@ import Testing
   /// Each reason may only lose names.
   private static let exceptions = [
     "Lists of users, for operators and back ends.": """
-    users.page users.export schemas.page search_indexes.users sessions.users trail.app
-    user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
+    users.page users.export schemas.page search_indexes.users sessions.users trail.app trail.after
+    trail.event user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
     """,
     "Work on the users of an app, of a role or of an API, for operators.": """
     role_permissions.add apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
@@ -26,12 +26,12 @@ import Testing
     housekeeping.mail_tokens housekeeping.own_changes housekeeping.reservations
     housekeeping.sessions unused.users unused.lock unused.remove_users unused.devices
     """,
-    "The outbox takes mails of all users.": """
-    outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
+    "The outbox takes mails and notices of all users.": """
+    logout_notices.due outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
     """,
     "An import writes a batch of users.": """
-    imports.create imports.take_over imports.guests imports.release imports.update
-    imports.readdress imports.passwords imports.password_identities imports.identities
+    imports.create imports.unverified imports.guests imports.release imports.update
+    imports.readdress imports.passwords imports.address_identities imports.identities
     imports.foreign_ids imports.authenticators imports.emails imports.settle imports.properties
     imports.clear_properties imports.examine imports.lock_users imports.done
     """,
@@ -41,8 +41,8 @@ import Testing
     """,
     "A lookup and its user, or the lookups of a user, stand in one statement.": """
     accounts.find users.holder identities.holder identities.release identities.unlink
-    email_change.reserve user_links.release user_links.remove user_links.remove_asserted
-    users.remove user_links.adopt_subjects takeover.remove_subjects beginnings.forget export.everything
+    email_change.reserve user_links.release user_links.remove_asserted
+    users.remove user_links.adopt_subjects credential_revocations.remove_subjects export.everything
     """,
     "A flow is found by its user, address or network, and needs a column for these.": """
     flows.newest flows.use network_flows.spend email_change.change takeover.remove_flows

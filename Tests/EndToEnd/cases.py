@@ -35,7 +35,7 @@ class Case(unittest.TestCase):
             del self.site.environment[name]
         self.site.start_dossierd()
         if ready:
-            wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+            self.site.wait_until_ready()
 
     def expect(self, answer, status, code=None):
         self.assertEqual(answer.status, status, answer.body)

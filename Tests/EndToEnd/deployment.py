@@ -1,6 +1,7 @@
 """A PostgreSQL cluster, dossierd and nginx of a test run, all real, in a temporary folder."""
 
 import base64
+import contextlib
 import email
 import email.policy
 import json
@@ -16,7 +17,7 @@ import tempfile
 from asking import ADDRESS, Asking
 from cluster import Cluster
 from machine import (
-    AS_SERVER, BUILD, FOREIGN, IS_ROOT, ROOT, SERVER_USER, TOOLS, free_port, is_listening,
+    AS_SERVER, BUILD, FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, is_listening,
     wait_until)
 from reference import Reference
 
@@ -25,7 +26,7 @@ class Deployment(Cluster, Asking):
     """Starts on construction; `stop` ends everything it started, by id."""
 
     # Seconds that a start may take.
-    patience = 10
+    patience = 120
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
                  activated=False, nginx=(), tls=False, schema=None, nginx_processes=2):
@@ -73,7 +74,7 @@ class Deployment(Cluster, Asking):
             self.make_given()
             self.start_dossierd()
             self.start_nginx()
-            wait_until(lambda: self.get("/readyz").status == 200, self.patience, "readiness")
+            self.wait_until_ready()
             if Asking.reference is None:
                 Asking.reference = Reference(self.get("/openapi.json").json)
         except BaseException:
@@ -220,6 +221,28 @@ class Deployment(Cluster, Asking):
         part, after = part.split("  # }", 1)
         part = part.replace("  #  ", "    ").replace("/var/lib/dossier/pictures", str(self.pictures))
         return f"{before}  location /v1/pictures/ {{{part}  }}{after}"
+
+    def metric(self, name):
+        """The value of a metric, summed over the workers."""
+        text = self.get("/metrics").body.decode()
+        return int(re.search(rf"^{re.escape(name)} (\d+)$", text, re.M)[1])
+
+    @contextlib.contextmanager
+    def without_postgres(self):
+        """Stops PostgreSQL; when it runs again, each worker has reconnected."""
+        self.stop_postgres()
+        wait_until(lambda: self.metric("dossier_database_up") == 0, what="every worker cut off")
+        try:
+            yield
+        finally:
+            self.start_postgres()
+            self.wait_until_ready()
+
+    def wait_until_ready(self):
+        """Waits until each worker is ready; nginx uses them in turn."""
+        wait_until(lambda: all(self.get("/readyz").status == 200 for _ in range(8))
+                   and self.metric("dossier_database_up") == len(self.workers()),
+                   self.patience, "readiness")
 
     def logged(self):
         """Log lines of requests."""

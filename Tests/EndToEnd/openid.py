@@ -128,6 +128,8 @@ class OpenIDCase(HostedCase):
         """The page that follows a sign-in at the pages."""
         visitor = visitor or self.visitor
         visitor.open(party.path)
+        if visitor.page.heading == "Confirm that it is you":
+            visitor.submit("/another")
         visitor.submit(email=email)
         return visitor.submit("/password", password=password)
 

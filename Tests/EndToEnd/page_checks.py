@@ -56,6 +56,24 @@ rule(order.every((box, index) => index === 0 || box.bottom > order[index - 1].to
 return broken;
 """
 
+# Returns the controls whose text is cut.
+CLIPPED = """
+return [...document.querySelectorAll("button, a, label, h1, p:not(.hidden), dt, dd")]
+  .filter((item) => item.getClientRects().length > 0 && getComputedStyle(item).display !== "inline")
+  .filter((item) => item.scrollWidth > item.clientWidth || item.scrollHeight > item.clientHeight + 2)
+  .map((item) => item.outerHTML.slice(0, 120));
+"""
+
+# Returns the buttons and fields without an edge, for when the browser drops the colors of the page.
+COLORLESS = """
+return [...document.querySelectorAll("button, .links a[class], input:not([type=hidden], [type=checkbox]), select")]
+  .filter((item) => item.getClientRects().length > 0)
+  .filter((item) => { const { borderTopStyle, borderTopWidth, borderTopColor } = getComputedStyle(item);
+    return borderTopStyle !== "solid" || parseFloat(borderTopWidth) < 1
+      || /^rgba.* 0\\)$/.test(borderTopColor); })
+  .map((item) => item.outerHTML.slice(0, 120));
+"""
+
 # Makes each text of a page longer, as other languages do; returns the controls whose text is cut.
 LONG_WORDS = """
 const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -63,11 +81,7 @@ while (texts.nextNode()) {
   const length = texts.currentNode.data.trim().length;
   if (length > 0) texts.currentNode.data += " " + "wö".repeat(Math.ceil(length / 5));
 }
-return [...document.querySelectorAll("button, a, label, h1, p")]
-  .filter((item) => item.getClientRects().length > 0 && getComputedStyle(item).display !== "inline")
-  .filter((item) => item.scrollWidth > item.clientWidth || item.scrollHeight > item.clientHeight + 2)
-  .map((item) => item.outerHTML.slice(0, 120));
-"""
+""" + CLIPPED
 
 # Doubles the size of the text, as a browser's setting does; returns how far the page can be scrolled
 # sideways.

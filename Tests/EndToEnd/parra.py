@@ -2,123 +2,29 @@
 
 import base64
 import json
-import re
-import struct
 import urllib.parse
-import uuid
-import zlib
 from datetime import datetime, timezone
 
 from asking import ADDRESS
+from parra_types import (
+    APIError, NetworkError, SignedOut, checked_challenges, checked_tokens, checked_user, date,
+    decode, is_api_error, is_grant_error, required)
 
 PASSWORD = "correct horse battery"
 SCOPE = "parra openid offline_access profile email phone"
-CODES = {"invalid_tenant", "route_not_found", "insufficient_scope", "blocked",
-         "profanity_detected", "missing_entitlement", "consumable_entitlement_exhausted",
-         "consumable_entitlement_insufficient_quantity_available"}
-GRANT_ERRORS = {"invalid_request", "invalid_client", "invalid_grant", "invalid_scope",
-                "unauthorized_client", "unsupported_grant_type"}
 # The fields of every request, except for those of forms and public keys.
 FIELDS = {"PARRA-APPLICATION-ID": "app-1", "PARRA-APPLICATION-BUNDLE-ID": "com.example.demo",
           "PARRA-ENVIRONMENT": "production", "PARRA-PLATFORM": "iOS",
-          "PARRA-PLATFORM-AGENT": "parra-ios-swift", "PARRA-DEVICE-TIMEZONE-OFFSET": "7200"}
-IDENTITIES = {"username", "email", "phone_number", "anonymous", "external_id"}
-DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-
-
-class APIError(Exception):
-    """An error whose text the SDK decodes."""
-
-    def __init__(self, status, body):
-        super().__init__(f"{status} {body}")
-        self.status, self.body, self.code = status, body, body["code"]
-
-
-class NetworkError(Exception):
-    """An error whose text the SDK loses."""
-
-    def __init__(self, answer):
-        super().__init__(f"{answer.status} {answer.body}")
-        self.status, self.body = answer.status, answer.body
-
-
-class SignedOut(Exception):
-    """A refused refresh, after which the SDK drops its user."""
-
-
-def is_api_error(body):
-    return (isinstance(body, dict) and body.get("code") in CODES
-            and all(isinstance(body.get(name), str) for name in ["type", "message", "code"]))
-
-
-def is_grant_error(body):
-    return (isinstance(body, dict) and body.get("error") in GRANT_ERRORS
-            and all(isinstance(value, str) for value in body.values()))
-
-
-def required(body, **types):
-    for name, kind in types.items():
-        value = body[name]
-        assert isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), (name, value)
-
-
-def optional(body, **types):
-    required({name: body[name] for name in types if body.get(name) is not None},
-             **{name: kind for name, kind in types.items() if body.get(name) is not None})
-
-
-def date(text):
-    assert isinstance(text, str) and DATE.fullmatch(text), text
-    return datetime.fromisoformat(text)
-
-
-def checked_user(user):
-    required(user, id=str, tenant_id=str, properties=dict, metadata=dict, settings=dict,
-             is_anonymous=bool, display_name=str)
-    uuid.UUID(user["id"])
-    for name in ["created_at", "updated_at"]:
-        date(user[name])
-    for name in ["deleted_at", "signed_up_at", "last_updated_at", "last_seen_at", "last_login_at"]:
-        if user.get(name) is not None:
-            date(user[name])
-    optional(user, name=str, first_name=str, last_name=str, verified=bool, identity=str,
-             username=str, email=str, phone_number=str, locale=str, email_verified=bool,
-             phone_number_verified=bool, has_password=bool, entitlements=list, identities=list,
-             roles=list, avatar=dict)
-    for value in user["properties"].values():
-        assert isinstance(value, (bool, int, float, str)), user
-    for identity in user.get("identities") or []:
-        required(identity, id=str, created_at=str, updated_at=str, type=str)
-        assert identity["type"] in IDENTITIES, identity
-        optional(identity, provider=str, provider_user_id=str, email=str, email_verified=bool,
-                 username=str, external_id=str, has_password=bool)
-    if user.get("avatar"):
-        checked_asset(user["avatar"])
-    return user
-
-
-def checked_asset(asset):
-    required(asset, id=str, size=dict, url=str)
-    required(asset["size"], width=(int, float), height=(int, float))
-    assert urllib.parse.urlsplit(asset["url"]).scheme in ("http", "https"), asset
-    return asset
-
-
-def checked_tokens(body):
-    required(body, access_token=str, token_type=str, expires_in=int, refresh_token=str, scope=str)
-    assert body["expires_in"] > 300, body
-    return body
-
-
-def png(width, height):
-    """A PNG with a gradient and an alpha channel."""
-    def chunk(kind, data):
-        return (struct.pack(">I", len(data)) + kind + data
-                + struct.pack(">I", zlib.crc32(kind + data)))
-
-    row = b"\0" + b"\x40\x80\xc0\x80" * width
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(row * height)) + chunk(b"IEND", b""))
+          "PARRA-PLATFORM-AGENT": "parra-ios-swift"}
+# The fields that these calls have in addition.
+TRACKED = ("/sessions", "/push-tokens", "/auth/login", "/auth/logout", "/auth/user-info",
+           "/app-info", "/issuers/anonymous/token", "/issuers/guest/token")
+TRACKING = {"PARRA-APPLICATION-LOCALE": "en_US", "PARRA-APPLICATION-BUNDLE-VERSION": "7",
+            "PARRA-APPLICATION-BUNDLE-VERSION-SHORT": "1.2", "PARRA-DEVICE": "iPhone16,2",
+            "PARRA-DEVICE-ID": "2F6E5D3C-0B1A-4C8D-9E7F-112233445566",
+            "PARRA-DEVICE-LOCALE": "en_US", "PARRA-DEVICE-MANUFACTURER": "Apple",
+            "PARRA-DEVICE-TIMEZONE-ABBREVIATION": "GMT+2", "PARRA-DEVICE-TIMEZONE-OFFSET": "7200",
+            "PARRA-PLATFORM-SDK-VERSION": "0.33.8", "PARRA-PLATFORM-VERSION": "18.1"}
 
 
 class Client:
@@ -133,8 +39,9 @@ class Client:
     # Requests
 
     def send(self, method, path, body=None, headers=None, token=None):
+        tracking = TRACKING if path.partition("?")[0].endswith(TRACKED) else {}
         headers = {"Accept": "application/json", "PARRA-TENANT-ID": self.tenant, **FIELDS,
-                   **self.network, **(headers or {})}
+                   **tracking, **self.network, **(headers or {})}
         if method in ("POST", "PUT", "PATCH") and "Content-Type" not in headers:
             headers["Content-Type"] = "application/json"
             body = {} if body is None else body
@@ -143,7 +50,7 @@ class Client:
     def decoded(self, answer):
         if answer.status in (202, 204):
             return {}
-        body = json.loads(answer.body) if answer.body else None
+        body = decode(answer.body) if answer.body else None
         if 200 <= answer.status < 400:
             assert answer.headers["Cache-Control"] == "no-store", answer.headers
             return body
@@ -232,10 +139,7 @@ class Client:
         return self.checked_info(self.call("GET", "/auth/user-info"))
 
     def challenges(self, identity):
-        body = self.issue("challenges", {"unknown_identity": identity})
-        required(body, exists=bool, type=str, supported_challenges=list)
-        optional(body, available_challenges=list)
-        return body
+        return checked_challenges(self.issue("challenges", {"unknown_identity": identity}))
 
     def sign_up(self, email, password=PASSWORD):
         before = self.tokens

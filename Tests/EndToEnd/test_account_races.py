@@ -1,12 +1,18 @@
 """Sends, at once, both requests of every pair that changes the owner of an address."""
 
+import collections
 import itertools
+import json
+import os
+import subprocess
 import unittest
 
 from cases import Case, in_parallel
+from machine import BUILD, wait_until
+from test_import import HASHES, PASSWORD
 
 MINE, NEW, THEIRS = "my own password", "my new password", "another password"
-ROUNDS = 2
+ROUNDS = int(os.environ.get("DOSSIER_TEST_ROUNDS", "2"))
 # Data that is stored twice must agree after all requests.
 FAULTS = {
     "a user without the row of its address": """
@@ -35,6 +41,30 @@ FAULTS = {
         select from users u where not exists (
           select from identities i where i.user_id = u.user_id)""",
 }
+
+
+class WaitingImport:
+    """An import that has begun, and waits for its only row."""
+
+    numbers = itertools.count()
+    Answer = collections.namedtuple("Answer", ["status", "body"])
+
+    def __init__(self, site, row):
+        self.row = json.dumps(row) + "\n"
+        # Each import needs a source of its own.
+        source = site.folder / f"rows-{next(self.numbers)}"
+        source.symlink_to("/dev/stdin")
+        self.process = subprocess.Popen(
+            [BUILD / "dossier", "user", "import", source, "--update-existing"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=site.environment)
+        begun = f"select count(*) from imports where source = '{source}'"
+        wait_until(lambda: site.sql(begun) == "1", what="an import that has begun")
+
+    def __call__(self):
+        """Sends the row; the status of the answer is as of a request."""
+        told, _ = self.process.communicate(self.row, 120)
+        return self.Answer({0: 204, 17: 409}.get(self.process.returncode), told)
 
 
 class World:
@@ -72,6 +102,10 @@ class World:
 
     def delete(self):
         return lambda: self.case.site.request("DELETE", "/v1/me", token=self.token)
+
+    def import_(self):
+        return WaitingImport(self.case.site, {
+            "email": self.email, "email_verified": True, "password_hash": HASHES["2b"]})
 
 
 class AccountRaces(Case):
@@ -119,7 +153,7 @@ class AccountRaces(Case):
 
     # A taken address
 
-    ACTIONS = ["register", "link", "verify", "reset", "change", "delete"]
+    ACTIONS = ["register", "link", "verify", "reset", "change", "delete", "import_"]
     # Of these pairs, the request that comes first makes the other one useless.
     EXCLUSIVE = [{"reset", "change"}, {"reset", "delete"}, {"reset"}, {"change"}, {"delete"},
                  {"verify"}]
@@ -134,7 +168,7 @@ class AccountRaces(Case):
     def race(self, one, other, email):
         world = World(self, email)
         first = world.prepared(one)
-        second = first if one == other else world.prepared(other)
+        second = first if one == other != "import_" else world.prepared(other)
         answers = self.meet(first, second)
         done = [name for name, answer in zip([one, other], answers) if answer.status < 300]
         told = f"{one} {answers[0].status}, {other} {answers[1].status}"
@@ -160,15 +194,19 @@ class AccountRaces(Case):
             self.assertEqual([grant["user_id"] for grant in valid], [user], told)
             self.assertNotEqual(valid[0]["access_token"], world.token, told)
             self.expect(self.login(email, MINE), 401, "wrong_credentials")
-            self.expect(self.login(email, NEW), 200)
+            # An import that comes first ends the token of the reset.
+            self.expect(self.login(email, PASSWORD if "import_" in done else NEW), 200)
             self.assertTrue(self.me(valid[0]).json["email_verified"], told)
         elif set(done) & {"verify"} and not set(done) & {"delete"}:
             self.assertEqual(len(valid), 2, told)
+        if "import_" in done:
+            self.expect(self.login(email, MINE), 401, "wrong_credentials")
+            self.expect(self.login(email, PASSWORD), 200)
 
     # A free address
 
     def test_requests_for_a_free_address(self):
-        names = ["register", "link", "change"]
+        names = ["register", "link", "change", "import_"]
         for one, other in itertools.combinations_with_replacement(names, 2):
             with self.subTest(one=one, other=other):
                 for number in range(ROUNDS):
@@ -180,6 +218,9 @@ class AccountRaces(Case):
                     self.assertIn(statuses[0], (200, 201, 204))
                     # The first code that is entered for an address ends other flows for it.
                     refusals = [401, 409] if one == other == "change" else [409]
+                    # An import changes a user who has verified the address, or whom one has made.
+                    if other == "import_" and one in ("change", "import_"):
+                        refusals = [204, 409]
                     self.assertIn(statuses[1], refusals)
                     self.assertEqual(self.site.sql(
                         f"select count(*) from users where email = '{email}'"), "1")
@@ -189,6 +230,8 @@ class AccountRaces(Case):
         """Returns a request by which another user takes a free address."""
         if name == "register":
             return lambda: self.register(email, THEIRS)
+        if name == "import_":
+            return WaitingImport(self.site, {"email": email, "password_hash": HASHES["2b"]})
         if name == "link":
             guest = self.site.login()
             body = {"provider": "password", "email": email, "password": MINE}

@@ -105,6 +105,34 @@ class Routes(Administration):
         self.expect(self.post("/v1/login/jwt", {"token": bare}), 401, "external_token_invalid")
         self.expect(self.ask("DELETE", "/v1/issuers/set"), 404, "not_found")
 
+    def test_one_request_changes_all_of_a_user_or_nothing(self):
+        keys = [self.site.client("--app", "default", "--scope", "update:users", *scopes)["secret"]
+                for scopes in [["--scope", "update:users_app_metadata"], []]]
+        self.verified("taken@example.com")
+        grant = self.verified("whole@example.com")
+        path = f"/v1/users/{grant['user_id']}"
+        whole = {"name": "Ada", "email": "moved@example.com", "email_verified": True,
+                 "blocked": False, "metadata": {"a": {"b": 1}}, "app_metadata": {"plan": "gold"}}
+
+        def patch(body, key=keys[0], **options):
+            return self.ask("PATCH", path, body, key=key, **options)
+
+        before = self.me(grant).json
+        self.expect(patch({**whole, "email": "taken@example.com"}), 409, "email_taken")
+        self.expect(patch({**whole, "zone": "nowhere"}), 422, "invalid")
+        self.expect(patch(whole, headers={"If-Match": '"99"'}), 412, "precondition_failed")
+        self.expect(patch(whole, key=keys[1]), 403, "insufficient_scope")
+        self.assertEqual(self.me(grant).json, before)
+        self.assertEqual(self.me(grant, "/metadata").json, {})
+        changed = self.expect(patch(whole), 200).json
+        self.assertEqual(changed, self.me(grant).json)
+        self.assertEqual((changed["name"], changed["email"], changed["email_verified"]),
+                         ("Ada", "moved@example.com", True))
+        self.assertEqual(self.me(grant, "/app-metadata").json, {"plan": "gold"})
+        self.expect(patch({"metadata": {"a": {"c": 2}}, "name": None}), 200)
+        self.assertEqual(self.me(grant, "/metadata").json, {"a": {"b": 1, "c": 2}})
+        self.expect(self.login("moved@example.com"), 200)
+
     def test_users(self):
         back_end = self.site.client(
             "--app", "default", "--scope", "read:users", "--scope", "update:users", "--scope",
@@ -129,7 +157,8 @@ class Routes(Administration):
         self.expect(self.login("ada@example.com"), 200)
         named = self.expect(ask("PATCH", body={"name": "Ada"}), 200)
         self.assertEqual(named.json["name"], "Ada")
-        for wrong in [[], {"blocked": "yes"}, {"name": "x", "blocked": True}, {"id": "x"}]:
+        for wrong in [[], {"blocked": "yes"}, {"id": "x"}, {"email": None}, {"metadata": []},
+                      {"email_verified": False}, {"name": 1, "blocked": True}]:
             self.expect(ask("PATCH", body=wrong), 422, "invalid")
         events = self.expect(ask("GET", f"{path}/audit"), 200).json
         self.assertLessEqual(

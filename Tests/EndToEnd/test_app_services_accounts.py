@@ -47,7 +47,7 @@ class EmailPassword(Services):
         for email, password, error in [
                 ("a@example.test", "short", "password must be between 8 and 1024 characters"),
                 ("a@example.test", "x" * 2_000, "password must be between 8 and 1024 characters"),
-                ("a@example.test", "password1", "tried first"),
+                ("a@example.test", "password1", "too common"),
                 ("", PASSWORD, "email invalid"), ("ada", PASSWORD, "email invalid")]:
             self.refused(400, error, "BadRequest", self.app.email, "register", email=email,
                          password=password)

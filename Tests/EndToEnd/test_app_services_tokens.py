@@ -146,7 +146,7 @@ class MissingClaims(Services):
             "jwt:https://loose.example.com")
         [listed] = self.site.dossier("issuer", "list", "--app", self.app.name, output="json")
         self.assertEqual((listed["allow_missing_iss"], listed["allow_missing_aud"]), (True, False))
-        for claims, reason in [
+        for changes, reason in [
                 ({}, "it has no aud, which its issuer does not allow"),
                 ({"aud": []}, "its aud is not the one"), ({"aud": None}, "its aud is neither"),
                 ({"aud": "another"}, "its aud is not the one"),
@@ -155,8 +155,8 @@ class MissingClaims(Services):
                 ({"aud": "shop-missing", "iss": "https://x"}, "its iss is not one of this app's"),
                 ({"aud": "shop-missing", "exp": 1}, "it has expired"),
                 ({"aud": "shop-missing", "sub": None}, "it is not a JWT with sub and exp")]:
-            with self.subTest(claims):
-                self.assertIn(reason, self.logged(self.token("loose", **claims)))
+            with self.subTest(changes):
+                self.assertIn(reason, self.logged(self.token("loose", **changes)))
         self.new_app("shop-no-audience")
         self.issuer("open", "--allow-missing-iss", "--allow-missing-aud")
         user = self.log_in(self.token("open"))

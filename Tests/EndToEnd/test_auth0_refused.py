@@ -94,13 +94,14 @@ class Refused(Auth0Case):
                 ({"organization": "org_1"}, "invalid_request"),
                 ({"organization": "org_1", "invitation": "x"}, "invalid_request"),
                 ({"request_uri": "urn:x"}, "request_uri_not_supported"),
+                ({"connection": "google-oauth2"}, "invalid_request"),
                 ({"audience": f"{self.issuer}me/"}, "invalid_target")]:
             party = Party(self, self.page, **parameters)
             answer = party.answer(self.visitor.open(party.path))
             self.assertEqual((answer["error"], answer["state"]), (code, party.parameters["state"]))
         # These are for other features, and change nothing here.
-        party = Party(self, self.page, organization="", dpop_jkt="A" * 43, connection="x",
-                      session_transfer_token="x", acr_values="x", display="page")
+        party = Party(self, self.page, organization="", dpop_jkt="A" * 43, connection="",
+                      connection_scope="x", session_transfer_token="x", acr_values="x", display="page")
         self.assertEqual(self.visitor.open(party.path).heading, "Sign in")
 
     def test_paths_of_other_products(self):

@@ -4,7 +4,7 @@ import os
 import pathlib
 import signal
 
-from asking import JSON, MERGE
+from asking import MERGE
 from cases import Case, in_parallel
 from machine import wait_until
 
@@ -78,6 +78,6 @@ class Silence(Case):
         wait_until(lambda: any("no answer within 2.0 seconds" in line
                                for line in self.site.messages()), what="the reason in the log")
         self.send(signal.SIGCONT)
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+        self.site.wait_until_ready()
         wait_until(lambda: all(ask().status == 200 for ask in asked * 4), what="answers to all")
         self.assertEqual(sorted(self.site.workers()), workers)

@@ -44,9 +44,7 @@ class Enumeration(Case):
         return f"{kind}-{self._testMethodName[5:45]}@example.com"
 
     def hashes(self):
-        text = self.site.get("/metrics").body.decode()
-        line = next(l for l in text.splitlines() if l.startswith("dossier_password_hashes_total "))
-        return int(line.split()[1])
+        return self.site.metric("dossier_password_hashes_total")
 
     def events(self):
         """The number of events, by action and by how many the same transaction wrote."""

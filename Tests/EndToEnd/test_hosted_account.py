@@ -21,8 +21,10 @@ class Account(HostedCase):
     def test_the_name_the_language_and_the_zone(self):
         self.sign_up(self.own_email())
         self.visitor.open("/account/profile")
+        # The page is then in the language of the profile, until the user chooses one below the page.
         self.shows(self.visitor.submit(name=" Ada Lovelace ", locale="de",
-                                       zone="America/Argentina/Buenos_Aires"), "Your account")
+                                       zone="America/Argentina/Buenos_Aires"), "Konto")
+        self.shows(self.visitor.open(self.visitor.page.links["English"]), "Your account")
         self.assertIn("Ada Lovelace", self.visitor.page.text)
         self.assertIn("Deutsch", self.visitor.page.text)
         self.assertIn("America/Argentina/Buenos Aires", self.visitor.page.text)

@@ -228,7 +228,7 @@ class Looks(LookingCase):
         self.look("Enter the code", "The code is wrong. Use the newest mail.")
         self.site.sql("update authentication_flows set expires_at = now()")
         self.send(code="0000 0000")
-        self.look("Enter the code", "The code is wrong. Use the newest mail.")
+        self.look("Enter the code", "The code has expired. Send a new one.")
         self.site.sql(f"update users set blocked_at = now() where user_id = '{user}'")
         self.open("/account")
         self.send(email=email)

@@ -80,6 +80,9 @@ class WithScripts(ClientCase):
         second, _ = self.user("second-" + self.own_email())
         for email in [first, second]:
             self.open(self.party(prompt="login").path)
+            if email == second:
+                self.look("Confirm that it is you")
+                self.press("Use another account")
             self.sign_in_here(email)
             if "wants access" in self.heading():
                 self.allow()

@@ -6,7 +6,6 @@ import unittest
 from authenticator import Authenticator
 from cases import in_parallel
 from hosted import PASSWORD, HostedCase, Visitor
-from machine import wait_until
 
 
 class SignIn(HostedCase):
@@ -150,10 +149,19 @@ class SignIn(HostedCase):
         page = self.sign_in(email)
         self.shows(page, "Check your mail")
         self.assertIn("needs a confirmed address", page.text)
-        page = self.visitor.open(self.link(email, "ds_verify", 2))
-        self.shows(page, "Confirm your email address")
-        self.shows(self.visitor.submit("/verify", password=PASSWORD), "Address confirmed")
-        self.shows(self.visitor.open("/account"), "Your account")
+        path = self.link(email, "ds_verify", 2)
+        # The browser has just sent the password. Another one has not, nor for another address.
+        stranger = self.new_visitor()
+        self.assertIn("password", self.shows(
+            stranger.open(path), "Confirm your email address").forms[0].fields)
+        stranger.cookies.update(self.visitor.cookies, **{
+            name: value for name, value in stranger.cookies.items() if "browser" in name})
+        self.assertIn("password", stranger.open(path).forms[0].fields)
+        page = self.visitor.open(path)
+        self.assertNotIn("password", self.shows(page, "Confirm your email address").forms[0].fields)
+        self.shows(self.visitor.submit("/verify"), "Address confirmed")
+        self.shows(self.sign_in(email), "Your account")
+        self.assertIn("Confirmed", self.visitor.page.text)
 
     def test_an_app_without_registration(self):
         self.settings(sign_up="closed")
@@ -285,7 +293,7 @@ class Flow(HostedCase):
         """Pages repeat input in the header of a response, whose length nginx bounds."""
         self.visitor.open("/u/reset")
         for length in [300, 3_000, 12_000]:
-            self.shows(self.visitor.submit("/reset/request", email="x" * length),
+            self.shows(self.visitor.submit("/forgot", email="x" * length),
                        "Reset your password", "Enter an address like name@example.com.")
         client = self.site.dossier("client", "create", "--app", "default", "--kind", "single_page",
                                    "--callback", "https://app.example.com/cb", "long")
@@ -393,7 +401,10 @@ class MailedLinks(HostedCase):
         email = self.own_email()
         grant = self.expect(self.register(email, "password of another"), 201).json
         self.visitor.open(self.link(email, "ds_verify"))
-        self.shows(self.visitor.submit("/verify/disown"), "Check your mail")
+        page = self.visitor.submit("/verify/disown")
+        self.shows(page, "Reset your password")
+        self.assertEqual(page.forms[0].fields["email"], email)
+        self.shows(self.visitor.submit("/forgot"), "Check your mail")
         self.visitor.open(self.link(email, "ds_reset"))
         self.shows(self.visitor.submit("/reset", new_password=PASSWORD), "Password saved")
         self.expect(self.me(grant), 401)
@@ -500,6 +511,19 @@ class SecondFactors(HostedCase):
                    "This code is wrong or used. Try another.")
         self.shows(visitor.submit("/recovery", recovery_code=codes[0]), "Your account")
         self.assertIn("9 codes left", visitor.page.text)
+
+    def test_a_recovery_code_confirms_an_earlier_sign_in(self):
+        email = self.own_email()
+        _, codes = self.enrolled(email)
+        self.settings(mfa="off")
+        earlier = self.new_visitor()
+        self.shows(self.sign_in(email, visitor=earlier), "Your account")
+        self.settings(mfa="optional")
+        earlier.open("/account/address")
+        for code, error in [("", "The code has 6 digits."),
+                            ("abcd", "The code is wrong. Wait for the next one.")]:
+            self.shows(earlier.submit("/confirm", code=code), "Confirm that it is you", error)
+        self.shows(earlier.submit("/confirm", code=codes[0]), "Change your email address")
 
     def test_an_app_that_requires_a_second_factor(self):
         email = self.own_email()

@@ -202,7 +202,7 @@ class Import(Case):
         self.assertEqual(after["password_hash"], HASHES["2b"])
         self.assertEqual(after["metadata"], {"b": 2})
         self.assertEqual(after["properties"], {"y": "z", "n": 2.5})
-        self.assertEqual({i["subject"] for i in after["identities"]}, {"ada", "ada2"})
+        self.assertEqual([i.get("subject") for i in after["identities"]], [None, "ada", "ada2"])
         self.assertEqual(self.sql(
             "select string_agg(key || version, ' ' order by key) from properties "
             f"where user_id = '{row['id']}'"), "n2 y1")
@@ -460,6 +460,10 @@ class Import(Case):
             {"email": "mail@example.com", "email_verified": True},
             {"email": "issuer@example.com", "identities": [{"provider": "jwt:web", "subject": "s3"}]},
             {"name": "Nobody"},
+            {"email": "coded@example.com", "email_verified": True, "identities": [
+                {"provider": "email"},
+                {"provider": "jwt:web", "subject": "s4",
+                 "profile": {"foreign_id": "google-oauth2|4", "name": "C"}}]},
         ]
         text = lines(rows).replace('"s": ""', '"s": "", "two": 2.0, "e": 1e2').replace('"n": null', '"n": 1e300')
         self.load(text)
@@ -470,9 +474,10 @@ class Import(Case):
         exported = out.read_text()
         self.assertIn('"two":2.0', exported.replace(" ", ""))
         self.assertIn('"e":1e2', exported.replace(" ", ""))
+        full = {**rows[0], "identities": [{"provider": "password"}, *rows[0]["identities"]]}
         self.assertEqual({k: v for k, v in json.loads(exported.splitlines()[0]).items()
                           if k not in ("id", "created_at", "custom_data", "properties")},
-                         {k: v for k, v in rows[0].items()
+                         {k: v for k, v in full.items()
                           if k not in ("created_at", "custom_data", "properties")})
         # Ids are one deployment's: into another app they go when the first are gone.
         self.sql("delete from identity_subjects where app_id = {app}")
@@ -484,7 +489,8 @@ class Import(Case):
         self.assertEqual(out.read_text(), exported)
         self.expect(self.sign_in("open@example.com"), 200)
         without = self.exported()
-        self.assertEqual([u.get("password_hash", "-") for u in without], [None, None, None, "-", "-"])
+        self.assertEqual([u.get("password_hash", "-") for u in without], [None, None, None, "-", "-", "-"])
+        self.assertEqual(without[5]["identities"], rows[5]["identities"])
         self.assertEqual(self.sql("select string_agg(action, ' ' order by event_id) from audit "
                                   "where app_id = {app} and action like 'users_export%'"),
                          "users_export users_export")

@@ -1,19 +1,15 @@
 """Users who move from Auth0: its export, joined with the file of password hashes."""
 
-import base64
-import hashlib
-import hmac
 import json
 import os
 import signal
 import subprocess
 
 from authenticator import Authenticator
-from cases import Case
 from machine import BUILD, wait_until
-from test_import import HASHES, PASSWORD, lines
+from moving import CUSTOM, MovedCase
+from test_import import HASHES, lines
 
-TEXT = PASSWORD.encode()
 # How many users move in the test of interruptions, and how many have a hash of each family.
 MOVED = int(os.environ.get("DOSSIER_TEST_MOVED", "2000"))
 FAMILY = 20 if MOVED > 10_000 else 1
@@ -21,77 +17,7 @@ GOOGLE = "https://accounts.google.com"
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 
 
-def custom(algorithm, value, encoding="utf8", **members):
-    return {"algorithm": algorithm, "hash": {"value": value, "encoding": encoding}, **members}
-
-
-def salt(position):
-    return {"value": "salt", "encoding": "utf8", "position": position}
-
-
-def base64_of(value):
-    return base64.b64encode(value).decode()
-
-
-CUSTOM = {
-    "argon2": custom("argon2", HASHES["argon2id"]),
-    "bcrypt": custom("bcrypt", HASHES["2b"]),
-    "pbkdf2": custom("pbkdf2", HASHES["pbkdf2-sha512"]),
-    "scrypt": custom("scrypt", hashlib.scrypt(TEXT, salt=b"salt", n=1024, r=8, p=1, dklen=64).hex(),
-                     "hex", salt=salt("prefix"), cost=1024, keylen=64),
-    "hmac": custom("hmac", "", salt=salt("suffix")),
-}
-CUSTOM["hmac"]["hash"] = {
-    "value": hmac.new(b"key", TEXT + b"salt", "sha256").hexdigest(), "encoding": "hex",
-    "digest": "sha256", "key": {"value": base64_of(b"key"), "encoding": "base64"}}
-for name in ["md5", "sha1", "sha256", "sha512"]:
-    CUSTOM[name] = custom(name, hashlib.new(name, TEXT).hexdigest(), "hex")
-    CUSTOM[f"{name} of prefix"] = custom(
-        name, hashlib.new(name, b"salt" + TEXT).hexdigest(), "hex", salt=salt("prefix"))
-    CUSTOM[f"{name} of suffix"] = custom(
-        name, base64_of(hashlib.new(name, TEXT + b"salt").digest()), "base64", salt=salt("suffix"))
-
-
-class Auth0Import(Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.users, cls.hashes, cls.report = (
-            cls.site.folder / name for name in ["users", "hashes", "report"])
-        cls.apps = 0
-
-    def setUp(self):
-        type(self).apps += 1
-        self.app = f"moved-{self.apps}"
-        self.dossier("app", "create", self.app)
-        self.headers = {"Dossier-App": self.app}
-
-    def dossier(self, *words, status=0):
-        run = subprocess.run([BUILD / "dossier", *map(str, words)], env=self.site.environment,
-                             capture_output=True, timeout=1_800)
-        self.assertEqual(run.returncode, status, run.stderr.decode() + run.stdout.decode())
-        return run
-
-    def command(self, *flags):
-        return ["user", "import", "--format", "auth0", "--app", self.app, "--results", self.report,
-                "--hashes", self.hashes, *flags, self.users]
-
-    def load(self, users, hashes, *flags, status=0):
-        self.users.write_text(lines(users))
-        self.hashes.write_text(lines(hashes))
-        self.dossier(*self.command(*flags), status=status)
-        return self.results()
-
-    def results(self):
-        return [json.loads(line) for line in self.report.read_text().splitlines()]
-
-    def sign_in(self, email, password=PASSWORD):
-        return self.login(email, password, headers=self.headers)
-
-    def sql(self, text):
-        return self.site.sql(
-            text.replace("{app}", f"(select app_id from apps where name = '{self.app}')"))
-
+class Auth0Import(MovedCase):
     def test_hashes_of_each_family_open_a_sign_in_and_are_replaced(self):
         users, hashes, emails = [], [], []
         # The file of hashes has bcrypt only; its ids are those of Auth0 or the tenant's own.
@@ -139,7 +65,7 @@ class Auth0Import(Case):
                             "isSocial": True}]}
         google = {"user_id": "google-oauth2|109", "email": "grace@example.com"}
         ldap = {"user_id": "auth0|l", "email": "l@example.com",
-                "custom_password_hash": {"algorithm": "ldap", "hash": {"value": "{SSHA}x"}}}
+                "custom_password_hash": {"algorithm": "ldap", "hash": {"value": "{X}x"}}}
         nobody = {"user_id": "github|8"}
         results = self.load([ada, google, ldap, nobody, {"email": "no-id@example.com"}],
                             [{"_id": {"$oid": "ada"}, "passwordHash": HASHES["2b"]}], status=17)

@@ -1,8 +1,10 @@
 """Rows of an import that meet users whom an attacker has prepared."""
 
+import base64
 import json
 import unittest
 
+from authenticator import Authenticator, FactorCase
 from issuers import IssuerCase, claims
 
 MINE, THEIRS = "correct horse", "another horse altogether"
@@ -122,6 +124,36 @@ class ImportTakeovers(IssuerCase):
         self.assertEqual(self.site.sql(
             "select actor || ' ' || (detail ->> 'reason') from audit "
             f"where user_id = '{user['user_id']}' and action = 'session_end'"), "operator blocked")
+
+
+class FactorTakeovers(FactorCase):
+    def take_over(self, email, **members):
+        """Imports a row that verifies the address of a user with a second factor."""
+        thief = self.expect(self.register(email, THEIRS), 201).json
+        authenticator, codes = self.protected(thief)
+        row = {"email": email, "email_verified": True, **members}
+        self.site.dossier("user", "import", "-", "--update-existing", given=json.dumps(row) + "\n")
+        self.expect(self.me(thief), 401, "session_ended")
+        return authenticator, codes
+
+    def test_a_row_that_verifies_the_address_removes_second_factors(self):
+        email = "guarded@example.com"
+        self.take_over(email)
+        self.expect_mail(email, "This address is now confirmed.")
+        owner = self.sign_in_by_code(email)
+        self.assertEqual(self.factors(owner)["second_factors"], [])
+
+    def test_the_second_factor_of_the_row_replaces_them(self):
+        email, secret = "brought@example.com", bytes(range(20))
+        theirs, codes = self.take_over(
+            email, totp_secrets=[base64.b32encode(secret).decode().rstrip("=")])
+        own = Authenticator({"id": "", "uri": "", "secret": base64.b32encode(secret).decode()})
+        asked = self.post("/v1/login/code/request", {"email": email})
+        flow = self.expect(asked, 202).json["flow"]
+        flow = self.asked(self.enter(flow, self.mailed_code(email)))
+        for code in [theirs.code(), codes[0]]:
+            self.expect(self.prove(flow, code), 401, "code_invalid")
+        self.expect(self.prove(flow, own.code()), 200)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,10 @@ import unittest
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
+from jwt.algorithms import OKPAlgorithm
 
 from issuers import IssuerCase, claims, encode
-
-CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
+from jwks import CURVES, of_curve, of_rsa
 
 
 class IssuersKeys(IssuerCase):
@@ -22,33 +21,20 @@ class IssuersKeys(IssuerCase):
         cls.edwards = ed25519.Ed25519PrivateKey.generate()
         cls.unnamed = ec.generate_private_key(CURVES["P-256"])
         cls.keys.keys = [
-            {**cls.of_rsa(cls.rsa), "kid": "rsa"},
-            {**cls.of_rsa(cls.rsa), "kid": "rsa-pss", "alg": "PS256"},
-            {**cls.of_rsa(cls.rsa), "kid": "rsa-enc", "use": "enc"},
-            {**cls.of_rsa(cls.rsa), "kid": "rsa-oaep", "alg": "RSA-OAEP"},
-            {**cls.of_rsa(cls.short), "kid": "short"},
-            *({**cls.of_curve(key), "kid": name} for name, key in cls.curves.items()),
+            {**of_rsa(cls.rsa), "kid": "rsa"},
+            {**of_rsa(cls.rsa), "kid": "rsa-pss", "alg": "PS256"},
+            {**of_rsa(cls.rsa), "kid": "rsa-enc", "use": "enc"},
+            {**of_rsa(cls.rsa), "kid": "rsa-oaep", "alg": "RSA-OAEP"},
+            {**of_rsa(cls.short), "kid": "short"},
+            *({**of_curve(key), "kid": name} for name, key in cls.curves.items()),
             {**json.loads(OKPAlgorithm.to_jwk(cls.edwards.public_key())), "kid": "edwards"},
-            {**cls.of_curve(cls.curves["P-256"]), "crv": "P-384", "kid": "wrong-curve"},
+            {**of_curve(cls.curves["P-256"]), "crv": "P-384", "kid": "wrong-curve"},
             {"kty": "EC", "crv": "P-256", "x": encode(b"x" * 32), "y": encode(b"y" * 32),
              "kid": "no-point"},
             {"kty": "RSA", "kid": "empty"}, {"kty": "oct", "k": encode(b"k" * 32), "kid": "rsa2"},
             7, None, {"kid": 7},
-            cls.of_curve(cls.unnamed),
+            of_curve(cls.unnamed),
         ]
-
-    @staticmethod
-    def of_rsa(key):
-        jwk = json.loads(RSAAlgorithm.to_jwk(key.public_key()))
-        return {name: jwk[name] for name in ("kty", "n", "e")}
-
-    @staticmethod
-    def of_curve(key):
-        numbers = key.public_key().public_numbers()
-        size = (key.curve.key_size + 7) // 8
-        name = next(n for n, curve in CURVES.items() if curve.name == key.curve.name)
-        return {"kty": "EC", "crv": name, "x": encode(numbers.x.to_bytes(size, "big")),
-                "y": encode(numbers.y.to_bytes(size, "big"))}
 
     def answer(self, key, algorithm, kid, subject="ada", **others):
         head = {} if kid is None else {"kid": kid}

@@ -1,6 +1,5 @@
 """What strangers from many networks keep an owner from: nothing that the owner can prove."""
 
-import re
 import unittest
 
 from asking import ADDRESS

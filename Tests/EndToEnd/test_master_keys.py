@@ -5,7 +5,6 @@ import os
 import unittest
 
 from cases import Administration
-from machine import wait_until
 
 
 def new_key():
@@ -30,7 +29,7 @@ class MasterKeys(Administration):
                             for line in self.site.messages()))
         self.site.environment["DOSSIER_MASTER_KEY"] = self.key
         self.site.start_dossierd()
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+        self.site.wait_until_ready()
         self.site.login()
 
     def test_a_database_that_was_sealed_before_it_knew_by_what_is_looked_at(self):

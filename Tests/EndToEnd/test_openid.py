@@ -1,14 +1,10 @@
 """OpenID Connect: sign-in for applications with code and PKCE, and their tokens."""
 
 import base64
-import http.server
 import json
-import queue
-import threading
 import time
 import urllib.parse
 
-from machine import wait_until
 from openid import CALLBACK, FORM, Party, OpenIDCase, claims, verified
 
 
@@ -127,7 +123,8 @@ class CodeFlow(OpenIDCase):
         email, user = self.user()
         self.site.dossier("client", "set", self.web["id"],
                           'claims={"https://x/plan":"app_metadata./plan","theme":"metadata./ui/theme",'
-                          '"who":"profile.email","kind":{"value":7},"none":"metadata./none"}')
+                          '"who":"profile.email","kind":{"value":7},"none":"metadata./none",'
+                          '"photo":"profile.picture"}')
         self.addCleanup(self.site.dossier, "client", "set", self.web["id"], "claims=null")
         grant = self.expect(self.login(email, "correct horse battery"), 200).json
         self.expect(self.site.request("PUT", "/v1/me/metadata", {"ui": {"theme": "dark"}},
@@ -142,6 +139,8 @@ class CodeFlow(OpenIDCase):
         self.assertEqual(
             {name: identity.get(name) for name in ["https://x/plan", "theme", "who", "kind", "none"]},
             {"https://x/plan": ["gold"], "theme": "dark", "who": email, "kind": 7, "none": None})
+        self.assertEqual(identity["photo"], identity["picture"])
+        self.assertTrue(identity["photo"].startswith(self.issuer), identity["photo"])
 
 
 class RefreshTokens(OpenIDCase):
@@ -247,8 +246,35 @@ class RefreshTokens(OpenIDCase):
         own = self.expect(party.exchange(party.code(page)), 200).json["access_token"]
         for client in [partner, self.web]:
             self.assertTrue(introspect(own, client).json["active"])
+        self.site.dossier("client", "disable", partner["id"])
+        self.assertEqual(introspect(own).json, {"active": False})
         self.site.sql("update sessions set ended_at = now() where style = 'openid'")
         self.assertEqual(introspect(tokens["access_token"]).json, {"active": False})
+
+    def test_a_family_of_tokens_is_slowed_down(self):
+        tokens, party = self.tokens(scope=self.SCOPE)
+        other, _ = self.tokens(f"x-{self.own_email()}", visitor=self.stranger(), scope=self.SCOPE)
+
+        def refresh(tokens):
+            return party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+
+        for _ in range(99):
+            tokens = self.expect(refresh(tokens), 200).json
+        # One more, as one comes back every six seconds.
+        answers = [refresh(tokens)]
+        while answers[-1].status == 200:
+            tokens = answers[-1].json
+            answers.append(refresh(tokens))
+        self.error(answers[-1], 429, "too_many_attempts")
+        self.assertLessEqual(int(answers[-1].headers["Retry-After"]), 7)
+        # Its session goes on, and others are not concerned.
+        self.expect(refresh(other), 200)
+        self.site.sql("update sessions set refreshes_clear_at = now()")
+        self.expect(refresh(tokens), 200)
+
+    def stranger(self):
+        self.user(f"x-{self.own_email()}")
+        return self.new_visitor()
 
 
 class Machines(OpenIDCase):
@@ -268,6 +294,26 @@ class Machines(OpenIDCase):
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         self.assertEqual(self.site.get("/v1/me", token=tokens["access_token"]).status, 401)
 
+    def test_a_token_of_a_machine_lives_as_long_as_its_grant(self):
+        machine = self.new_client("machine")
+
+        def ask(path, token):
+            body = {"client_id": machine["id"], "client_secret": machine["secret"], "token": token}
+            return self.site.request("POST", path, urllib.parse.urlencode(body), FORM)
+
+        for end in [
+                ("client", "revoke", machine["id"], self.api["id"]),
+                ("client", "grant", machine["id"], self.api["id"], "--scope", "write:posts")]:
+            self.site.dossier("client", "grant", machine["id"], self.api["id"], "--scope",
+                              "read:posts")
+            token = self.expect(Party(self, machine).token(
+                grant_type="client_credentials", audience=self.API), 200).json["access_token"]
+            self.assertTrue(ask("/oauth/introspect", token).json["active"])
+            # It has no session to end.
+            self.error(ask("/oauth/revoke", token), 400, "unsupported_token_type")
+            self.site.dossier(*end)
+            self.assertEqual(ask("/oauth/introspect", token).json, {"active": False})
+
     def test_kinds_of_clients_have_their_grants(self):
         self.error(Party(self, self.spa).token(grant_type="client_credentials", audience=self.API),
                    403, "unauthorized_client")
@@ -280,106 +326,6 @@ class Machines(OpenIDCase):
         self.error(Party(self, self.spa).token(), 400, "invalid_request")
         self.error(Party(self, {"id": "x"}).token(grant_type="refresh_token"), 401,
                    "invalid_client")
-
-
-class SigningOut(OpenIDCase):
-    def test_a_client_signs_its_user_out(self):
-        tokens, party = self.tokens(scope="openid")
-        stays, _ = self.offline()
-        query = urllib.parse.urlencode({
-            "id_token_hint": tokens["id_token"], "state": "a b",
-            "post_logout_redirect_uri": "https://app.example.com/bye"})
-        page = self.visitor.open(f"/oidc/logout?{query}")
-        self.assertEqual(page.location, "https://app.example.com/bye?state=a%20b")
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
-        self.assertEqual(self.userinfo(stays["access_token"]).status, 200)
-        party = Party(self, self.spa, prompt="none")
-        answer = party.answer(self.visitor.open(party.path))
-        self.assertEqual(answer["error"], "login_required")
-
-    def offline(self):
-        party = Party(self, self.spa, scope="openid offline_access")
-        return party.exchange(party.code(self.visitor.open(party.path))).json, party
-
-    def test_without_a_hint_the_user_is_asked(self):
-        tokens, _ = self.tokens(scope="openid")
-        page = self.visitor.open("/oidc/logout")
-        self.shows(page, "Sign out of default?")
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
-        page = self.visitor.submit("/oidc/logout/confirm")
-        self.shows(page, "You are signed out")
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
-
-    def test_an_unregistered_target_gets_a_page(self):
-        tokens, _ = self.tokens(scope="openid")
-        for target in ["https://app.example.com/bye/", "https://evil.example/", CALLBACK,
-                       "https://app.example.com/bye?x=1", "//evil.example"]:
-            query = urllib.parse.urlencode(
-                {"id_token_hint": tokens["id_token"], "post_logout_redirect_uri": target})
-            page = self.visitor.open(f"/oidc/logout?{query}")
-            self.assertEqual((page.status, page.location), (400, None), target)
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
-
-
-class BackChannel(OpenIDCase):
-    # The client of the test listens on this machine.
-    SETTINGS = {**OpenIDCase.SETTINGS, "DOSSIER_ISSUER_NETWORK": "any"}
-
-    def setUp(self):
-        super().setUp()
-        self.received = queue.Queue()
-        self.status = 200
-        case = self
-
-        class Client(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                case.received.put((self.headers["Content-Type"], body.decode()))
-                self.send_response(case.status)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Client)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        self.site.dossier("client", "set", self.spa["id"], "backchannel_logout_url="
-                          f"http://127.0.0.1:{server.server_port}/bye")
-
-    def message(self):
-        kind, body = self.received.get(timeout=120)
-        self.assertEqual(kind, "application/x-www-form-urlencoded")
-        return verified(urllib.parse.parse_qs(body)["logout_token"][0], self.keys)
-
-    def test_a_client_is_told_of_the_end_of_its_session(self):
-        tokens, _ = self.tokens(scope="openid")
-        identity = claims(tokens["id_token"])
-        self.status = 500
-        self.visitor.open("/oidc/logout")
-        self.visitor.submit("/oidc/logout/confirm")
-        first = self.message()
-        self.assertEqual(
-            {name: first[name] for name in ["iss", "aud", "sub", "sid", "events"]},
-            {"iss": self.issuer, "aud": self.spa["id"], "sub": identity["sub"],
-             "sid": identity["sid"],
-             "events": {"http://schemas.openid.net/event/backchannel-logout": {}}})
-        self.assertNotIn("nonce", first)
-        # The client had an error, so it gets the message again.
-        self.status = 200
-        self.site.sql("update mails set next_attempt_at = now() where kind = 'logout'")
-        second = self.message()
-        self.assertEqual(second["sid"], first["sid"])
-        self.assertNotEqual(second["jti"], first["jti"])
-        wait_until(lambda: self.site.sql("select count(*) from mails") == "0", what="its end")
-
-    def test_the_account_page_tells_clients_too(self):
-        tokens, _ = self.tokens(scope="openid")
-        self.visitor.open("/account")
-        self.visitor.submit("/account/sign-out")
-        self.assertEqual(self.message()["sid"], claims(tokens["id_token"])["sid"])
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
 
 
 class Answers(OpenIDCase):

@@ -1,6 +1,5 @@
 """Attacks on the OpenID Connect provider."""
 
-import base64
 import hashlib
 import hmac
 import json
@@ -247,6 +246,7 @@ class Browsers(OpenIDCase):
         other = "second-" + self.email
         self.user(other)
         self.visitor.open(Party(self, self.spa, prompt="login").path)
+        self.visitor.submit("/another")
         self.visitor.submit(email=other)
         self.visitor.submit("/password", password="correct horse battery")
         thief.cookies = before
@@ -482,74 +482,3 @@ class Tokens(OpenIDCase):
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         self.error(party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"]),
                    403, "invalid_grant")
-
-
-class Apps(OpenIDCase):
-    """Two apps of one deployment, each with a host name of its own."""
-
-    HOSTS = {"one": "one.example", "two": "two.example"}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.clients = {}
-        for app, host in cls.HOSTS.items():
-            cls.site.dossier("app", "create", app)
-            cls.site.dossier("app", "host", "set", "--app", app, host)
-            cls.clients[app] = cls.new_client("single_page", "--callback", CALLBACK, app=app)
-
-    def signed(self, app, visitor=None):
-        host = f"{self.HOSTS[app]}:{self.site.port}"
-        visitor = visitor or self.new_visitor(host=host)
-        email = f"{app}-{self.own_email()}"
-        self.expect(self.register(email, "correct horse battery", headers={"Dossier-App": app}), 201)
-        party = Party(self, self.clients[app], host=host)
-        page = self.signed_in(party, email, visitor=visitor)
-        return visitor, party, self.expect(party.exchange(party.code(page)), 200).json
-
-    def test_apps_have_their_own_issuers_keys_and_users(self):
-        found = {app: self.signed(app) for app in self.HOSTS}
-        keys = {}
-        for app, host in self.HOSTS.items():
-            headers = {"Host": f"{host}:{self.site.port}"}
-            issuer = self.site.get("/.well-known/openid-configuration", headers=headers).json["issuer"]
-            self.assertEqual(issuer, f"http://{host}:{self.site.port}/")
-            self.assertEqual(claims(found[app][2]["id_token"])["iss"], issuer)
-            keys[app] = {key["kid"] for key in self.site.get(
-                "/.well-known/jwks.json", headers=headers).json["keys"]}
-        self.assertFalse(keys["one"] & keys["two"])
-
-    def test_nothing_of_one_app_is_of_use_at_the_other(self):
-        visitor, party, tokens = self.signed("one")
-        there = {"Host": f"{self.HOSTS['two']}:{self.site.port}"}
-        # Tokens.
-        self.assertEqual(self.userinfo(tokens["access_token"], headers=there).status, 401)
-        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
-        # Clients, and codes.
-        self.assertEqual(self.visitor.open(Party(self, self.clients["one"]).path).status, 404)
-        mixed = Party(self, self.clients["one"], prompt="none")
-        code = mixed.code(visitor.open(mixed.path))
-        mixed.host = there["Host"]
-        self.error(mixed.exchange(code), 401, "invalid_client")
-        mixed.client = self.clients["two"]
-        self.error(mixed.exchange(code), 403, "invalid_grant")
-        # The session of the browser, also with all its cookies.
-        thief = self.new_visitor(host=there["Host"])
-        thief.cookies = dict(visitor.cookies)
-        silent = Party(self, self.clients["two"], prompt="none")
-        self.assertEqual(silent.answer(thief.open(silent.path))["error"], "login_required")
-        hinted = Party(self, self.clients["two"], id_token_hint=tokens["id_token"])
-        self.assertEqual(hinted.answer(thief.open(hinted.path))["error"], "invalid_request")
-        # An authorization.
-        visitor.open(Party(self, self.clients["one"], prompt="login").path)
-        self.assertIn(thief.open(visitor.page.path).status, [403, 404])
-        # A sign-out.
-        query = urllib.parse.urlencode({"id_token_hint": tokens["id_token"]})
-        thief.open(f"/oidc/logout?{query}")
-        mine = {"Host": f"{self.HOSTS['one']}:{self.site.port}"}
-        self.assertEqual(self.userinfo(tokens["access_token"], headers=mine).status, 200)
-
-    def test_a_foreign_host_names_no_issuer(self):
-        headers = {"Host": "evil.example"}
-        found = self.site.get("/.well-known/openid-configuration", headers=headers).json
-        self.assertNotIn("evil", json.dumps(found))

@@ -119,7 +119,7 @@ class Passwords(DirectCase):
             self.assertEqual(session, identity["sid"])
             self.assertEqual(
                 self.site.sql(
-                    "select client_id, coalesce(audience, ''), style, parent_id is null, "
+                    "select client_id, coalesce(audience, ''), style, browser_id is null, "
                     f"round(extract(epoch from expires_at - created_at)) from sessions "
                     f"where session_id = '{session}'"),
                 f"{self.spa['id']}||openid|t|86400")

@@ -74,6 +74,7 @@ print("done")
 """
 
 IDPYOIDC = BROWSER + """
+import requests
 from idpyoidc.client.rp_handler import RPHandler
 
 handler = RPHandler(base_url="https://app.example.com", client_configs={"dossier": {
@@ -94,6 +95,7 @@ handler = RPHandler(base_url="https://app.example.com", client_configs={"dossier
         "accesstoken": {"class": "idpyoidc.client.oidc.access_token.AccessToken"},
         "refresh": {"class": "idpyoidc.client.oidc.refresh_access_token.RefreshAccessToken"},
         "userinfo": {"class": "idpyoidc.client.oidc.userinfo.UserInfo"},
+        "revoke": {"class": "idpyoidc.client.oauth2.token_revocation.TokenRevocation"},
         "end_session": {"class": "idpyoidc.client.oidc.end_session.EndSession"}}}})
 url = handler.begin(
     issuer_id="dossier", req_args={"scope": ["openid", "profile", "email", "offline_access"]})
@@ -106,6 +108,14 @@ assert result["userinfo"]["email"] == site["email"], result
 assert result["id_token"]["sub"] == result["userinfo"]["sub"]
 refreshed = handler.refresh_access_token(values["state"])
 assert refreshed["access_token"] != result["token"], refreshed
+client = handler.get_client_from_session_key(values["state"])
+service = client.get_service("token_revocation")
+info = service.get_request_parameters(request_args={"token": refreshed["refresh_token"]})
+answer = requests.request(info["method"], info["url"], data=info["body"], headers=info["headers"])
+assert (answer.status_code, answer.text) == (200, ""), answer.text
+info = client.get_service("userinfo").get_request_parameters(
+    request_args={"access_token": refreshed["access_token"]}, state=values["state"])
+assert requests.get(info["url"], headers=info["headers"]).status_code == 401
 bye = handler.logout(values["state"], post_logout_redirect_uri=site["logout"])
 split = urllib.parse.urlsplit(bye["url"])
 location = visitor.open(f"{split.path}?{split.query}").location

@@ -50,6 +50,7 @@ class DirectLogout(OpenIDCase):
         second, _ = self.user(f"second-{self.own_email()}")
         party = Party(self, self.spa, prompt="login")
         self.visitor.open(party.path)
+        self.visitor.submit("/another")
         self.visitor.submit(email=second)
         party.code(self.visitor.submit("/password", password="correct horse battery"))
         self.assertTrue(self.is_signed_in())

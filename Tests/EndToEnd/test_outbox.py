@@ -181,10 +181,8 @@ class Outbox(Administration):
         self.site.sql("update mails set created_at = now() - interval '1 hour'")
 
         def shows():
-            text = self.site.get("/metrics").body.decode()
-            count = re.search(r"^dossier_mail_queue (\d+)$", text, re.M)[1]
-            age = re.search(r"^dossier_mail_queue_oldest_seconds (\d+)$", text, re.M)[1]
-            return count == "1" and int(age) >= 3600
+            return (self.site.metric("dossier_mail_queue") == 1
+                    and self.site.metric("dossier_mail_queue_oldest_seconds") >= 3600)
 
         wait_until(shows, what="the queue in the metrics")
 

@@ -6,7 +6,8 @@ import unittest
 
 from asking import JSON
 from cases import Case
-from parra import Client, is_api_error, is_grant_error, png
+from parra import Client
+from parra_types import is_api_error, is_grant_error, png
 
 ROUTES = [line.split("\t") for line in
           (pathlib.Path(__file__).parent / "parra_routes.tsv").read_text().splitlines()]
@@ -112,6 +113,8 @@ class Access(Case):
             method, path = route.split(" ")
             answer = self.ask(f"TRACE {path}", self.owner.tokens["access_token"])
             self.refused(answer, [405], route)
+            if is_api_error(answer.json):
+                self.assertEqual(answer.json["code"], "route_not_found", route)
             answer = self.ask(f"COPY {path}", self.owner.tokens["access_token"])
             with self.subTest(route):
                 self.assertIn(answer.status, [400, 404, 405])

@@ -5,7 +5,8 @@ import unittest
 
 from cases import Case, in_parallel
 from machine import wait_until
-from parra import PASSWORD, APIError, Client, NetworkError, is_api_error, is_grant_error
+from parra import PASSWORD, Client
+from parra_types import APIError, NetworkError
 
 HERE, THERE = "198.51.100.1", "203.0.113.1"
 
@@ -48,7 +49,9 @@ class SignIn(CodeCase):
                          [{"id": "password"}, {"id": "passwordless_email"}])
         client.call("PUT", f"{client.user_path}/properties", {"level": 3})
         client.ask_for_code("code@example.com")
+        anonymous = client.user["id"]
         user = client.log_in_by_code(self.code("code@example.com"))
+        self.assertEqual(user["id"], anonymous)
         self.assertEqual((user["email"], user["email_verified"], user["is_anonymous"]),
                          ("code@example.com", True, False))
         self.assertEqual(user["properties"], {"level": 3})

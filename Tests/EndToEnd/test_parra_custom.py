@@ -7,7 +7,8 @@ import unittest
 from asking import JSON
 from cases import Case, in_parallel
 from issuers import encode
-from parra import Client, checked_user, is_api_error
+from parra import Client
+from parra_types import checked_tokens, checked_user, is_api_error
 
 KEY, SECRET = "key-1", b"a secret that has as many bytes as the longest algorithm requires, 64"
 
@@ -105,6 +106,13 @@ class Custom(Case):
         self.addCleanup(self.site.set_app, jwt=True)
         self.assertEqual(self.status(custom("ada")), 403)
 
+    def test_no_session_continues_without_a_factor_that_the_app_requires(self):
+        token = custom("unguarded")
+        self.assertEqual(self.status(token), 200)
+        self.site.set_app(mfa="required")
+        self.addCleanup(self.site.set_app, mfa="off")
+        self.assertEqual(self.status(token), 401)
+
     def test_the_path_must_name_the_user_of_the_token(self):
         ada, eve = self.client("ada"), self.client("eve")
         ada.finish_login()
@@ -118,13 +126,47 @@ class Custom(Case):
         answer = self.post("/v1/login/jwt", {"token": custom("ada")})
         self.expect(answer, 401, "external_token_invalid")
 
-    def test_only_a_young_token_deletes_the_user(self):
+    def logged_out(self, client):
+        """Logs out once, and returns what the answer contains."""
+        answer = client.send("POST", f"{client.base}/auth/logout", {},
+                             token=client.tokens["access_token"])
+        self.assertEqual(answer.status, 200, answer.body)
+        [(kind, tokens)] = answer.json.items()
+        checked_tokens(tokens)
+        return kind
+
+    def count(self, subject):
+        return self.site.sql(f"select count(*) from identities where subject = '{subject}'")
+
+    def test_a_deletion_and_the_log_out_after_it(self):
         client = self.client("leaving")
         client.finish_login()
-        old = custom("leaving", iat=int(time.time()) - 3000)
-        self.assertEqual(self.status(old, client.user_path, "DELETE"), 403)
         self.assertEqual(client.call("DELETE", client.user_path), {})
+        self.assertEqual(self.logged_out(client), "anonymous_token")
+        self.assertEqual(self.count("leaving"), "0")
         self.assertNotEqual(self.client("leaving").read_user()["id"], client.user["id"])
+
+    def test_a_log_out_never_fails_and_makes_no_user(self):
+        self.client("closing").finish_login()
+        sessions = ("select count(*) from sessions s join identities i on i.user_id = s.user_id "
+                    "where i.subject = 'closing' and s.ended_at is null")
+        self.assertEqual(self.site.sql(sessions), "1")
+        for setting, before, after, kind in [
+            ("sign_up", "immediate", "closed", "guest_token"),
+            ("jwt", True, False, "anonymous_token"),
+        ]:
+            with self.subTest(setting=setting):
+                self.site.set_app(**{setting: after})
+                self.addCleanup(self.site.set_app, **{setting: before})
+                self.assertEqual(self.logged_out(self.client("unknown")), kind)
+                self.assertEqual(self.count("unknown"), "0")
+                self.assertEqual(self.logged_out(self.client("closing")), kind)
+                self.assertEqual(self.site.sql(sessions), "0")
+                self.site.set_app(**{setting: before})
+        for token in ["x", custom("ada", secret=b"another secret of more than 32 bytes")]:
+            client = self.client("ada")
+            client.tokens["access_token"] = token
+            self.assertEqual(self.logged_out(client), "anonymous_token")
 
     def test_a_logout_ends_the_session_and_the_next_token_opens_another(self):
         client = self.client("out")

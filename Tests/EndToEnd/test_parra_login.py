@@ -8,9 +8,9 @@ import uuid
 from asking import JSON
 from cases import Case, in_parallel
 from openid import claims
-from parra import (
-    PASSWORD, APIError, Client, NetworkError, SignedOut, checked_user, is_api_error,
-    is_grant_error)
+from parra import PASSWORD, Client
+from parra_types import (
+    APIError, NetworkError, SignedOut, checked_user, is_api_error, is_grant_error)
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

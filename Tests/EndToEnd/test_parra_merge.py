@@ -5,7 +5,8 @@ import unittest
 from asking import JSON
 from cases import Case, in_parallel
 from machine import wait_until
-from parra import PASSWORD, APIError, Client, checked_user
+from parra import PASSWORD, Client
+from parra_types import APIError, checked_user
 
 
 class Merge(Case):
@@ -171,18 +172,6 @@ class SignUp(Case):
             if isinstance(token, str):
                 with self.subTest(token=token[:12]), self.assertRaises(APIError):
                     self.sign_up(client, "factor@example.com", token=token)
-
-    def test_a_sign_up_that_stopped_halfway_is_finished_by_the_next(self):
-        client = Client(self.site).launch()
-        client.call("PUT", f"{client.user_path}/properties", {"level": 3})
-        # The user is made, and the credentials are not linked yet.
-        made = self.post("/api/client/v2.0/app/default/auth/providers/local-userpass/register",
-                         {"email": "half@example.com", "password": PASSWORD})
-        self.assertEqual(made.status, 201, made.body)
-        user = self.sign_up(client, "half@example.com", token=client.tokens["access_token"])
-        self.assertEqual((user["id"], user["properties"]), (client.user["id"], {"level": 3}))
-        self.assertEqual(self.site.sql(
-            "select count(*) from users where email = 'half@example.com'"), "1")
 
     def test_the_tokens_from_before_the_sign_up_end(self):
         client = Client(self.site).launch()

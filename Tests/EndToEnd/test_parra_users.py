@@ -5,14 +5,29 @@ import struct
 import unittest
 import urllib.parse
 import uuid
+import zlib
 
 from asking import JSON
 from cases import Case
-from parra import APIError, Client, checked_asset, checked_user, is_api_error, png
+from parra import Client
+from parra_types import APIError, checked_asset, checked_tokens, checked_user, is_api_error, png
 
 
 def size(picture):
     return struct.unpack(">II", picture[16:24])
+
+
+def alpha_of(picture):
+    """The alpha of the first pixel of a PNG with 8 bits and an alpha channel."""
+    assert tuple(picture[24:26]) == (8, 6), picture[:32]
+    data, place = b"", 8
+    while place < len(picture):
+        length, name = struct.unpack(">I4s", picture[place:place + 8])
+        if name == b"IDAT":
+            data += picture[place + 8:place + 8 + length]
+        place += 12 + length
+    # The first pixel of the first row is as it is under each filter.
+    return zlib.decompress(data)[4]
 
 
 class Users(Case):
@@ -41,11 +56,19 @@ class Users(Case):
         self.assertEqual((user["name"], user["display_name"]), (None, "Ada Lovelace"))
         self.assertEqual(user["properties"], {"level": 3, "theme": "dark"})
         self.assertEqual(self.client.read_user(), user)
-        for wrong in [{"name": "x" * 301, "properties": {"a": 1}}, {"name": 1}, {"name": []},
-                      {"name": "b", "properties": {"a": {}}}, {"name": "b", "properties": 1}, []]:
+        over = {f"k{n}": n for n in range(99)}
+        for wrong, status, words in [
+            ({"name": "x" * 301, "properties": {"a": 1}}, 422, "in name: "),
+            ({"first_name": 1}, 422, "in first_name: "), ({"last_name": []}, 422, "in last_name: "),
+            ({"name": "b", "properties": {"a": {}}}, 422, "in properties/a: "),
+            ({"name": "b", "properties": {"theme": None}}, 422, "in properties/theme: "),
+            ({"name": "b", "properties": 1}, 422, "in properties: "), ([], 422, "body"),
+            ({"name": "b", "properties": over}, 409, "properties"),
+        ]:
             with self.subTest(body=str(wrong)[:60]), self.assertRaises(APIError) as refused:
                 self.client.call("PUT", path, wrong)
-            self.assertEqual(refused.exception.status, 422)
+            self.assertEqual(refused.exception.status, status)
+            self.assertIn(words, refused.exception.body["message"])
         self.assertEqual(self.client.read_user(), user)
 
     def test_metadata_is_the_back_ends(self):
@@ -82,6 +105,22 @@ class Users(Case):
         for _ in range(2):
             self.assertEqual(self.client.call("DELETE", f"{self.client.user_path}/avatar"), {})
             self.assertIsNone(self.client.read_user()["avatar"])
+
+    def test_a_picture_of_16_bits_keeps_its_alpha_and_its_answer_may_be_kept(self):
+        boundary, part = "B", "\r\n--B\r\nContent-Disposition: form-data; name="
+        group = f'{part}"group"\r\nContent-Type: text/plain\r\n\r\navatars'
+        for depth, alpha in [(16, 0x80), (8, 0x80), (8, 0)]:
+            head = f'{part}"image"; filename="image.png"\r\nContent-Type: image/png\r\n\r\n'
+            body = group.encode() + head.encode() + png(40, 20, depth, alpha) + b"\r\n--B--\r\n"
+            asset = checked_asset(self.client.call(
+                "POST", "/users/avatar", body,
+                {"Content-Type": f"multipart/form-data; boundary={boundary}"}))
+            answer = self.site.get(urllib.parse.urlsplit(asset["url"]).path)
+            with self.subTest(depth=depth, alpha=alpha):
+                self.assertEqual(size(answer.body), (40, 20))
+                self.assertEqual(alpha_of(answer.body), alpha)
+                self.assertEqual(answer.headers["Cache-Control"],
+                                 "public, max-age=31536000, immutable")
 
     def test_hostile_uploads_get_clear_errors(self):
         path = f"{self.client.base}/users/avatar"
@@ -126,14 +165,40 @@ class Users(Case):
         self.assertNotEqual(self.client.user["id"], user["id"])
         self.assertFalse(self.client.challenges("delete@example.com")["exists"])
 
-    def test_an_old_login_may_not_delete_the_user(self):
+    def test_a_public_key_deletes_its_user(self):
+        self.client.sign_up("public@example.com")
+        made = self.site.request("POST", "/v1/me/api-keys", {"name": "k"}, JSON,
+                                 self.client.tokens["access_token"])
+        user, key = self.client.user, made.json["key"]
+        token = self.client.public_token(user["id"], key).json["access_token"]
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 day'")
+        answer = self.client.send(
+            "DELETE", f"{self.client.base}{self.client.user_path}", token=token)
+        self.assertEqual(answer.status, 204, answer.body)
+        # The SDK asks for a token before the log-out, and then logs out with the last one.
+        self.assertEqual(self.client.public_token(user["id"], key).status, 400)
+        answer = self.client.send("POST", f"{self.client.base}/auth/logout", {}, token=token)
+        checked_tokens(answer.json["anonymous_token"])
+
+    def test_an_old_login_deletes_the_user(self):
+        # The SDK cannot authenticate the user again.
         self.client.sign_up("old@example.com")
         self.site.sql("update sessions set authenticated_at = now() - interval '1 day', "
                       "created_at = now() - interval '1 day'")
-        with self.assertRaises(APIError) as refused:
-            self.client.call("DELETE", self.client.user_path)
-        self.assertEqual(refused.exception.status, 403)
-        self.assertEqual(self.client.read_user()["email"], "old@example.com")
+        self.assertEqual(self.client.call("DELETE", self.client.user_path), {})
+        self.assertFalse(self.client.challenges("old@example.com")["exists"])
+
+    def test_an_old_login_of_the_native_api_deletes_no_user(self):
+        grant = self.register("native@example.com").json
+        self.client.tokens = {"access_token": grant["access_token"]}
+        self.client.user = self.client.call("GET", "/auth/user-info")["user"]
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 day', "
+                      "created_at = now() - interval '1 day'")
+        answer = self.client.send("DELETE", f"{self.client.base}{self.client.user_path}",
+                                  token=grant["access_token"])
+        self.assertEqual(answer.status, 401, answer.body)
+        self.assertTrue(is_api_error(answer.json), answer.body)
+        self.assertTrue(self.client.challenges("native@example.com")["exists"])
 
 
 if __name__ == "__main__":

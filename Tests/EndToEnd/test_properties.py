@@ -34,6 +34,13 @@ class Properties(Case):
         self.assertEqual(self.site.get(self.PATH + "/a", token=self.token).body,
                          b'{"key":"a","value":2.0,"version":1}')
 
+    def test_a_number_that_is_no_double_is_refused(self):
+        for text in ["1e309", "-1e309", "1" + "0" * 309]:
+            for method in ["PUT", "PATCH"]:
+                answer = self.expect(self.bulk(method, f'{{"n":{text}}}'), 422, "invalid")
+                self.assertEqual(answer.json["errors"][0]["code"], "range")
+        self.expect(self.bulk("PUT", '{"n":-1.7976931348623157e308}'), 200)
+
     def test_keys_are_replaced_merged_and_removed(self):
         self.assertEqual(self.all().json, {})
         self.assertEqual(self.bulk("PUT", {"a": 1, "b": 2}).json, {"a": 1, "b": 2})

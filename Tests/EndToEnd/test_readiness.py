@@ -39,15 +39,6 @@ class Readiness(Case):
 
         wait_until(answers, what=f"not ready: {words}")
 
-    def ready(self):
-        # Of both workers, whichever answers.
-        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
-                   what="readiness")
-
-    def metric(self, name):
-        text = self.site.get("/metrics").body.decode()
-        return int(re.search(rf"^{re.escape(name)} (\d+)$", text, re.M)[1])
-
     def failed_anonymous_login(self, *words):
         """Waits until a write is refused and its log line has the reason."""
         def failed():
@@ -58,12 +49,12 @@ class Readiness(Case):
         wait_until(failed, what=f"a line with {words}")
 
     def test_a_database_that_is_away_is_told_with_its_reason_when_that_changes(self):
-        wait_until(lambda: self.metric("dossier_database_up") == 2, what="both connected")
+        wait_until(lambda: self.site.metric("dossier_database_up") == 2, what="both connected")
         self.site.stop_postgres()
         self.failed_anonymous_login("database: 08", "'status': 503")
         self.not_ready("not ready: database: ", "No such file")
-        self.assertEqual(self.metric("dossier_database_up"), 0)
-        self.assertGreater(self.metric('dossier_database_failures_total{reason="connection"}'), 0)
+        self.assertEqual(self.site.metric("dossier_database_up"), 0)
+        self.assertGreater(self.site.metric('dossier_database_failures_total{reason="connection"}'), 0)
         wait_until(lambda: len(self.said("the database is away", "No such file")) == 2,
                    what="a line of each worker")
         # Each worker tries repeatedly, but logs it once.
@@ -71,7 +62,7 @@ class Readiness(Case):
             self.post("/v1/login/anonymous", {})
         self.assertEqual(len(self.said("the database is away", "No such file")), 2)
         self.site.start_postgres()
-        self.ready()
+        self.site.wait_until_ready()
         wait_until(lambda: len(self.said("the database is connected")) >= 2, what="both connected")
 
     def test_a_role_that_is_let_in_no_more_is_told(self):
@@ -83,7 +74,7 @@ class Readiness(Case):
                    what="the reason in the log")
         self.failed_anonymous_login("is not permitted to log in")
         self.site.sql("alter role server login")
-        self.ready()
+        self.site.wait_until_ready()
 
     def test_too_many_connections_are_told(self):
         self.site.sql("alter role server connection limit 1")
@@ -92,7 +83,7 @@ class Readiness(Case):
         wait_until(lambda: self.said("too many connections for role"), what="the reason in the log")
         self.failed_anonymous_login("too many connections")
         self.site.sql("alter role server connection limit -1")
-        self.ready()
+        self.site.wait_until_ready()
 
     def test_a_server_that_takes_no_writes_is_told(self):
         self.site.sql("alter role server set default_transaction_read_only = on")
@@ -100,11 +91,11 @@ class Readiness(Case):
         self.reconnect()
         self.not_ready("read_only: the server takes no writes")
         self.failed_anonymous_login("database: 25006", "read-only transaction")
-        self.assertGreater(self.metric('dossier_database_failures_total{reason="read_only"}'), 0)
+        self.assertGreater(self.site.metric('dossier_database_failures_total{reason="read_only"}'), 0)
         wait_until(lambda: self.said("not ready: read_only"), what="the reason in the log")
         self.site.sql("alter role server reset default_transaction_read_only")
         self.reconnect()
-        self.ready()
+        self.site.wait_until_ready()
 
     def test_an_older_schema_is_told_and_no_worker_is_replaced_by_one_that_needs_a_newer(self):
         newest = self.site.sql("select max(version) from schema_migrations")
@@ -119,7 +110,7 @@ class Readiness(Case):
         self.assertIn("not ready: schema: ", reload.stderr)
         self.site.sql(f"insert into schema_migrations select * from kept where version = {newest}")
         self.site.sql("drop table kept")
-        self.ready()
+        self.site.wait_until_ready()
 
     def test_missing_rights_are_told(self):
         self.site.sql("revoke insert on users from server")
@@ -128,7 +119,7 @@ class Readiness(Case):
                        "--grant-to server")
         self.failed_anonymous_login("42501")
         self.site.sql("grant insert on users to server")
-        self.ready()
+        self.site.wait_until_ready()
 
     def test_what_a_program_of_the_command_line_misses_is_told_too(self):
         for sql, back, status, words in [
@@ -161,14 +152,8 @@ class Reasons(Administration):
         self.assertEqual(run.returncode, 24, run.stderr)
         faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
         self.assertTrue(has_words(faults["writes"]), faults)
-        text = self.site.get("/metrics").body.decode()
-        failures = re.search(rf'dossier_database_failures_total{{reason="{reason}"}} (\d+)', text)
-        self.assertGreater(int(failures[1]), 0)
-
-    def ready(self):
-        # Of both workers, whichever answers.
-        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
-                   what="readiness")
+        self.assertGreater(
+            self.site.metric(f'dossier_database_failures_total{{reason="{reason}"}}'), 0)
 
     def refused_write(self, *words):
         token = self.token
@@ -228,7 +213,7 @@ class Reasons(Administration):
             # An operator who frees space has done enough: no request has to write first.
             for table in ["documents", "hosts"]:
                 self.site.sql(f"alter table {table} set tablespace pg_default")
-            self.ready()
+            self.site.wait_until_ready()
             wait_until(lambda: self.site.request(
                 "PUT", "/v1/me/custom-data", {}, JSON, self.token).status < 300, what="a write")
             self.site.sql("drop tablespace small")
@@ -281,9 +266,8 @@ class Upgraded(Reasons):
         wait_until(lambda: self.site.get("/v1/me", token=self.token).status == 200, what="a read")
         self.told("restart it (systemctl restart postgresql)", "58P01", "files")
         self.site.put_libraries()
-        self.site.stop_postgres()
-        self.site.start_postgres()
-        self.ready()
+        with self.site.without_postgres():
+            pass
         answer = self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, MERGE, self.token)
         self.assertIn(answer.status, (200, 201))
 
@@ -439,7 +423,7 @@ class AtTheStart(Case):
         wait_until(lambda: any("the database is away: " in line
                                for line in self.site.messages()[count:]), what="the reason")
         self.site.start_postgres()
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+        self.site.wait_until_ready()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Tests failures of parts of the deployment under load."""
 
 import os
-import re
 import signal
 import socket
 import struct
@@ -68,7 +67,7 @@ class Resilience(unittest.TestCase):
         self.assertEqual(self.site.get("/readyz").status, 503)
         self.assertEqual(self.site.get("/healthz").status, 200)
         self.site.start_postgres()
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+        self.site.wait_until_ready()
         # Every worker reconnects; then no request is refused.
         last = lambda: {status for status, _ in load.answers[-200:]}
         wait_until(lambda: last() == {200}, what="answers to all")
@@ -124,12 +123,8 @@ class Resilience(unittest.TestCase):
         threads = [threading.Thread(target=register, args=[index]) for index in range(16)]
         for thread in threads:
             thread.start()
-        def connections():
-            text = self.site.get("/metrics").body.decode()
-            return int(re.search(r"^dossier_connections (\d+)$", text, re.M)[1])
-
         # Each client has a connection or an answer.
-        wait_until(lambda: connections() + len(statuses) >= 16, what="all registrations")
+        wait_until(lambda: self.site.metric("dossier_connections") + len(statuses) >= 16, what="all registrations")
         self.site.supervisor.send_signal(signal.SIGTERM)
         for thread in threads:
             thread.join()

@@ -58,6 +58,27 @@ class Required(FactorCase):
         self.assertTrue(self.me(grant).json["email_verified"])
         self.expect(self.refresh(grant), 200)
 
+    def test_a_guest_who_links_enrolls_a_factor(self):
+        guest = self.site.login()
+        grant, authenticator = self.join(self.link(
+            guest, provider="password", email="grown@example.com", password="correct horse"))
+        self.assertEqual(grant["user_id"], guest["user_id"])
+        self.expect(self.me(guest), 401, "session_ended")
+        self.expect(self.refresh(guest), 401)
+        self.expect(self.refresh(grant), 200)
+        self.sign_in("grown@example.com", authenticator)
+
+    def test_a_guest_who_links_by_a_code_enrolls_a_factor(self):
+        self.site.set_app(sign_up="verify_first")
+        self.addCleanup(self.site.set_app, sign_up="immediate")
+        guest, email = self.site.login(), "grown-by-code@example.com"
+        asked = self.link(guest, provider="password", email=email, password="correct horse")
+        body = {"provider": "email", "flow": self.expect(asked, 202).json["flow"],
+                "code": self.mailed_code(email)}
+        grant, _ = self.join(self.link(guest, **body))
+        self.assertEqual(grant["user_id"], guest["user_id"])
+        self.expect(self.me(guest), 401, "session_ended")
+
     def test_of_two_flows_that_enroll_one_makes_the_factor(self):
         self.site.set_app(mfa="optional")
         self.verified("two@example.com")

@@ -27,7 +27,7 @@ class StatementLog(Case):
         token = self.expect(token, 201).json["access_token"]
         self.expect(self.site.request(
             "GET", "/v1/me", headers={"X-Request-Id": "reads"}, token=token), 200)
-        read = self.wait_for("reads", "rest.profile")
+        read = self.wait_for("reads", "profile.text")
         self.assertEqual((read["level"], read["rows"]), ("debug", 1))
         self.assertGreaterEqual(read["duration_us"], 0)
         counted = self.wait_for("registers", "attempts.spend")

@@ -158,7 +158,7 @@ class Support(Administration):
                       "true from apps, generate_series(1, 250) where name = 'going'")
         app = self.site.sql("select app_id from apps where name = 'going'")
         self.refused(23, "app", "delete", "--app", "going", words="going")
-        self.refused(11, "app", "delete", "--app", "default", "--yes", words="the setting app")
+        self.refused(11, "app", "delete", "--app", "default", "--yes", words="setting app")
         self.refused(10, "app", "delete", "--app", "gone", "--yes")
         self.assertEqual(self.dossier("app", "delete", "--app", "going", "--yes"),
                          {"name": "going", "users": 254})

@@ -1,6 +1,7 @@
 import Glibc
 import JSON
 import Migrations
+import Postgres
 @testable import Accounts
 @testable import Documents
 @testable import Runtime
@@ -18,7 +19,7 @@ extension FuzzTarget {
     bound: MemoryBound(factor: 60, base: 131_072)
   ) { input in
     let filter = text(input)
-    _ = try? Users.searchStatement(filter, indexes)
+    _ = try? sql(filter)
     if let (document, names) = try? Filter.path(filter) {
       let spelled = Filter.spelled(document, names)
       let again = try? Filter.path(spelled)
@@ -32,7 +33,7 @@ extension FuzzTarget {
     expect(found.terms.count <= FilterLimits.terms, "there are \(found.terms.count) terms")
     let marked = "name exists and (\(filter))"
     guard marked.utf8.count <= FilterLimits.length, found.terms.count < FilterLimits.terms,
-      let sql = try? Users.searchStatement(marked, indexes)
+      let sql = try? sql(marked)
     else { return }
     // A client's text is only in parameters, never in a statement.
     for term in found.terms {
@@ -44,6 +45,20 @@ extension FuzzTarget {
   }
 
   private static let indexes = ["text", "number", "boolean"].map { ("metadata.\($0)", $0) }
+
+  /// Returns the SQL of the second page of a search.
+  private static func sql(_ filter: String) throws -> String {
+    let indexes = try indexes.compactMap { path, kind in
+      try FilterValue.Kind(rawValue: kind).map { try SearchIndex(path: path, kind: $0) }
+    }
+    return try FilterComposer.page(
+      Filter.parse(filter),
+      of: AppID(),
+      after: UserID(),
+      count: 1,
+      indexes: indexes
+    ).sql
+  }
 
   /// The lines of an import, one user each.
   static let imports = FuzzTarget(

@@ -17,6 +17,7 @@ extension FuzzTarget {
       "&prompt=none", "login consent", "&max_age=", "9223372036854775808", "&login_hint=",
       "&ui_locales=", "&screen_hint=signup", "&request_uri=", "%20", "%C3%A9", "%00", "+",
       "Basic ", "Og==", "https://app.example/cb", "myapp:/cb", "https://", "http://localhost:",
+      "http://127.0.0.1", ":80/cb", "&prompt=create", "&acr_values=", "&connection=email",
       "[::1]", "@", ":65536", "javascript:", "\n",
     ],
     bound: MemoryBound(factor: 80, base: 262_144)
@@ -33,7 +34,8 @@ extension FuzzTarget {
   }
 
   private static let registered = [
-    "https://app.example/cb", "https://app.example/cb?a=1", "myapp:/cb",
+    "https://app.example/cb", "https://app.example/cb?a=1", "myapp:/cb", "http://127.0.0.1/cb",
+    "http://[::1]:4000/cb?a=1",
   ]
 
   /// A client without settings but for its URLs; it has no secret.
@@ -58,7 +60,7 @@ extension FuzzTarget {
     expect(
       (registered + ["https://app.example"]).contains {
         $0.utf8.elementsEqual(request.redirect.utf8)
-      },
+      } || isAtLoopback(request.redirect),
       "the browser is sent to \(request.redirect)"
     )
     expect((request.state?.utf8.count ?? 0) <= 2_048, "a long state is kept")
@@ -76,6 +78,19 @@ extension FuzzTarget {
       AuthorizationRequest(stored)?.json == stored,
       "a request that is stored reads as another"
     )
+  }
+
+  /// Returns whether a URL is a registered one at a loopback address, with any port.
+  private static func isAtLoopback(_ url: String) -> Bool {
+    [("http://127.0.0.1", "/cb"), ("http://[::1]", "/cb?a=1")].contains { host, path in
+      guard url.utf8.starts(with: host.utf8),
+        url.utf8.reversed().starts(with: path.utf8.reversed())
+      else { return false }
+      let port = url.utf8.dropFirst(host.utf8.count).dropLast(path.utf8.count)
+      return port.isEmpty
+        || port.first == UInt8(ascii: ":") && (2...6).contains(port.count)
+          && port.dropFirst().allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    }
   }
 
   /// Checks that a URL which counts as a registered one leads to the same host and page.

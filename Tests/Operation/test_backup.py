@@ -9,7 +9,7 @@ import unittest
 import writing
 from cases import Case
 from guide import commands
-from machine import AS_POSTGRES, IS_ROOT, wait_until
+from machine import AS_POSTGRES, IS_ROOT
 
 BACKUP = writing.ROOT / "deploy/backup"
 
@@ -59,9 +59,7 @@ class Backup(Case):
         finally:
             os.environ.clear()
             os.environ.update(kept)
-        # Each worker reconnects by itself, and nginx uses them in turn.
-        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
-                   what="workers that are ready")
+        self.site.wait_until_ready()
 
     def pgbackrest(self, *words, **options):
         return subprocess.run(

@@ -44,7 +44,7 @@ class Failover(unittest.TestCase):
                 f"host={self.site.address}", f"host={self.site.address},{self.site.address}")
             + " port=5432,5433 target_session_attrs=read-write")
         self.site.start_dossierd()
-        wait_until(lambda: self.site.get("/readyz").status == 200, what="readiness")
+        self.site.wait_until_ready()
         load = writing.Writing(self.site)
         self.addCleanup(load.stop)
         load.go_on(200)

@@ -160,7 +160,7 @@ class Guide(unittest.TestCase):
         self.there(f"echo '# mine' >>{CONFIGURATION}")
         self.addCleanup(self.there, "rm dossier_NEW.deb dossier_OLD.deb")
         version = self.newest_version()
-        text = GUIDE[GUIDE.index("## Upgrade\n"):GUIDE.index("\nTo go back, install")]
+        text = section("Upgrade").split("\nTo go back, install")[0]
         forth = re.findall(r"`((?:apt|systemctl|dossier) [^`\n]*)`", text)
         self.assertEqual(len(forth), 4)
         back, undo = commands("Upgrade")

@@ -69,8 +69,7 @@ class HighAvailability(unittest.TestCase):
         # systemd sets the home of the user; root's holds files that others cannot read.
         self.site.environment["HOME"] = "/nonexistent"
         self.site.start_dossierd()
-        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
-                   what="readiness")
+        self.site.wait_until_ready()
 
     def survive(self, what, event, recover=lambda leader: None):
         """Writes while an event changes the leader, and checks that no acknowledged write is lost."""

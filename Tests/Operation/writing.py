@@ -47,9 +47,7 @@ class Writing:
         """Waits for this number of acknowledged writes after a moment, and for ready workers."""
         wait_until(lambda: sum(at > moment for at in self.times) >= count,
                    what="acknowledged writes")
-        # nginx uses the workers in turn.
-        wait_until(lambda: all(self.site.get("/readyz").status == 200 for _ in range(8)),
-                   what="workers that are ready")
+        self.site.wait_until_ready()
 
     def longest_pause(self, since):
         """Returns the longest time in seconds, after `since`, in which no write was acknowledged."""

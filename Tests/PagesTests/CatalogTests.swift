@@ -112,12 +112,11 @@ import Testing
   }
 
   @Test func `names stand apart from the words around them`() throws {
-    let parts = Catalog.english.parts(of: .continueAs, ["email": .name("ada")])
-    #expect(parts == [.words("Continue as "), .name("ada")])
-    let html = Fixtures.html(
-      Fixtures().pages.first { $0.name == "mail-link" }?.page ?? .unknownApplication()
-    )
-    #expect(html.contains("Continue as <bdi>ada@example.com</bdi>"))
+    let parts = Catalog.english.parts(of: .pendingAddress, ["email": .name("ada")])
+    #expect(parts == [.words("Waiting for the confirmation of "), .name("ada")])
+    let page = Fixtures().pages.first { $0.name == "confirm-address" }?.page
+    let html = Fixtures.html(page ?? .unknownApplication())
+    #expect(html.contains("Use <bdi>ada@example.com</bdi> for your account"))
   }
 }
 

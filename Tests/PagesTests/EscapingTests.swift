@@ -36,7 +36,8 @@ import Testing
 
   @Test(arguments: hostile)
   func `a value comes back from a field byte for byte`(text: String) throws {
-    let page = Page.signIn(Fixtures(hostile: text).target(), email: text)
+    let target = Fixtures(hostile: text).target()
+    let page = Page.resetRequest(target, email: text, signIn: Fixtures.link("/"))
     let document = try HTMLDocument(Fixtures.html(page))
     let values = document.all("input").compactMap { $0["value"] }
     #expect(values.map { Array($0.utf8) } == [Array(text.utf8), Array(text.utf8)])

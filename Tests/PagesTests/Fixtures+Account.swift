@@ -57,13 +57,15 @@ extension Fixtures {
         device: .name(text("Ada's laptop")),
         browser: text("Firefox on Debian"),
         place: text("London"),
-        lastUse: time,
+        clients: [text("Contoso Mail"), text("Contoso Desk")],
+        time: time,
         isCurrent: true
       ),
       SessionDescription(
         device: .name(text("Phone")),
         browser: text("Safari on iOS"),
-        lastUse: time,
+        time: time,
+        isUsed: true,
         end: target()
       ),
     ]
@@ -91,7 +93,7 @@ extension Fixtures {
           [
             ApplicationDescription(
               name: text("Contoso Mail"),
-              scopes: [.message(.scopeEmail), .name(text("Read your orders"))],
+              groups: scopeGroups,
               grantedOn: day,
               remove: target()
             )
@@ -158,7 +160,6 @@ extension Fixtures {
         .changePassword(
           target(),
           email: email,
-          hasPassword: true,
           minimumPassword: 15,
           back: back
         )
@@ -168,21 +169,9 @@ extension Fixtures {
         .changePassword(
           target(),
           email: email,
-          hasPassword: true,
           minimumPassword: 15,
-          endsSessions: false,
           back: back,
           errors: [.passwordWrong, .passwordCommon]
-        )
-      ),
-      (
-        "set-password",
-        .changePassword(
-          target(),
-          email: email,
-          hasPassword: false,
-          minimumPassword: 1,
-          back: back
         )
       ),
       ("unlink", .unlinkIdentity(target(), issuer: text("Contoso"), back: back)),
@@ -240,21 +229,31 @@ extension Fixtures {
       .password: .passwordWrong, .mailCode: .mailCodeWrong,
       .authenticator: .authenticatorCodeWrong,
     ]
-    return Page.ConfirmationMethod.allCases.flatMap { method in
-      [nil, errors[method]].map { error in
-        (
-          "confirm-identity-\(method)\(error == nil ? "" : "-wrong")",
-          Page.confirmIdentity(
-            target(),
-            email: email,
-            method: method,
-            resend: target(),
-            other: Self.link("/u/confirm/other"),
-            cancel: target(),
-            errors: error.map { [$0] } ?? []
+    let toClient = Page.confirmIdentity(
+      target(),
+      email: email,
+      method: .password,
+      resend: target(),
+      another: target(),
+      client: text("Contoso Mail"),
+      cancel: target()
+    )
+    return [("confirm-identity-client", toClient)]
+      + Page.ConfirmationMethod.allCases.flatMap { method in
+        [nil, errors[method]].map { error in
+          (
+            "confirm-identity-\(method)\(error == nil ? "" : "-wrong")",
+            Page.confirmIdentity(
+              target(),
+              email: email,
+              method: method,
+              resend: target(),
+              other: Self.link("/u/confirm/other"),
+              cancel: target(),
+              errors: error.map { [$0] } ?? []
+            )
           )
-        )
+        }
       }
-    }
   }
 }

@@ -15,14 +15,17 @@ extension Fixtures {
     )
   }
 
-  var consentPages: [(name: String, page: Page)] {
-    let groups = [
+  var scopeGroups: [ScopeGroup] {
+    [
       ScopeGroup.standard(["openid", "profile", "email", "offline_access"]),
       ScopeGroup(
         .name(text("Northwind Orders")),
         scopes: [.name(text("Read your orders")), .name(text("Cancel your orders"))]
       ),
     ].compactMap(\.self)
+  }
+
+  var consentPages: [(name: String, page: Page)] {
     let others = [
       AccountChoice(person, choice: target(), removal: target()),
       AccountChoice(
@@ -40,7 +43,7 @@ extension Fixtures {
           target(),
           client: client(isRegistered: true, hasLogo: true),
           person: person,
-          groups: groups,
+          groups: scopeGroups,
           otherUser: Self.link("/accounts")
         )
       ),
@@ -50,7 +53,7 @@ extension Fixtures {
           target(),
           client: client(isRegistered: false, hasLogo: false),
           person: Person(email: email),
-          groups: groups
+          groups: scopeGroups
         )
       ),
       (
@@ -72,8 +75,15 @@ extension Fixtures {
         )
       ),
       ("sign-out", .signOut(target(), person: person, stay: target())),
-      ("signed-out", .signedOut(back: Self.callback, signIn: Self.link("/u/t/0123"))),
-      ("signed-out-bare", .signedOut()),
+      ("signed-out", .signedOut(next: Self.link("/account"), hasOthers: false)),
+      (
+        "signed-out-client",
+        .signedOut(
+          client: (text("Contoso Mail"), Self.callback),
+          next: Self.link("/account/switch"),
+          hasOthers: true
+        )
+      ),
     ]
   }
 

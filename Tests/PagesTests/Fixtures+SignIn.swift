@@ -180,7 +180,6 @@ extension Fixtures {
         )
       ),
       ("confirm-address-session", .confirmAddress(target(), email: email, asksForPassword: false)),
-      ("mail-link", .mailLink(target(), email: email)),
       (
         "restore-address",
         .restoreAddress(

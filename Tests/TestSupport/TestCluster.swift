@@ -268,7 +268,9 @@ package final class TestProgram: Sendable {
   private func endIfOver() -> Int32? {
     status.withLock { status in
       if let status { return status }
-      guard let end = child.endIfOver() else { return nil }
+      var raw: Int32 = 0
+      guard unsafe waitpid(child.id, &raw, WNOHANG) == child.id else { return nil }
+      let end = WaitStatus(raw)
       status = end.code ?? 128 + (end.signal ?? 0)
       return status
     }

@@ -4,16 +4,16 @@ package import Postgres
 
 /// A user, locked for an administrative change.
 package struct AdministeredUser: RowDecodable {
-  let version: Int
+  package let version: Int
   let isBlocked: Bool
-  let address: Address?
+  package let address: Address?
 
   /// The address of a user.
-  struct Address {
+  package struct Address {
     let text: String
     package let key: String
     /// Whether the address is verified, and not by mail only.
-    let isVerified: Bool
+    package let isVerified: Bool
     /// Whether the user logs in by it, with a password or by mailed codes.
     let isCredential: Bool
     let language: String?

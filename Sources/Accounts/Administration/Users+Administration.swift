@@ -85,7 +85,7 @@ extension Users {
     guard found.isBlocked != isBlocked else { return }
     let time = isBlocked ? ServerTime() : nil
     _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, time)
-    if isBlocked { try await endSessions(of: user, "blocked", context, in: transaction) }
+    if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction, context) }
     try await Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
       in: transaction,
       context
@@ -116,11 +116,7 @@ extension Users {
     guard let address = found.address else { throw .notFound }
     guard !address.isVerified else { return }
     let key = EmailAddress(key: address.key)
-    try await Accounts.markVerified(key, of: user, byReader: true, in: transaction, context)
-    try await Event("email_verify", of: user).record(in: transaction, context)
-    try await SecurityNotice.emailVerified.notice(of: user, in: transaction, context).queue(
-      in: transaction
-    )
+    try await Accounts.verify(key, of: user, byReader: true, in: transaction, context)
   }
 
   /// Replaces the address of a locked user, and mails a notice to a former one that was verified.
@@ -146,15 +142,6 @@ extension Users {
     )
     try await Event("email_change", of: user).record(in: transaction, context)
     if before.email != nil { try await notice.queue(in: transaction) }
-  }
-
-  @EventLoop static func endSessions(
-    of user: UserID,
-    _ reason: String,
-    _ context: RequestContext,
-    in transaction: Transaction
-  ) async throws(Failure) {
-    try await Sessions.end(.all, of: user, reason, in: transaction, context)
   }
 
   /// Locks a user and runs `body`, if the version condition holds.

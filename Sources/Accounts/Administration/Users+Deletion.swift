@@ -3,6 +3,7 @@ import Delivery
 package import Runtime
 package import Sessions
 import EventLoop
+import JSON
 
 extension Users {
   /// Deletes a user with all stored data, and frees its addresses and identities for other users.
@@ -27,10 +28,34 @@ extension Users {
       if next == .none || !context.app.sessionSettings.allowsSwitching {
         try await Devices.deactivate(user, in: transaction, context)
       }
-      let removed = try await transaction.run(UsersAdministrationQueries.remove, user).first
-      try await Event("user_delete", of: user).record(in: transaction, context)
-      return removed?.name
+      return try await remove(user, in: transaction, context)
     }
     await context.pictures.shelf.forget(picture)
+  }
+
+  /// Deletes a locked user in a transaction, and records it.
+  ///
+  /// Housekeeping and the deletion of an app delete users too, a hundred or more in one statement
+  /// (`UnusedQueries.removeUsers`, `AppsDeletionQueries.deleteUsers`).
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - heir: the user to whom the credentials go; nil for none.
+  ///   - transaction: the transaction.
+  ///   - context: the context of the request.
+  /// - Returns: the name of the picture, whose file is to be deleted after the commit.
+  /// - Throws: `.databaseUnavailable`.
+  @discardableResult
+  @EventLoop package static func remove(
+    _ user: UserID,
+    linkedTo heir: UserID? = nil,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> String? {
+    let app = context.app.id
+    try await LogoutNotices.queue(of: user, in: app, isDeleted: true, transaction, context)
+    let removed = try await transaction.run(UsersAdministrationQueries.remove, user).first
+    let detail: JSON = heir.map { ["linked_to": .string($0.text)] } ?? [:]
+    try await Event("user_delete", of: user, detail: detail).record(in: transaction, context)
+    return removed?.name
   }
 }

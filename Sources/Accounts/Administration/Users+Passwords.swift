@@ -47,12 +47,8 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) {
     try await Users.store(hash, of: user, in: transaction)
-    _ = try await transaction.run(APIKeyQueries.removeAll, user)
-    try await endSessions(of: user, "password_set", context, in: transaction)
-    try await Event("password_set", of: user).record(in: transaction, context)
-    try await SecurityNotice.passwordSet.notice(of: user, in: transaction, context).queue(
-      in: transaction
-    )
+    try await revoke(of: user, "password_set", in: transaction, context)
+    try await SecurityNotice.passwordSet.record(of: user, in: transaction, context)
   }
 
   /// Mails a user a password reset link, even shortly after another mail.

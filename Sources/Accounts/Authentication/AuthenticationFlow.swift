@@ -270,5 +270,5 @@ package enum FlowQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [write, spend, newest, use]
+  package static let all: [any PreparedStatement] = [write, spend, tries, newest, use]
 }

@@ -38,16 +38,53 @@ extension Sessions {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    let age = context.app.sessionSettings.proofLifetime
-    let rows = try await context.read(
+    let proof = try await proof(of: user, context)
+    guard proof.isRecent, proof.hasFactor else {
+      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+    }
+  }
+
+  /// How recently and how strongly a user has authenticated.
+  package struct Proof {
+    /// Whether the session has passed a second factor, or the user has none.
+    package let hasFactor: Bool
+    /// Whether the user has authenticated within `reauthentication_minutes`.
+    package let isRecent: Bool
+  }
+
+  /// Throws `.reauthenticationRequired` if the user has a second factor that the session has not passed.
+  ///
+  /// - Throws: also `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func requireSecondFactor(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard try await proof(of: user, context).hasFactor else {
+      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+    }
+  }
+
+  /// Returns how the caller has authenticated in this session.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  @EventLoop package static func proof(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Proof {
+    let settings = context.app.sessionSettings
+    var batch = ReadBatch()
+    let freshness = batch.add(
       FreshProofQueries.isFresh,
       user,
       context.principal,
-      age,
-      context.app.sessionSettings.mfa != .off
+      settings.proofLifetime
     )
-    guard let isFresh = rows.first else { throw context.gone }
-    guard isFresh else { throw .reauthenticationRequired(maxAge: age) }
+    let factor = batch.add(SecondFactorQueries.isMet, user, context.principal, settings.mfa != .off)
+    let results = try await context.read(batch)
+    guard let isRecent: Bool = try results.first(freshness),
+      let hasFactor: Bool = try results.first(factor)
+    else { throw context.gone }
+    return Proof(hasFactor: hasFactor, isRecent: isRecent)
   }
 
   /// Verifies a credential of the caller as at a sign-in, and replaces the session by a new one.
@@ -164,15 +201,10 @@ extension Sessions {
 
 package enum FreshProofQueries {
   /// Returns one row if the session is live.
-  static let isFresh = Statement<Bool, UserID, Principal, Duration, Bool>(
+  static let isFresh = Statement<Bool, UserID, Principal, Duration>(
     "fresh_proof.is_fresh",
     """
-    select (not $4::boolean or exists (
-        select 1 from sessions s
-        where s.user_id = $1 and s.session_id = $2 and has_second_factor(s.amr))
-      or not exists (
-        select 1 from second_factors f where f.user_id = $1 and f.confirmed_at is not null))
-      and (exists (
+    select exists (
         select 1 from sessions s where s.user_id = $1 and s.session_id = $2
           and case when s.provider = 'anonymous'
             then not exists (
@@ -180,7 +212,7 @@ package enum FreshProofQueries {
               where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
             else s.authenticated_at > now() - $3::interval end)
       or not exists (
-        select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous'))
+        select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous')
     from users c where \(.isAuthorized)
     """
   )

@@ -19,24 +19,41 @@ package import Postgres
   /// A right password begins any number of them, and each one ends the oldest.
   private nonisolated static let limit = 10
 
-  /// Begins a flow for a verified credential that is not enough for a session.
+  /// Waits, and returns `.additionalFactorRequired` with a flow; nil if the credential is enough
+  /// for a session.
+  typealias Need = @EventLoop () async throws(Failure) -> Failure?
+
+  /// Asks whether a verified credential is enough for a session, without waiting.
   ///
   /// A user with a factor must enter a code. Without one, the user must enroll a factor if the app
   /// requires it.
   /// - Parameters:
   ///   - credential: the credential.
-  ///   - transaction: the transaction that has verified the credential.
+  ///   - transaction: the transaction that verifies the credential.
   ///   - context: the request that brought the credential.
-  /// - Returns: the error that gives the client the flow; nil if the credential is enough.
-  /// - Throws: `.databaseUnavailable`.
-  package static func begin(
-    _ credential: VerifiedCredential,
+  /// - Returns: a function that begins the flow of the second step if the credential is not enough;
+  ///   nil if no user needs a second step after this kind of credential.
+  static func send(
+    after credential: VerifiedCredential,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) -> Failure? {
-    let isEnrolled =
-      try await transaction.run(SecondFactorQueries.isEnrolled, credential.user).first == true
-    guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
+  ) -> Need? {
+    let mode = context.app.sessionSettings.mfa
+    guard credential.takesSecondFactor, mode != .off else { return nil }
+    let asked = transaction.send(SecondFactorQueries.isEnrolled, credential.user)
+    return { () async throws(Failure) in
+      let isEnrolled = try await asked.rows().first == true
+      guard isEnrolled || mode == .required else { return nil }
+      return try await begin(credential, isEnrolled: isEnrolled, in: transaction, context)
+    }
+  }
+
+  private static func begin(
+    _ credential: VerifiedCredential,
+    isEnrolled: Bool,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> Failure {
     let flow = FlowID()
     let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
     let app = context.app.id
@@ -152,11 +169,7 @@ package import Postgres
     guard let factor = try await lockedFactors(of: user, in: transaction).first else {
       throw .invalidCode
     }
-    try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
-    let codes = try await SecondFactors.replaceRecoveryCodes(of: user, in: transaction, context)
-    try await Sessions.end(.all, of: user, "second_factor_add", in: transaction, context)
-    try await SecurityNotice.factorAdded.record(ofReader: user, in: transaction, context)
-    return codes
+    return try await SecondFactors.confirm(factor, by: code, of: user, in: transaction, context)
   }
 
   /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.

@@ -10,7 +10,8 @@ import Postgres
 @EventLoop struct SessionCreation {
   let credential: VerifiedCredential
   let live: LiveSession
-  private let secondFactor: String
+  /// The methods of a second factor that the user passes; empty without one.
+  let secondFactor: String
   private let style: SessionStyle
   private let secret: Credential
   /// The credential of the device that the client has sent; nil for a new device.
@@ -32,11 +33,6 @@ import Postgres
     let device = known?.id ?? DeviceID()
     secret = known.flatMap { $0.isBare ? $0.secret : nil } ?? Credential(.device, of: device)
     live = LiveSession(on: device, scope: style.scopes.text, deviceSecret: secret)
-  }
-
-  /// Whether the user may have to pass a second factor first.
-  var mayNeedSecondFactor: Bool {
-    secondFactor.isEmpty && credential.takesSecondFactor && context.app.sessionSettings.mfa != .off
   }
 
   /// Sends all statements of the session without waiting.
@@ -94,7 +90,9 @@ import Postgres
       style.name,
       methods,
       style.party?.client,
-      style.party?.audience
+      style.party?.audience,
+      style.party?.issuer,
+      style.party?.isNotified ?? false
     )
     var detail = JSONObject()
     detail["provider"] = .string(credential.provider)

@@ -68,10 +68,13 @@ import Postgres
       let worked = try await work(transaction)
       let checked =
         credential.isOfNewUser ? nil : credential.sendCheck(in: transaction, context)
-      if session.mayNeedSecondFactor {
+      let need =
+        session.secondFactor.isEmpty
+        ? SecondFactorFlow.send(after: credential, in: transaction, context) : nil
+      if let need {
         try await worked()
         try await checked?()
-        if let flow = try await SecondFactorFlow.begin(credential, in: transaction, context) {
+        if let flow = try await need() {
           // The commit keeps the work: a code is used up, and a new user is made.
           try await guarding?.succeed(in: transaction)
           return flow
@@ -81,7 +84,7 @@ import Postgres
       let created = session.send(in: transaction)
       let givenBack = guarding?.sendSuccess(in: transaction)
       transaction.sendCommit()
-      if !session.mayNeedSecondFactor {
+      if need == nil {
         try await worked()
         try await checked?()
       }

@@ -60,8 +60,7 @@ package import Postgres
         "api-key",
         id.text
       )
-      _ = transaction.send(CredentialRowQueries.settle, user)
-      try await SecurityNotice.linked("api-key").record(of: user, in: transaction, context)
+      try await Identities.finish("api-key", of: user, in: transaction, context)
     }
     return Made(id: id, key: key.text(master))
   }

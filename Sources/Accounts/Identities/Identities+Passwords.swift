@@ -19,19 +19,16 @@ extension Identities {
   ///   user too. That user is mailed to sign in or to reset the password.
   /// - Throws: `.invalid`, `.emailTaken` unless in `verify_first`, `.identityExists` if the user has
   ///   an address, `.emailRestorePending`, `.mailNotConfigured` in `verify_first`,
-  ///   `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`, `.overloaded`,
-  ///   `.databaseUnavailable`.
+  ///   `.additionalFactorRequired`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
+  ///   `.overloaded`, `.databaseUnavailable`.
   package static func linkPassword(
     _ credentials: Credentials,
     to user: UserID,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Registration {
-    try context.requireOpen(.password)
-    try credentials.checkForRegistration(context.app)
     try await context.requireSession(of: user)
-    let address = try await EmailAddress(credentials.email, context)
-    try await RequestLimiter.registration(of: address.key, context)
+    let address = try await credentials.admit(context)
     let account = try await Accounts.find(address, context)
     if account?.user != user, context.app.accountSettings.signUp == .verifyFirst {
       let own = try await context.read(EmailChangeQueries.own, user, context.principal).first
@@ -48,7 +45,7 @@ extension Identities {
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let mail =
       account?.isVerified == true
-      ? nil : try await Users.verification(of: user, credentials.email, address, context)
+      ? nil : try await AccountMail.verification(of: user, credentials.email, address, context)
     let tokens = try await link("password", to: user, as: style, context) {
       transaction async throws(Failure) in
       try await link(address, credentials.email, hash, to: user, in: transaction, context)
@@ -62,8 +59,8 @@ extension Identities {
   ///
   /// - Returns: the tokens of the new session.
   /// - Throws: `.invalidCode`, `.emailTaken` if another user has got the address meanwhile,
-  ///   `.identityExists`, `.emailRestorePending`, `.loginMethodDisabled`, `.sessionEnded`,
-  ///   `.databaseUnavailable`.
+  ///   `.identityExists`, `.emailRestorePending`, `.additionalFactorRequired`,
+  ///   `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
   package static func linkPassword(
     by code: String,
     _ flow: String,
@@ -84,32 +81,25 @@ extension Identities {
     }
   }
 
-  /// Writes an address and a password of the user, who must be locked.
+  /// Writes an address of the user, who must be locked, and a password if there is one.
   static func link(
     _ address: EmailAddress,
     _ email: String,
-    _ hash: String,
+    _ hash: String?,
     to user: UserID,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let (app, identity) = (context.app.id, IdentityID())
+    let (app, key, identity) = (context.app.id, address.key, IdentityID())
     let found = try await transaction.run(IdentitiesQueries.hasAddress, user, context.principal)
     guard found.first == false else { throw .identityExists }
-    _ = transaction.send(IdentitiesQueries.release, user, address.key)
-    let taken = transaction.send(
-      CredentialRowQueries.takeAddress,
-      app,
-      address.key,
-      user,
-      identity,
-      ServerTime()
-    )
-    let linked = transaction.send(CredentialRowQueries.addPassword, user, hash)
-    let (provider, key) = ("password", address.key)
+    _ = transaction.send(IdentitiesQueries.release, user, key)
+    let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
+    let added = hash.map { transaction.send(CredentialRowQueries.addPassword, user, $0) }
+    let provider = hash == nil ? "email" : "password"
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
     _ = transaction.send(IdentitiesQueries.setAddress, user, address.stored(email), key)
-    try await taken.rows(undone: .emailTaken)
-    guard try await !linked.rows().isEmpty else { throw .identityExists }
+    try await taken()
+    if let added, try await added.rows().isEmpty { throw .identityExists }
   }
 }

@@ -83,16 +83,14 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Sets the address of a user with a password; the same address stays verified if it was.
+  /// Sets the address of a user; the same address stays verified if it was.
   ///
   /// - Parameter 3: the key of the address.
   static let setAddress = Statement<NoRow, UserID, String, String>(
     "identities.set_address",
     """
-    with guest as (delete from identities where user_id = $1 and provider = 'anonymous')
-    update users set anonymous = false, email = btrim($2),
-      email_verified = email_verified and email_key(email) is not distinct from $3,
-      version = version + 1, updated_at = now()
+    update users set email = btrim($2),
+      email_verified = email_verified and email_key(email) is not distinct from $3
     where user_id = $1
     """
   )

@@ -9,9 +9,7 @@ extension Identities {
   ///
   /// It deletes the user that the registration created, who has never logged in. The address and
   /// password move to the user of the session, and stay verified or unverified. Nothing changes if
-  /// they already belong to that user.
-  ///
-  /// The session stays, unless `endsSessions` is true: another person may have copied its tokens.
+  /// they already belong to that user. The session stays.
   /// - Throws: `.wrongCredentials` if no user has them, `.identityTaken` if their user has logged
   ///   in, `.identityExists` if the user of the session has an address, `.emailUnverified`,
   ///   `.emailRestorePending`, `.tooManyAttempts`, `.loginMethodDisabled`, `.sessionEnded`,
@@ -19,7 +17,6 @@ extension Identities {
   package static func linkRegistered(
     _ credentials: Credentials,
     to user: UserID,
-    endsSessions: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
@@ -32,7 +29,7 @@ extension Identities {
     // The earlier mailed token belongs to the registered user, who is deleted here.
     let mail =
       account.isVerified
-      ? nil : try await Users.verification(of: user, account.email, address, context)
+      ? nil : try await AccountMail.verification(of: user, account.email, address, context)
     do throws(Failure) {
       try await context.transaction { transaction async throws(Failure) in
         // In the order of ids, so that two concurrent links do not deadlock.
@@ -49,13 +46,9 @@ extension Identities {
         let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
         guard let now, now.user == account.user else { throw .identityTaken }
         guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
-        let gone = try await transaction.run(
-          UserOriginQueries.takeOver,
-          account.user,
-          context.app.id
-        )
-        guard !gone.isEmpty else { throw .identityTaken }
-        _ = try await transaction.run(UserOriginQueries.forget, account.user)
+        let bare = try await transaction.run(UserOriginQueries.isBare, account.user)
+        guard !bare.isEmpty else { throw .identityTaken }
+        try await Users.remove(account.user, linkedTo: user, in: transaction, context)
         try await revokeGuestCredentials(of: user, in: transaction, context)
         try await link(
           address,
@@ -75,10 +68,7 @@ extension Identities {
           )
         }
         try await mail?.queue(in: transaction)
-        if endsSessions {
-          try await Sessions.end(.all, of: user, "link", in: transaction, context)
-        }
-        try await SecurityNotice.linked("password").record(of: user, in: transaction, context)
+        try await finish("password", of: user, in: transaction, context)
       }
     } catch .identityTaken {
       // A concurrent link may already have moved the identity to this user.

@@ -22,8 +22,10 @@ import Postgres
 
   /// Links credentials to the user of the session, and replaces the session by a new one.
   ///
-  /// An attacker may have copied the tokens of the old one.
+  /// An attacker may have copied the tokens of the old one. A guest has passed no second factor: if
+  /// the app requires one, the link ends the session, and begins the second step of a sign-in.
   /// - Returns: the tokens of the new session.
+  /// - Throws: `.additionalFactorRequired` (the identity is linked), errors of `write` and of `renew`.
   static func link(
     _ provider: String,
     to user: UserID,
@@ -31,41 +33,61 @@ import Postgres
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
   ) async throws(Failure) -> Sessions.TokenSet {
-    let live = try await context.transaction { transaction async throws(Failure) in
+    let live = try await context.transaction {
+      transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, context, write)
-      return try await Sessions.renew(
-        user,
-        by: credential,
-        as: style,
-        "link",
-        in: transaction,
-        context
+      if context.app.sessionSettings.mfa != .off,
+        try await Sessions.provider(of: user, in: transaction, context) == "anonymous",
+        let need = SecondFactorFlow.send(after: credential, in: transaction, context),
+        let secondStep = try await need()
+      {
+        try await Sessions.end(.all, of: user, "link", in: transaction, context)
+        return .failure(secondStep)
+      }
+      return .success(
+        try await Sessions.renew(
+          user,
+          by: credential,
+          as: style,
+          "link",
+          in: transaction,
+          context
+        )
       )
-    }
+    }.get()
     return try await Sessions.grant(live, of: user, as: style, context)
   }
 
   /// Links credentials to the user of the session: the part that all links share.
   ///
   /// The first link of a guest revokes the guest's credentials. `write` writes the credential, and
-  /// returns whether it is new.
-  private static func link(
+  /// returns a value and whether the credential is new.
+  static func link<Value>(
     _ provider: String,
     to user: UserID,
     in transaction: Transaction,
     _ context: RequestContext,
-    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
-  ) async throws(Failure) -> VerifiedCredential {
+    _ write: @EventLoop (Transaction) async throws(Failure) -> (Value, isNew: Bool)
+  ) async throws(Failure) -> Value {
     try await Sessions.lockUser(user, in: transaction, context)
     if let end = try await wayBack(to: user, in: transaction) {
       throw .emailRestorePending(until: end)
     }
     try await revokeGuestCredentials(of: user, in: transaction, context)
-    let (credential, isNew) = try await write(transaction)
-    if isNew {
-      try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
-    }
-    return credential
+    let (value, isNew) = try await write(transaction)
+    if isNew { try await finish(provider, of: user, in: transaction, context) }
+    return value
+  }
+
+  /// Makes a guest who has got an identity a permanent user, and records and mails the identity.
+  static func finish(
+    _ provider: String,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    _ = transaction.send(CredentialRowQueries.settle, user)
+    try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
   }
 
   /// Returns until when a removed address of the user can be restored.
@@ -93,7 +115,8 @@ import Postgres
   ///   - context: the context of the request.
   /// - Returns: the tokens of the new session.
   /// - Throws: `.identityTaken` if another user has the identity, `.emailRestorePending`,
-  ///   `.invalidExternalToken`, `.loginMethodDisabled`, `.sessionEnded`, `.databaseUnavailable`.
+  ///   `.invalidExternalToken`, `.additionalFactorRequired`, `.loginMethodDisabled`,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
   @discardableResult
   package static func linkToken(
     _ token: String,
@@ -141,7 +164,6 @@ import Postgres
         identity
       )
       _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
-      _ = transaction.send(CredentialRowQueries.settle, user)
       try await claimed.rows(undone: .identityTaken)
       return (credential, isNew: true)
     }
@@ -165,7 +187,7 @@ import Postgres
   ) async throws(Failure) {
     guard try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty else { return }
     let (session, device) = (context.principal.session, context.principal.device)
-    try await Takeover.revokeCredentials(of: user, sparing: device, in: transaction, context)
+    try await Sessions.revokeCredentials(of: user, sparing: device, in: transaction, context)
     try await Sessions.end(.others(than: session), of: user, "link", in: transaction, context)
   }
 

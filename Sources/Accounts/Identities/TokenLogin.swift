@@ -6,7 +6,7 @@ import JSON
 import Postgres
 
 /// Logs users in with the tokens of issuers.
-package enum TokenLogin {
+@EventLoop package enum TokenLogin {
   /// Logs in with the token of an issuer, and creates a user for an unknown subject.
   ///
   /// - Parameters:
@@ -18,7 +18,7 @@ package enum TokenLogin {
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` if the user is
   ///   blocked, `.signUpClosed`, `.additionalFactorRequired`, `.loginMethodDisabled`, `.deviceUnknown`,
   ///   `.deviceFull`, `.databaseUnavailable`.
-  @EventLoop package static func signIn(
+  package static func signIn(
     _ token: String,
     accepting isAccepted: @Sendable (String) -> Bool = { _ in true },
     as style: SessionStyle = .native,
@@ -29,7 +29,7 @@ package enum TokenLogin {
     return try await signIn(external, as: style, context)
   }
 
-  @EventLoop static func signIn(
+  static func signIn(
     _ external: ExternalTokens.Identity,
     as style: SessionStyle,
     _ context: RequestContext
@@ -48,7 +48,7 @@ package enum TokenLogin {
     }
   }
 
-  @EventLoop private static func create(
+  private static func create(
     _ external: ExternalTokens.Identity,
     as style: SessionStyle,
     _ context: RequestContext
@@ -82,7 +82,7 @@ package enum TokenLogin {
   }
 
   /// Returns the members of a profile that break none of its rules.
-  @EventLoop private static func valid(
+  private static func valid(
     _ profile: JSONObject,
     _ context: RequestContext
   ) -> JSONObject {
@@ -108,7 +108,7 @@ package enum TokenLogin {
   ///   - context: the context of the request.
   /// - Returns: the identity.
   /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.databaseUnavailable`.
-  @EventLoop package static func identity(
+  package static func identity(
     of token: String,
     naming subject: ExternalTokens.Subject = .standard,
     accepting isAccepted: (String) -> Bool = { _ in true },
@@ -133,14 +133,14 @@ package enum TokenLogin {
   /// Returns the identity providers of the app's issuers.
   ///
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func issuers(of context: RequestContext) async throws(Failure)
+  package static func issuers(of context: RequestContext) async throws(Failure)
     -> [String]
   {
     try await context.read(IssuerQueries.kinds, context.app.id)
   }
 
   /// Returns the credential of the user who has the identity; nil if no user has it.
-  @EventLoop static func known(
+  static func known(
     _ external: ExternalTokens.Identity,
     _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential? {

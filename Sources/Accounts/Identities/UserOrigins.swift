@@ -75,29 +75,21 @@ package enum UserOriginQueries {
     """
   )
 
-  /// Deletes a registered user who has never logged in and has no other data; returns one row if it
-  /// did.
-  static let takeOver = Statement<String, UserID, AppID>(
-    "beginnings.take_over",
+  /// Returns one row if the user is registered, has never logged in and has no other data.
+  static let isBare = Statement<String, UserID>(
+    "beginnings.is_bare",
     """
-    delete from users u using beginnings b
-    where u.user_id = $1 and u.app_id = $2 and b.user_id = $1 and b.kind = 'registered'
+    select u.user_id from users u join beginnings b on b.user_id = $1
+    where u.user_id = $1 and b.kind = 'registered'
       and u.login_count = 0 and u.blocked_at is null
       and not exists (select 1 from documents d where d.user_id = $1)
       and not exists (select 1 from properties p where p.user_id = $1)
       and not exists (
         select 1 from identities i where i.user_id = $1 and i.provider <> 'password')
-    returning u.user_id
     """
   )
 
-  /// Deletes the remaining identity index rows of a user, which no foreign key removes.
-  static let forget = Statement<NoRow, UserID>(
-    "beginnings.forget",
-    "delete from identity_subjects where user_id = $1"
-  )
-
   package static let all: [any PreparedStatement] = [
-    note, wasAnonymous, comeBack, register, isUnused, takeOver, forget,
+    note, wasAnonymous, comeBack, register, isUnused, isBare,
   ]
 }

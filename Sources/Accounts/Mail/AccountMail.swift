@@ -7,16 +7,6 @@ import Postgres
 
 /// Mails about accounts, queued in the transaction that decides to send them.
 @EventLoop package enum AccountMail {
-  /// The mail that a request asks for; its user is looked up at delivery.
-  package enum Request: String {
-    case verification = "verify"
-    case reset
-    /// A code that sets a new password.
-    case resetCode = "reset_code"
-    /// Queues a request without effect, in the same time as the others.
-    case nothing
-  }
-
   /// Queues a request for mail to an address.
   ///
   /// The user of the address is looked up when the mail is delivered. Neither the response nor its
@@ -24,25 +14,59 @@ import Postgres
   /// - Throws: `.mailNotConfigured`, `.tooManyAttempts`, `.loginMethodDisabled`,
   ///   `.databaseUnavailable`.
   package static func request(
-    _ request: Request,
+    _ purpose: EmailToken.Purpose,
     _ email: String,
     _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
+    let (address, _) = try await prepare(to: email, context)
+    try await context.transaction { transaction async throws(Failure) in
+      try await request(purpose, email, address, in: transaction, context)
+    }
+  }
+
+  /// Checks that a mail can be sent to an address, and counts it, whether or not a user has it.
+  ///
+  /// An address without a user takes as long, and meets the same limits.
+  /// - Returns: the address, and its user.
+  /// - Throws: `.mailNotConfigured`, `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
+  static func prepare(
+    to email: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> (EmailAddress, Account?) {
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
     try address.requireMail(email)
     let account = try await Accounts.find(address, context)
-    // An address without a user is counted too, so that the response reports the same limits.
     try await RequestLimiter.mail(to: address.key, for: account, context)
-    try await context.transaction { transaction async throws(Failure) in
-      try await self.request(request, email, address, in: transaction, context)
-    }
+    return (address, account)
+  }
+
+  /// Returns the mail that verifies the address of a user; nil if none is sent.
+  static func verification(
+    of user: UserID,
+    _ email: String,
+    _ address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> EmailToken? {
+    guard context.mailer.isConfigured,
+      try await RequestLimiter.mayMail(to: address.key, for: nil, context)
+    else { return nil }
+    return EmailToken(.verify, to: address.stored(email), of: user, in: nil, context)
   }
 
   /// Queues a request in a transaction.
+  ///
+  /// - Parameters:
+  ///   - purpose: the purpose of the mail; nil sends none, and takes as long.
+  ///   - email: the address as the client wrote it.
+  ///   - address: its key.
+  ///   - code: a code that the mail has in place of a token.
+  ///   - transaction: the transaction.
+  ///   - context: the context of the request.
+  /// - Throws: `.databaseUnavailable`.
   package static func request(
-    _ request: Request,
+    _ purpose: EmailToken.Purpose?,
     _ email: String,
     _ address: EmailAddress,
     code: String? = nil,
@@ -51,7 +75,7 @@ import Postgres
   ) async throws(Failure) {
     let id = MailID()
     let json: JSON = [
-      "request": .string(request.rawValue), "key": .string(address.key),
+      "purpose": purpose.map { .string($0.rawValue) } ?? .null, "key": .string(address.key),
       "email": .string(address.stored(email)),
       "languages": .array(context.languages.map(JSON.string)),
       "code": code.map(JSON.string) ?? .null,
@@ -77,8 +101,7 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> OutboxWorker.HandledRow {
     guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
-      let json = try? JSON.parse(opened), let key = json["key"]?.string,
-      let request = json["request"]?.string.flatMap(Request.init)
+      let json = try? JSON.parse(opened), let key = json["key"]?.string
     else { throw .internalError("a request for mail cannot be opened with this master key") }
     context.knownApp = try await context.apps.app(due.app)
     context.languages = json["languages"]?.array?.compactMap(\.string) ?? []
@@ -86,25 +109,24 @@ import Postgres
       // Another worker may have replaced it.
       guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
       let found = try await transaction.run(AccountQueries.find, context.app.id, key).first
+      let purpose = json["purpose"]?.string.flatMap(EmailToken.Purpose.init)
       guard let account = found else {
-        return try await sendUnknown(json["email"]?.string, request, in: transaction, context)
+        return try await sendUnknown(json["email"]?.string, purpose, in: transaction, context)
       }
-      guard !account.isBlocked else { return }
-      switch request {
-      case .nothing: return
-      case .resetCode:
+      guard let purpose, !account.isBlocked else { return }
+      if let code = json["code"]?.string {
         let mail = context.mail(
-          withCode: json["code"]?.string ?? "",
+          withCode: code,
           for: .newPassword,
           to: account.email,
           in: account.language
         )
         try await context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
-      case .verification where account.isVerified && !account.isVerifiedByReader:
+      } else if purpose == .verify, !account.isTakenOverByMail {
         try await sendTaken(to: account, in: transaction, context)
-      case .verification, .reset:
+      } else {
         try await EmailToken(
-          request == .reset ? .reset : .verify,
+          purpose,
           to: account.email,
           of: account.user,
           in: account.language,
@@ -113,6 +135,26 @@ import Postgres
       }
     }
     return .replaced
+  }
+
+  /// Stores a flow and mails its code, or informs the user who has the address.
+  ///
+  /// - Returns: the flow, which the client sends with the code.
+  static func begin(
+    _ flow: AuthenticationFlow.New,
+    takenBy account: Account?,
+    in language: String?,
+    _ context: RequestContext
+  ) async throws(Failure) -> String {
+    try await context.transaction { transaction async throws(Failure) in
+      try await flow.write(in: transaction, context)
+      if let account {
+        try await sendTaken(to: account, in: transaction, context)
+      } else {
+        try await sendCode(of: flow, in: language, in: transaction, context)
+      }
+    }
+    return flow.text(context)
   }
 
   /// Mails the code of a flow in a language.
@@ -134,18 +176,18 @@ import Postgres
   /// Informs the reader of an address that no user has it, if the app wants that.
   private static func sendUnknown(
     _ email: String?,
-    _ request: Request,
+    _ purpose: EmailToken.Purpose?,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard let email, request != .verification, context.app.mailSettings.answersUnknown else {
+    guard let email, purpose != .verify, context.app.mailSettings.answersUnknown else {
       return
     }
     try await context.queue(context.mail(.unknown, to: email, in: nil), .unknown, in: transaction)
   }
 
   /// Informs the owner of an address that a client has tried to register it.
-  static func sendTaken(
+  private static func sendTaken(
     to account: Account,
     in transaction: Transaction,
     _ context: RequestContext

@@ -93,6 +93,21 @@ enum RequestLimiter {
     ).spend()
   }
 
+  /// Counts a request whether an address has a user.
+  ///
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop static func lookup(_ context: RequestContext) async throws(Failure) {
+    try await Allowances(Allowance.ofNetwork(.lookup, context), context).spend()
+  }
+
+  /// Counts a reset code for the client's network.
+  ///
+  /// A wrong code is tried against all codes of its network. So a network may have only a few.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop static func resetCode(_ context: RequestContext) async throws(Failure) {
+    try await Allowances(Allowance.ofNetwork(.resetCode, context), context).spend()
+  }
+
   /// Returns the allowances that a new user without credentials uses, for the caller to spend.
   ///
   /// - Throws: `.tooManyAttempts` if nothing is left, `.databaseUnavailable`.

@@ -13,9 +13,17 @@ package struct Credentials: Sendable {
     self.password = password
   }
 
-  func checkForRegistration(_ app: App) throws(Failure) {
-    let faults = faults(in: app)
+  /// Checks credentials that a user is to get, and counts the request.
+  ///
+  /// - Returns: the address.
+  /// - Throws: `.loginMethodDisabled`, `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop func admit(_ context: RequestContext) async throws(Failure) -> EmailAddress {
+    try context.requireOpen(.password)
+    let faults = faults(in: context.app)
     guard faults.isEmpty else { throw .invalid(faults) }
+    let address = try await EmailAddress(email, context)
+    try await RequestLimiter.registration(of: address.key, context)
+    return address
   }
 
   /// Returns the broken rules for the credentials of a new user.
@@ -61,7 +69,7 @@ package struct Credentials: Sendable {
     switch ReferenceLists.ofProcess {
     case .failure(let error): return Fault(pointer, "common", error.description)
     case .success(let lists) where lists.passwords.contains(password):
-      return Fault(pointer, "common", "This password is one of those that are tried first.")
+      return Fault(pointer, "common", "This password is too common.")
     case .success: break
     }
     let local = email?.split(separator: "@").first.map(String.init)

@@ -37,9 +37,9 @@ extension Users {
         try await SecondFactors.requirePassed(by: user, in: transaction, context)
         let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
         guard !changed.isEmpty else { throw .wrongCredentials }
-        if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
-        try await Sessions.end(
+        try await revoke(
           .others(than: context.principal.session),
+          keepingKeys: keepingKeys,
           of: user,
           "password_change",
           in: transaction,
@@ -62,6 +62,19 @@ extension Users {
 }
 
 extension Users {
+  /// Ends the sessions and API keys of a user who gets a new password.
+  @EventLoop static func revoke(
+    _ sessions: Sessions.Ending = .all,
+    keepingKeys: Bool = false,
+    of user: UserID,
+    _ reason: String,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
+    try await Sessions.end(sessions, of: user, reason, in: transaction, context)
+  }
+
   /// Verifies the user's password, and counts the attempt.
   ///
   /// - Returns: the stored hash.

@@ -1,5 +1,17 @@
 package import JSON
+package import Postgres
 import Runtime
+
+/// A profile as JSON text.
+package struct ProfileText: RowDecodable {
+  package let json: [UInt8]
+  package let version: Int
+
+  package init(from row: Row) throws(DatabaseError) {
+    json = try row.bytes(0)
+    version = try row.int(1)
+  }
+}
 
 extension Profile {
   /// Returns the profile as JSON; `picturePath` returns the path of a picture.

@@ -9,7 +9,7 @@ import ReferenceData
 @EventLoop package enum Profiles {
   /// The members that a user may change, with the greatest length of each in characters.
   package nonisolated static let editable: [String: Int] = [
-    "name": 300, "given_name": 150, "family_name": 150, "nickname": 150, "phone": 32,
+    "name": 300, "given_name": 150, "family_name": 150, "nickname": 300, "phone": 32,
     "locale": 35, "zone": 64,
   ]
 
@@ -25,27 +25,27 @@ import ReferenceData
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
-    try await read(by: ProfileQueries.read, of: user, context)
+    let found = try await context.first(ProfileQueries.read, user, context.principal)
+    guard let found else { throw context.gone }
+    return found
   }
 
-  /// Reads the user's profile by the statement of a wire, in the form of its protocol.
+  /// Reads the user's profile as JSON text, which the database makes: the most frequent read.
   ///
-  /// Profiles are the most frequent reads.
   /// - Parameters:
-  ///   - statement: a statement with a row if `.isAuthorized` holds.
   ///   - user: the user.
+  ///   - folder: the path of pictures, which ends with a slash.
   ///   - context: the context of the request.
-  /// - Returns: the decoded row.
+  /// - Returns: the text, with the members of `Profile.json`.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
-  package static func read<Form>(
-    by statement: Statement<Form, UserID, Principal>,
+  package static func text(
     of user: UserID,
+    picturesAt folder: String,
     _ context: RequestContext
-  ) async throws(Failure) -> Form {
-    guard let form = try await context.first(statement, user, context.principal) else {
-      throw context.gone
-    }
-    return form
+  ) async throws(Failure) -> ProfileText {
+    let found = try await context.first(ProfileQueries.text, user, context.principal, folder)
+    guard let found else { throw context.gone }
+    return found
   }
 
   /// Changes members of the user's profile; null removes one.
@@ -185,6 +185,24 @@ package enum ProfileQueries {
     """
   )
 
+  /// Returns one row if the session is live.
+  ///
+  /// A test compares the text with `Profile.json`.
+  /// - Parameter 3: the path of pictures.
+  static let text = Statement<ProfileText, UserID, Principal, String>(
+    "profile.text",
+    """
+    select json_build_object(
+      'id', c.user_id, 'created_at', c.created_at, 'updated_at', c.updated_at,
+      'version', c.version, 'anonymous', c.anonymous, 'blocked', c.blocked_at is not null,
+      'email', c.email, 'email_verified', c.email_verified, 'name', c.name,
+      'given_name', c.given_name, 'family_name', c.family_name, 'nickname', c.nickname,
+      'phone', c.phone, 'locale', c.locale, 'zone', c.zone,
+      'picture', $3::text || c.picture)::text, c.version
+    from users c where \(.isAuthorized)
+    """
+  )
+
   /// Returns no row if the session has ended or the version condition failed.
   static let change = Statement<Profile, UserID, Principal, TextBytes, VersionList?>(
     "profile.change",
@@ -202,5 +220,5 @@ package enum ProfileQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [read, change]
+  package static let all: [any PreparedStatement] = [read, text, change]
 }

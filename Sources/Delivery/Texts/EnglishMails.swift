@@ -1,7 +1,8 @@
+import ReferenceData
 import Runtime
 
 struct EnglishMails: MailCatalog {
-  let language = "en"
+  let language = Language.english.rawValue
 
   func texts(of kind: MailKind) -> (subject: String, text: String) {
     switch kind {
@@ -160,7 +161,7 @@ struct EnglishMails: MailCatalog {
     case .takenOver:
       (
         "Your \(app) address was confirmed",
-        "You have confirmed that this address is yours. Before that, another person may have made "
+        "This address is now confirmed. Before that, another person may have made "
           + "the account. All sessions, the password and all other credentials were revoked. The "
           + "data of the account is still there."
       )

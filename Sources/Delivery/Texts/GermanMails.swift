@@ -1,7 +1,8 @@
+import ReferenceData
 import Runtime
 
 struct GermanMails: MailCatalog {
-  let language = "de"
+  let language = Language.german.rawValue
 
   func texts(of kind: MailKind) -> (subject: String, text: String) {
     switch kind {

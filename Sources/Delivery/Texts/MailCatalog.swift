@@ -1,3 +1,4 @@
+import ReferenceData
 import Runtime
 
 /// The default texts of all mails in one language.
@@ -40,7 +41,14 @@ package enum CodePurpose: Sendable {
 
 enum MailCatalogs {
   static let english: any MailCatalog = EnglishMails()
-  static let all: [any MailCatalog] = [english, GermanMails()]
+  static let all = Language.allCases.map(catalog)
+
+  private static func catalog(of language: Language) -> any MailCatalog {
+    switch language {
+    case .english: EnglishMails()
+    case .german: GermanMails()
+    }
+  }
 
   /// Returns the texts for a language tag; nil if its language has none.
   static func best(for tag: String) -> (any MailCatalog)? {

@@ -10,12 +10,14 @@ extension Properties {
   /// - Parameters:
   ///   - guest: the anonymous user, in a live session.
   ///   - user: the user of the request.
+  ///   - equality: when a key of one user is that of the other.
   ///   - context: the context of the request.
   /// - Throws: `.sessionEnded` if one of the sessions has ended, or the first user is not anonymous;
   ///   `.databaseUnavailable`.
   @EventLoop package static func move(
     from guest: Principal,
     to user: UserID,
+    equating equality: KeyEquality,
     _ context: RequestContext
   ) async throws(Failure) {
     guard let anonymous = guest.user, anonymous != user else { return }
@@ -33,7 +35,7 @@ extension Properties {
       var source = try await set(of: anonymous, floors[anonymous] ?? 0, in: transaction)
       guard !source.properties.isEmpty else { return }
       var target = try await set(of: user, floors[user] ?? 0, in: transaction)
-      try target.apply(.merge(source.missing(in: target)))
+      try target.apply(.merge(source.missing(in: target, equality)))
       try source.apply(.removeAll)
       try await write(target, of: user, in: transaction, context)
       try await write(source, of: anonymous, in: transaction, context)
@@ -43,9 +45,13 @@ extension Properties {
 
 extension PropertySet {
   /// Returns the properties that another set lacks, in the order of keys, as many as fit in.
-  fileprivate func missing(in other: PropertySet) -> JSONObject {
-    let missing = properties.values.filter { other.properties[ByteString($0.key)] == nil }
-      .sorted { ByteString($0.key) < ByteString($1.key) }
+  fileprivate func missing(in other: PropertySet, _ equality: KeyEquality) -> JSONObject {
+    let own = properties.values.sorted { ByteString($0.key) < ByteString($1.key) }
+      .map { ($0.key, $0.value) }
+    guard case .merge(let spelled) = other.spelled(.merge(JSONObject(own)), equality) else {
+      return JSONObject()
+    }
+    let missing = spelled.filter { other.properties[ByteString($0.key)] == nil }
     let room = max(0, Self.limit - other.properties.count)
     return JSONObject(missing.prefix(room).map { ($0.key, $0.value) })
   }

@@ -41,20 +41,41 @@ package enum Properties {
   @EventLoop package static func apply(
     _ change: PropertyChange,
     of user: UserID,
+    equating equality: KeyEquality = .bytes,
     _ context: RequestContext
   ) async throws(Failure) -> [Property] {
+    // A refused change takes no connection of writers.
+    try check(change, context)
+    return try await context.transaction { transaction async throws(Failure) in
+      try await apply(change, of: user, equating: equality, in: transaction, context)
+    }
+  }
+
+  /// Does as `apply`, in a transaction.
+  @EventLoop @discardableResult package static func apply(
+    _ change: PropertyChange,
+    of user: UserID,
+    equating equality: KeyEquality,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> [Property] {
+    try check(change, context)
+    let locked = try await transaction.run(PropertyQueries.lock, user, context.principal)
+    guard let floor = locked.first else { throw context.gone }
+    var set = try await Self.set(of: user, floor, in: transaction)
+    try set.apply(set.spelled(change, equality))
+    try await write(set, of: user, in: transaction, context)
+    return set.properties.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  @EventLoop private static func check(
+    _ change: PropertyChange,
+    _ context: RequestContext
+  ) throws(Failure) {
     let faults = faults(in: change, context.app.documentSettings.propertyStringLength)
     guard faults.isEmpty else { throw .invalid(faults) }
     guard change.count <= PropertySet.changeLimit else {
       throw .tooManyProperties(limit: PropertySet.limit)
-    }
-    return try await context.transaction { transaction async throws(Failure) in
-      let locked = try await transaction.run(PropertyQueries.lock, user, context.principal)
-      guard let floor = locked.first else { throw context.gone }
-      var set = try await Self.set(of: user, floor, in: transaction)
-      try set.apply(change)
-      try await write(set, of: user, in: transaction, context)
-      return set.properties.sorted { $0.key < $1.key }.map(\.value)
     }
   }
 

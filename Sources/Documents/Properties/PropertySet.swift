@@ -42,6 +42,15 @@ package struct PropertyCondition: Sendable {
   }
 }
 
+/// How keys of properties are compared.
+package enum KeyEquality: Sendable {
+  case bytes
+  /// As Swift compares strings: `é` as one scalar and as two is one key.
+  ///
+  /// A key keeps the spelling in which it is stored.
+  case canonical
+}
+
 /// The properties of one user, during a change.
 package struct PropertySet {
   private(set) var properties: [ByteString: Property]
@@ -65,6 +74,29 @@ package struct PropertySet {
   package init(_ properties: [Property], floor: Int) {
     self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ByteString($0.key), $0) })
     self.floor = floor
+  }
+
+  /// Returns a change with the stored spelling of each key.
+  func spelled(_ change: PropertyChange, _ equality: KeyEquality) -> PropertyChange {
+    guard equality == .canonical else { return change }
+    // Swift's hashes and comparisons of strings are canonical, too.
+    var spellings = Dictionary(properties.keys.map { ($0.text, $0) }, uniquingKeysWith: min)
+    func spelled(_ key: String) -> String {
+      if properties[ByteString(key)] != nil { return key }
+      if let stored = spellings[key] { return stored.text }
+      spellings[key] = ByteString(key)
+      return key
+    }
+    func spelled(_ object: JSONObject) -> JSONObject {
+      JSONObject(object.map { (spelled($0.key), $0.value) })
+    }
+    return switch change {
+    case .replace(let object): .replace(spelled(object))
+    case .merge(let object): .merge(spelled(object))
+    case .set(let key, let value, let condition): .set(spelled(key), to: value, condition)
+    case .remove(let key, let condition): .remove(spelled(key), condition)
+    case .removeAll: .removeAll
+    }
   }
 
   /// - Throws: `.versionConflict`, `.notFound` if the property to delete is absent,
@@ -154,7 +186,11 @@ package struct PropertySet {
     _ allowsNull: Bool = false
   ) -> Fault? {
     switch value {
-    case .bool, .number: nil
+    case .bool: nil
+    case .number(let number):
+      // Clients decode a number that is no integer as a double.
+      number.double?.isFinite == true
+        ? nil : Fault(pointer, "range", "This number is too large: it must fit into a double.")
     case .null where allowsNull: nil
     case .string(let text):
       isShort(text, stringLimit)

@@ -37,6 +37,7 @@ extension ProfileMember {
   /// The column, in the form in which it is indexed.
   package var column: StaticString {
     switch self {
+    case .id: "user_id"
     case .name: "name collate \"C\""
     case .givenName: "given_name collate \"C\""
     case .familyName: "family_name collate \"C\""
@@ -46,7 +47,9 @@ extension ProfileMember {
     case .locale: "locale collate \"C\""
     case .zone: "zone collate \"C\""
     case .createdAt: "created_at"
+    case .updatedAt: "updated_at"
     case .lastLoginAt: "last_login_at"
+    case .loginCount: "login_count"
     case .anonymous: "anonymous"
     case .blocked: "(blocked_at is not null)"
     case .emailVerified: "email_verified"

@@ -34,6 +34,8 @@ package struct FilterTerm: Sendable, Equatable {
 package enum FilterSubject: Sendable, Equatable {
   case profile(ProfileMember)
   case document(DocumentKind, path: [String])
+  /// The provider of an identity of the user.
+  case provider
 }
 
 /// The test of a term.
@@ -43,12 +45,14 @@ package enum FilterTest: Sendable, Equatable {
   case compares(FilterOperator, FilterValue)
   /// Equals one of these values, which are of one kind and not empty.
   case isOneOf([FilterValue])
+  /// A member of a document equals the value, or is a list that has it.
+  case contains(FilterValue)
 
   /// The kind of values for which the test can be true; nil for `exists`.
   var kind: FilterValue.Kind? {
     switch self {
     case .exists: nil
-    case .compares(_, let value): value.kind
+    case .compares(_, let value), .contains(let value): value.kind
     case .isOneOf(let values): values.first?.kind
     }
   }
@@ -101,6 +105,7 @@ package enum FilterValue: Sendable, Equatable {
 
 /// A member of the profile that filters can test.
 package enum ProfileMember: String, Sendable, CaseIterable {
+  case id
   case name
   case givenName = "given_name"
   case familyName = "family_name"
@@ -111,14 +116,17 @@ package enum ProfileMember: String, Sendable, CaseIterable {
   case locale
   case zone
   case createdAt = "created_at"
+  case updatedAt = "updated_at"
   case lastLoginAt = "last_login_at"
+  case loginCount = "login_count"
   case anonymous
   case blocked
   case emailVerified = "email_verified"
 
   package var kind: FilterValue.Kind {
     switch self {
-    case .createdAt, .lastLoginAt: .time
+    case .createdAt, .updatedAt, .lastLoginAt: .time
+    case .loginCount: .number
     case .anonymous, .blocked, .emailVerified: .boolean
     default: .text
     }
@@ -126,10 +134,10 @@ package enum ProfileMember: String, Sendable, CaseIterable {
 
   /// Whether an index of the database schema covers the member, in every app.
   ///
-  /// Excluded are members with few distinct values, and `last_login_at`, which every login writes.
+  /// Excluded are members with few distinct values, and those that logins or all changes write.
   package var isIndexed: Bool {
     switch self {
-    case .name, .givenName, .familyName, .nickname, .email, .phone, .createdAt: true
+    case .id, .name, .givenName, .familyName, .nickname, .email, .phone, .createdAt: true
     default: false
     }
   }

@@ -116,8 +116,12 @@ struct FilterComposer {
     }
     switch term.subject {
     case .profile(let member): condition(member, term.test)
+    case .provider:
+      append("exists (select 1 from identities i where i.user_id = u.user_id and ")
+      compare(term.test) { $0.append("i.provider") }
+      append(")")
     case .document(let document, let path):
-      if let index = cover.index(for: term) {
+      if let index = cover.index(for: term), !term.test.isContains {
         append("exists (select 1 from search_values v where v.user_id = u.user_id and ")
         condition(index, term.test)
       } else {
@@ -138,7 +142,19 @@ struct FilterComposer {
       append(" and ")
       return condition(member, term.test)
     }
+    if term.subject == .provider {
+      append("select user_id from identity_subjects where app_id = ")
+      statement.bind(app, as: "text")
+      append(" and ")
+      return compare(term.test) { $0.append("provider") }
+    }
     guard let index = cover.index(for: term) else { return append("select null where false") }
+    if case .contains(let value) = term.test {
+      append("select v.user_id from search_values v where ")
+      condition(index, .compares(.equal, value))
+      append(" union all ")
+      return withoutValue(index)
+    }
     guard term.test == .exists else {
       append("select v.user_id from search_values v where ")
       return condition(index, term.test)
@@ -152,9 +168,15 @@ struct FilterComposer {
       " union all select v.user_id from search_values v where v.boolean_value is not null and "
     )
     condition(index, .exists)
+    append(" union all ")
+    withoutValue(index)
+  }
+
+  /// Appends a query of the users whose value is of another kind, such as a list.
+  private mutating func withoutValue(_ index: SearchIndex) {
     append(
       """
-       union all select v.user_id from search_values v
+      select v.user_id from search_values v
       where v.text_value is null and v.number_value is null and v.boolean_value is null and
       """
     )
@@ -201,6 +223,13 @@ struct FilterComposer {
       statement.bind(path, as: "text[]")
       return append(") <> 'null'")
     }
+    if case .contains(let value) = test {
+      append("d.body #> ")
+      statement.bind(path, as: "text[]")
+      append(" @> to_jsonb(")
+      operand(value, false)
+      return append(")")
+    }
     compare(test) {
       $0.append("case when jsonb_typeof(d.body #> ")
       $0.statement.bind(path, as: "text[]")
@@ -228,7 +257,7 @@ struct FilterComposer {
   ) {
     subject(&self)
     switch test {
-    case .exists, .compares(.unequal, _): break
+    case .exists, .contains, .compares(.unequal, _): break
     case .isOneOf(let values):
       append(byKey ? " = any (array(select email_key(e) from unnest(" : " = any (")
       statement.bind(TextArray(values.map(\.parameter)), as: test.arrayType)
@@ -255,4 +284,8 @@ struct FilterComposer {
     }
     if byKey { append(")") }
   }
+}
+
+extension FilterTest {
+  fileprivate var isContains: Bool { if case .contains = self { true } else { false } }
 }

@@ -21,11 +21,14 @@ struct FilterCover {
   /// Returns whether a condition of this filter alone uses an index.
   ///
   /// `exists` on a document does not: `search_values` has no index over all rows of one search
-  /// index.
+  /// index. Neither does `contains`: the value of a list is only in the document.
   func isPlain(_ filter: Filter) -> Bool {
     guard case .term(let term) = filter, isCovered(term) else { return false }
-    if case .document = term.subject { return term.test != .exists }
-    return true
+    return switch (term.subject, term.test) {
+    case (.profile, _): true
+    case (.document, .exists), (.document, .contains), (.provider, _): false
+    case (.document, _): true
+    }
   }
 
   /// Returns the cheapest terms of which each matching user satisfies at least one; nil without
@@ -47,19 +50,31 @@ struct FilterCover {
 
   private func isCovered(_ term: FilterTerm) -> Bool {
     if case .compares(.unequal, _) = term.test { return false }
-    if case .profile(let member) = term.subject { return member.isIndexed }
-    return index(for: term) != nil
+    return switch term.subject {
+    case .profile(let member): member.isIndexed
+    case .document: index(for: term) != nil
+    // Almost all users have an identity of this server.
+    case .provider: term.test.providers.allSatisfy { $0.utf8.starts(with: "jwt:".utf8) }
+    }
   }
 
   /// Estimates the cost by the most expensive term.
   private func cost(_ terms: [FilterTerm]) -> Int {
     terms.map { term in
       switch term.test {
+      case _ where term.subject == .provider: 3
       case .compares(.equal, _), .isOneOf: 0
-      case .compares(.beginsWith, _): 1
+      case .compares(.beginsWith, _), .contains: 1
       case .compares: 2
       case .exists: 3
       }
     }.max() ?? 0
+  }
+}
+
+extension FilterTest {
+  /// The providers of a term on `provider`.
+  fileprivate var providers: [String] {
+    if case .isOneOf(let values) = self { values.map(\.parameter) } else { [""] }
   }
 }

@@ -52,28 +52,3 @@ extension Filter {
     }
   }
 }
-
-extension Users {
-  /// Returns the SQL of a search, for the test that prepares composed searches.
-  ///
-  /// - Parameters:
-  ///   - text: the filter.
-  ///   - indexes: the path and the kind of each ready index.
-  /// - Returns: the statement for a second page.
-  /// - Throws: `FilterError`, `.notIndexed`.
-  package static func searchStatement(
-    _ text: String,
-    _ indexes: [(path: String, kind: String)]
-  ) throws -> String {
-    let indexes = try indexes.compactMap { path, kind in
-      try FilterValue.Kind(rawValue: kind).map { try SearchIndex(path: path, kind: $0) }
-    }
-    return try FilterComposer.page(
-      Filter.parse(text),
-      of: AppID(),
-      after: UserID(),
-      count: 1,
-      indexes: indexes
-    ).sql
-  }
-}

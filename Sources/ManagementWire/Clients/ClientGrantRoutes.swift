@@ -16,16 +16,7 @@ import WireKit
   nonisolated static let routes = [
     Route(.get, path, access: access("read"), summary: "List the grants of clients") {
       call async throws(Failure) in
-      let query = try call.query
-      let page = try PageParameters(query)
-      let (client, audience) = (query["client_id"] ?? "", query["audience"] ?? "")
-      let id = ClientID(client)
-      guard client.isEmpty || id != nil else { return page.response([], named: member) { $0 } }
-      let identifier = ManagementAPI.identifier(of: audience, at: call.issuer)
-      let grants = try await ClientGrants.list(ofClient: id, inApp: call.context).filter {
-        audience.isEmpty || $0.grant.identifier.hasSameBytes(as: identifier)
-      }
-      return page.response(grants, named: member) { json($0, call) }
+      try await list(call)
     },
     Route(
       .post,
@@ -62,16 +53,38 @@ import WireKit
 
   private nonisolated static let member = "client_grants"
 
+  private static func list(_ call: Call) async throws(Failure) -> Response {
+    let query = try call.query
+    try query.refuse("subject_type", "allow_any_organization", "default_for")
+    let (client, audience) = (query["client_id"] ?? "", query["audience"] ?? "")
+    let (id, hasClient) = (ClientID(client), !client.isEmpty)
+    let identifier = ManagementAPI.identifier(of: audience, at: call.issuer)
+    let all =
+      hasClient && id == nil
+      ? [] : try await ClientGrants.list(ofClient: id, inApp: call.context)
+    let grants = all.filter {
+      audience.isEmpty || $0.grant.identifier.hasSameBytes(as: identifier)
+    }
+    guard query["take"] != nil || query["from"] != nil else {
+      return try PageParameters(query).response(grants, named: member) { json($0, call) }
+    }
+    // The list is in the order of the ids.
+    let from = query["from"] ?? ""
+    let count = try query.number("take", in: PageParameters.sizes, usual: 50)
+    let rest = grants.drop { !from.isEmpty && !from.utf8.lexicographicallyPrecedes(name($0).utf8) }
+    let page = rest.prefix(count)
+    var body = JSONObject()
+    body[member] = .array(page.map { json($0, call) })
+    body["next"] = page.count < rest.count ? page.last.map { .string(name($0)) } : nil
+    return Response(.ok, json: JSON.object(body).serialized())
+  }
+
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try call.json.objectOfBody
     try check(body, allowing: ["client_id", "audience", "scope"])
     let client = try await call.context.client(body["client_id"]?.string.flatMap { ClientID($0) })
     let server = try await call.managedResourceServer(body["audience"]?.string ?? "")
-    let grants = try await ClientGrants.list(ofClient: client.id, inApp: call.context)
-    guard !grants.contains(where: { $0.grant.server == server.id }) else {
-      throw Failure(.grantExists)
-    }
-    let made = try await set(body, of: client.id, at: server.id, call)
+    let made = try await set(body, of: client.id, at: server.id, isNew: true, call)
     return Response(.created, json: made.serialized())
   }
 
@@ -79,24 +92,33 @@ import WireKit
     _ body: JSONObject,
     of client: ClientID,
     at server: ResourceServerID,
+    isNew: Bool = false,
     _ call: Call
   ) async throws(Failure) -> JSON {
     let scopes = body["scope"]?.array?.compactMap(\.string) ?? []
     guard scopes.count == body["scope"]?.array?.count else {
       throw .invalid([Fault("/scope", "type", "This member is a list of strings.")])
     }
-    let (grant, _) = try await ClientGrants.set(scopes, of: client, at: server, call.context)
-    return json(client, grant, call)
+    do throws(Failure) {
+      let (grant, _) = try await ClientGrants.set(
+        scopes,
+        of: client,
+        at: server,
+        mustBeNew: isNew,
+        call.context
+      )
+      return json(client, grant, call)
+    } catch {
+      throw error.placed { $0.hasPrefix("/scopes") ? "/scope\($0.dropFirst(7))" : $0 }
+    }
   }
 
   private static func check(
     _ body: JSONObject,
     allowing names: [String]
   ) throws(Failure) {
-    for name in body.keys where !names.contains(name) {
-      let detail = "Additional properties not allowed."
-      throw .invalid([Fault("/\(JSONPointer.escaped(name))", "unknown_member", detail)])
-    }
+    let faults = body.keys.filter { !names.contains($0) }.map(Fault.unknownProperty)
+    guard faults.isEmpty else { throw .invalid(faults) }
   }
 
   // MARK: The id of a grant: those of its client and of its API
@@ -117,13 +139,19 @@ import WireKit
     return found
   }
 
+  private static func name(_ found: AppGrant) -> String { name(found.client, found.grant) }
+
+  private static func name(_ client: ClientID, _ grant: ClientGrant) -> String {
+    "\(prefix)\(client)\(grant.server)"
+  }
+
   private static func json(_ found: AppGrant, _ call: Call) -> JSON {
     json(found.client, found.grant, call)
   }
 
   private static func json(_ client: ClientID, _ grant: ClientGrant, _ call: Call) -> JSON {
     [
-      "id": .string("\(prefix)\(client)\(grant.server)"), "client_id": .string(client.text),
+      "id": .string(name(client, grant)), "client_id": .string(client.text),
       "audience": .string(ManagementAPI.audience(of: grant.identifier, at: call.issuer)),
       "scope": .array(grant.scopes.map(JSON.string)),
     ]
@@ -134,7 +162,4 @@ extension ErrorType {
   static let inexistentGrant = ErrorType("inexistent_client_grant", .notFound)
     .titled("The client grant does not exist.")
     .remedied("Compare the id with the list of grants.")
-  static let grantExists = ErrorType("client_grant_exists", .conflict)
-    .titled("The client already has a grant for the API.")
-    .remedied("Change the scopes of the grant.")
 }

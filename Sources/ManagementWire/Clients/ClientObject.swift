@@ -17,10 +17,11 @@ enum ClientObject {
   /// Returns the setting that stores a member; nil for a member with a rule of its own.
   static func setting(of member: String) -> String? { settings[member] }
 
-  /// Returns the fault of a setting as one of the member that it stores.
-  static func renamed(_ fault: Fault) -> Fault {
-    let member = settings.first { fault.place.hasPrefix("/settings/\($0.value)") }?.key
-    return Fault("/\(member ?? "settings")", fault.code, fault.detail)
+  /// Returns the place of a setting as one of the member that it stores.
+  static func renamed(_ place: String) -> String {
+    guard place.hasPrefix("/settings") else { return place }
+    let member = settings.first { place.hasPrefix("/settings/\($0.value)") }?.key
+    return "/\(member ?? "settings")"
   }
 
   static func json(_ client: ClientRecord, secret: String? = nil) -> JSONObject {
@@ -58,10 +59,15 @@ enum ClientObject {
         settings.allowsPasswordGrant || settings.allowsEmailCodeGrant
       }
     }.map(\.rawValue)
-    return switch kind {
+    return fixedGrants(of: kind) + direct
+  }
+
+  /// Returns the grants that each client of a kind may use.
+  static func fixedGrants(of kind: ClientKind) -> [String] {
+    switch kind {
     case .machine: ["client_credentials"]
-    case .web: ["authorization_code", "refresh_token", "client_credentials"] + direct
-    case .native, .singlePage: ["authorization_code", "refresh_token"] + direct
+    case .web: ["authorization_code", "refresh_token", "client_credentials"]
+    case .native, .singlePage: ["authorization_code", "refresh_token"]
     }
   }
 
@@ -96,6 +102,8 @@ struct ClientBody {
   private var kind: ClientKind?
   /// Whether the client has no secret; nil if the body does not say.
   private var isPublic: Bool?
+  /// Nil if the body does not say.
+  private var grants: [String]?
   private var faults: [Fault] = []
 
   /// - Throws: `.invalid` with every fault.
@@ -132,6 +140,7 @@ struct ClientBody {
         return
       }
       for (name, value) in allowed { settings[name] = value }
+      self.grants = grants
     case "oidc_conformant":
       guard value != true else { return }
       faults.append(Fault(place, "choice", "This member is true."))
@@ -139,13 +148,7 @@ struct ClientBody {
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value
       } else {
-        faults.append(
-          Fault(
-            place,
-            "unknown_member",
-            "Additional properties not allowed: \(member.excerpt(100))."
-          )
-        )
+        faults.append(.unknownProperty(member))
       }
     }
   }
@@ -159,12 +162,17 @@ struct ClientBody {
     return kind
   }
 
-  /// Checks that the body leaves the kind of a client, which cannot change.
+  /// Checks that the body leaves the kind of a client, and its grants, which cannot change.
   ///
   /// - Throws: `.invalid`.
   func check(against stored: ClientKind) throws(Failure) {
     if let kind, kind != stored {
       throw .invalid([Fault("/app_type", "kind", "The type of an application cannot change.")])
+    }
+    let fixed = ClientObject.fixedGrants(of: stored)
+    if let grants, !fixed.allSatisfy(grants.contains) {
+      let detail = "An application of this type always has \(fixed.joined(separator: ", "))."
+      throw .invalid([Fault("/grant_types", "kind", detail)])
     }
     if let isPublic, isPublic != stored.isPublic {
       let detail = "The type of the application decides whether it has a secret."

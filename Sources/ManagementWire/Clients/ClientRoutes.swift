@@ -26,13 +26,16 @@ import WireKit
     ) { call async throws(Failure) in
       let query = try call.query
       let (page, selection) = (try PageParameters(query), try FieldSelection(query))
+      try query.refuse("q", "external_client_id")
+      // No client is the global one of a tenant.
+      let isGlobal = try query.flag("is_global") ?? false
       let isFirstParty = try query.flag("is_first_party")
       let types = (query["app_type"] ?? "").split(separator: ",")
       let clients = try await Clients.list(of: call.context.app.name, call.context)
       let found = clients.filter { client in
         let isOfType = types.isEmpty || types.contains { $0 == client.kind.auth0Name }
         let settings = client.settings[ClientSettings.self]
-        return isOfType && isFirstParty.map { $0 == settings.isFirstParty } ?? true
+        return !isGlobal && isOfType && isFirstParty.map { $0 == settings.isFirstParty } ?? true
       }
       return page.response(found, named: "clients") {
         selection.applied(to: ClientObject.json($0))
@@ -128,10 +131,7 @@ import WireKit
     _ verb: @EventLoop () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     do throws(Failure) { return try await verb() } catch {
-      guard !error.faults.isEmpty else { throw error }
-      throw .invalid(
-        error.faults.map { $0.place.hasPrefix("/settings") ? ClientObject.renamed($0) : $0 }
-      )
+      throw error.placed(ClientObject.renamed)
     }
   }
 

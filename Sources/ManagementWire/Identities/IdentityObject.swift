@@ -46,6 +46,13 @@ struct IdentityObject {
     id = String(known.drop { $0 != "|" }.dropFirst())
   }
 
+  /// The names that Auth0 gives its social connections.
+  private static let social: Set<String> = [
+    "amazon", "apple", "bitbucket", "discord", "facebook", "github", "google-oauth2", "line",
+    "linkedin", "paypal", "salesforce", "shopify", "slack-oauth-2", "spotify", "twitter",
+    "windowslive",
+  ]
+
   /// Returns whether a client means this identity: by what is shown, or by its id before the link.
   func isNamed(_ provider: String, _ id: String) -> Bool {
     self.provider.hasSameBytes(as: provider) && self.id.hasSameBytes(as: id)
@@ -57,7 +64,7 @@ struct IdentityObject {
     object["connection"] = .string(connection)
     object["provider"] = .string(provider)
     object["user_id"] = .string(id)
-    object["isSocial"] = false
+    object["isSocial"] = .bool(Self.social.contains(provider))
     if let identity, identity.profile.count > 0 {
       var profile = identity.profile
       profile["id"] = nil

@@ -4,7 +4,7 @@ import Tenancy
 
 /// An audit event as a log of the Management API.
 struct LogObject {
-  let json: JSON
+  let json: JSONObject
 
   /// - Parameters:
   ///   - entry: the event.
@@ -23,7 +23,7 @@ struct LogObject {
     log["user_id"] = foreignID.map(JSON.string)
     log["user_name"] = userName.map(JSON.string)
     log["details"] = entry.detail
-    json = .object(log)
+    json = log
   }
 
   /// The types of actions that have one of their own; others are calls of the API.

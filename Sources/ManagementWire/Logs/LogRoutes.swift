@@ -8,6 +8,12 @@ import WireKit
 
 /// Logs of users and of the app.
 @EventLoop enum LogRoutes {
+  private nonisolated static let path = "/api/v2/logs"
+  private nonisolated static let access = Access.bearer(
+    .management(["read:logs"]),
+    proof: .session
+  )
+
   nonisolated static let routes = [
     Route(
       .get,
@@ -15,43 +21,65 @@ import WireKit
       access: .bearer(.management(["read:logs", Scopes.readUserLogs]), proof: .session),
       summary: "List the logs of a user"
     ) { call async throws(Failure) in
-      let query = try call.query
-      return try await list(of: call.managedUser(), PageParameters(query), query, call)
+      let user = try await call.managedUser()
+      return try await list(of: user, call.query, call.context)
     },
-    Route(
-      .get,
-      "/api/v2/logs",
-      access: .bearer(.management(["read:logs"]), proof: .session),
-      summary: "List the logs of the app, or those of a user"
-    ) { call async throws(Failure) in
+    Route(.get, path, access: access, summary: "List the logs of the app, or those of a user") {
+      call async throws(Failure) in
       let query = try call.query
-      let page = try PageParameters(query)
       guard query["from"] == nil, query["take"] == nil else {
-        throw .queryMalformed("Logs have pages, and no from and take.")
+        return try await list(after: query, call.context)
       }
-      guard let text = query["q"], !text.isEmpty else {
-        return try await list(of: nil, page, query, call)
-      }
-      guard case .user(let id) = try LuceneQuery(text) else {
+      // Version 4 of the SDK for Python sends both names.
+      let texts = [query["q"], query["search"]].compactMap { $0 }.filter { !$0.isEmpty }
+      guard let text = texts.first else { return try await list(of: nil, query, call.context) }
+      guard texts.count == 1, case .user(let id) = try LuceneQuery(text) else {
         throw .queryMalformed("Logs are found by user_id only.")
       }
       guard let user = try await ForeignIDs.user(of: id, call.context) else {
-        return response([], page)
+        return response([], try PageParameters(query))
       }
-      return try await list(of: user, page, query, call)
+      return try await list(of: user, query, call.context)
+    },
+    Route(.get, "\(path)/{log}", access: access, summary: "Read a log") {
+      call async throws(Failure) in
+      guard let id = EventID(call.text("log")),
+        let entry = try await Audit.find(id, of: call.context.app.id, call.context)
+      else { throw Failure(.inexistentResource, "The log does not exist.") }
+      let logs = try await objects([entry], FieldSelection(call.query), call.context)
+      return Response(.ok, json: logs[0].serialized())
     },
   ]
 
+  /// Returns the logs after that of `from`, oldest first.
+  private static func list(
+    after query: FormValues,
+    _ context: RequestContext
+  ) async throws(Failure) -> Response {
+    let part = try CheckpointParameters<Kinds.Event>(query)
+    guard ["q", "search"].allSatisfy({ (query[$0] ?? "").isEmpty }) else {
+      throw .queryMalformed("A search of logs has pages, and no from and take.")
+    }
+    let entries = try await Audit.page(
+      of: context.app.id,
+      after: part.cursor,
+      count: part.count,
+      context
+    )
+    let logs = try await objects(entries, FieldSelection(query), context)
+    return Response(.ok, json: JSON.array(logs).serialized())
+  }
+
   private static func list(
     of user: UserID?,
-    _ page: PageParameters,
     _ query: FormValues,
-    _ call: Call
+    _ context: RequestContext
   ) async throws(Failure) -> Response {
+    let (page, selection) = (try PageParameters(query), try FieldSelection(query))
     let isAscending = try ascends(query["sort"] ?? "")
     let most = PageParameters.records
     let needed = page.hasTotals || isAscending ? most : page.start + page.size
-    var entries = try await entries(of: user, needed, call.context)
+    var entries = try await entries(of: user, needed, context)
     if isAscending {
       guard entries.count < most else {
         throw .queryMalformed("Dossier sorts at most \(most) logs.")
@@ -60,7 +88,7 @@ import WireKit
     }
     let total = entries.count
     let shown = Array(entries.dropFirst(page.start).prefix(page.size))
-    return response(try await objects(shown, call.context), page, total: total)
+    return response(try await objects(shown, selection, context), page, total: total)
   }
 
   /// Returns whether a value of `sort` asks for the oldest logs first.
@@ -95,6 +123,7 @@ import WireKit
 
   private static func objects(
     _ entries: [AuditEntry],
+    _ selection: FieldSelection,
     _ context: RequestContext
   ) async throws(Failure) -> [JSON] {
     var names: [UserID: (id: String, name: String?)] = [:]
@@ -111,7 +140,8 @@ import WireKit
         }
       }
       let known = entry.user.flatMap { names[$0] }
-      objects.append(LogObject(entry, user: known?.id, named: known?.name).json)
+      let log = LogObject(entry, user: known?.id, named: known?.name)
+      objects.append(selection.applied(to: log.json))
     }
     return objects
   }

@@ -6,24 +6,22 @@ import Tenancy
 
 /// An API as the Management API shows it.
 enum ResourceServerObject {
-  static func json(_ record: ResourceServerRecord, at issuer: String) -> JSON {
+  static func json(_ record: ResourceServerRecord, at issuer: String) -> JSONObject {
     let server = record.server
     let seconds = JSON.number(JSONNumber(Int(server.tokenLifetime.components.seconds)))
-    return [
-      "id": .string(server.id.text), "name": .string(server.name),
-      "identifier": .string(ManagementAPI.audience(of: server.identifier, at: issuer)),
-      "is_system": .bool(server.isManagementAPI),
-      "scopes": .array(
-        server.scopes.map {
-          ["value": .string($0.name), "description": .string($0.description)]
-        }
-      ),
-      "signing_alg": "RS256", "token_lifetime": seconds, "token_lifetime_for_web": seconds,
-      "allow_offline_access": .bool(server.allowsOfflineAccess),
-      "skip_consent_for_verifiable_first_party_clients": .bool(server.skipsConsent),
-      "enforce_policies": .bool(server.enforcesPolicies),
-      "token_dialect": .string(server.tokenDialect.rawValue),
-    ]
+    let scopes = server.scopes.map { scope -> JSON in
+      ["value": .string(scope.name), "description": .string(scope.description)]
+    }
+    return JSONObject([
+      ("id", .string(server.id.text)), ("name", .string(server.name)),
+      ("identifier", .string(ManagementAPI.audience(of: server.identifier, at: issuer))),
+      ("is_system", .bool(server.isManagementAPI)), ("scopes", .array(scopes)),
+      ("signing_alg", "RS256"), ("token_lifetime", seconds), ("token_lifetime_for_web", seconds),
+      ("allow_offline_access", .bool(server.allowsOfflineAccess)),
+      ("skip_consent_for_verifiable_first_party_clients", .bool(server.skipsConsent)),
+      ("enforce_policies", .bool(server.enforcesPolicies)),
+      ("token_dialect", .string(server.tokenDialect.rawValue)),
+    ])
   }
 }
 
@@ -64,8 +62,7 @@ struct ResourceServerBody {
       guard value != "RS256" else { return }
       faults.append(Fault(place, "choice", "This member is RS256."))
     default:
-      let detail = "Additional properties not allowed: \(member.excerpt(100))."
-      faults.append(Fault(place, "unknown_member", detail))
+      faults.append(.unknownProperty(member))
     }
   }
 

@@ -18,10 +18,19 @@ import WireKit
   nonisolated static let routes = [
     Route(.get, path, access: access("read"), summary: "List the APIs") {
       call async throws(Failure) in
-      let page = try PageParameters(call.query)
+      let query = try call.query(repeating: "identifiers")
+      let (page, selection) = (try PageParameters(query), try FieldSelection(query))
+      let wanted = Set(
+        query.all("identifiers").filter { !$0.isEmpty }.map {
+          ByteString(ManagementAPI.identifier(of: $0, at: call.issuer))
+        }
+      )
       let servers = try await ResourceServers.list(of: call.context.app.name, call.context)
-      return page.response(servers, named: "resource_servers") {
-        ResourceServerObject.json($0, at: call.issuer)
+      let found = servers.filter {
+        wanted.isEmpty || wanted.contains(ByteString($0.server.identifier))
+      }
+      return page.response(found, named: "resource_servers") {
+        selection.applied(to: ResourceServerObject.json($0, at: call.issuer))
       }
     },
     Route(
@@ -97,7 +106,8 @@ import WireKit
     _ record: ResourceServerRecord,
     _ call: Call
   ) -> Response {
-    Response(status, json: ResourceServerObject.json(record, at: call.issuer).serialized())
+    let json = ResourceServerObject.json(record, at: call.issuer)
+    return Response(status, json: JSON.object(json).serialized())
   }
 }
 

@@ -88,7 +88,6 @@ import WireKit
         try await UserSessions.end(
           .init(sessions: ofSessions, refreshTokens: ofTokens),
           of: call.managedUser(),
-          issuer: call.issuer,
           call.context
         )
         return accepted()
@@ -122,7 +121,7 @@ import WireKit
     _ call: Call
   ) async throws(Failure) {
     do throws(Failure) {
-      try await UserSessions.end(ending, of: name.user, issuer: call.issuer, call.context)
+      try await UserSessions.end(ending, of: name.user, call.context)
     } catch .notFound {
       throw ending.includesSessions
         ? UserSessions.Kind.session.unknown : UserSessions.Kind.refreshToken.unknown
@@ -157,7 +156,6 @@ import WireKit
     try await UserSessions.end(
       .init(session, sessions: true, refreshTokens: !preserves),
       of: user,
-      issuer: call.issuer,
       call.context
     )
     return accepted()

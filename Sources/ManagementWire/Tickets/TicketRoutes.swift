@@ -57,9 +57,9 @@ import WireKit
   ) async throws(Failure) {
     var client: Client?
     if let name = request.client {
-      guard let id = ClientID(name) else { throw Failure(.clientUnknown) }
+      guard let id = ClientID(name) else { throw Failure(.applicationUnknown) }
       client = try await Clients.client(id, of: context.app.id, context)
-      guard client != nil else { throw Failure(.clientUnknown) }
+      guard client != nil else { throw Failure(.applicationUnknown) }
     }
     guard let url = request.ticket.resultURL else { return }
     guard !url.utf8.contains(UInt8(ascii: "#")),

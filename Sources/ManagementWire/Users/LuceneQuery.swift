@@ -8,8 +8,9 @@ package import Runtime
 /// `OR` binds least, `NOT` and `-` most. A term is a field, a colon, and a value, a range or several
 /// values in parentheses.
 package enum LuceneQuery {
-  /// The user with an id, which is a search of its own.
+  /// The user with an id.
   case user(String)
+  /// Ids and providers are those of the API; see `resolved`.
   case filter(Filter)
 
   /// Parses a search.
@@ -78,8 +79,10 @@ private struct LuceneParser {
   private mutating func term() throws(Failure) -> Filter {
     guard let name = scanner.field() else { throw scanner.fault("a field and : are expected") }
     if name == "_exists_" {
-      guard let field = scanner.name() else { throw scanner.fault("a field is expected") }
-      return try made(LuceneField(field, scanner).subject, .exists)
+      guard let name = scanner.name() else { throw scanner.fault("a field is expected") }
+      let field = try LuceneField(name, scanner)
+      guard !field.isExact else { throw scanner.fault("each user has this field") }
+      return try made(field.subject, .exists)
     }
     let field = try LuceneField(name, scanner)
     if let range = try range(of: field) { return range }
@@ -95,20 +98,27 @@ private struct LuceneParser {
   private mutating func comparison(of field: LuceneField) throws(Failure) -> Filter {
     guard let value = try scanner.value() else { throw scanner.fault("a value is expected") }
     if value.isPrefix {
-      guard field.kind == .text, !field.isUserMetadata else {
+      guard field.kind == .text, !field.isUserMetadata, !field.isExact else {
         throw scanner.fault("this field has no search by a prefix")
       }
       return value.text.isEmpty
         ? try made(field.subject, .exists)
         : try made(field.subject, .compares(.beginsWith, .text(value.text)))
     }
-    return try made(field.subject, .compares(.equal, try field.value(value, scanner)))
+    let wanted = try field.value(value, scanner)
+    // A member of a document may be a list.
+    return try made(
+      field.subject,
+      field.kind == nil ? .contains(wanted) : .compares(.equal, wanted)
+    )
   }
 
   private mutating func range(of field: LuceneField) throws(Failure) -> Filter? {
     let includesLower = scanner.take("[")
     guard includesLower || scanner.take("{") else { return nil }
-    guard !field.isUserMetadata else { throw scanner.fault("user_metadata has no ranges") }
+    guard !field.isUserMetadata, !field.isExact else {
+      throw scanner.fault("this field has no ranges")
+    }
     let lower = try scanner.bound()
     guard scanner.take(keyword: "TO") else { throw scanner.fault("TO is expected") }
     let upper = try scanner.bound()
@@ -149,16 +159,31 @@ private struct LuceneField {
   /// The kind of its values; nil for a member of a document, which may have any.
   let kind: FilterValue.Kind?
   let isUserMetadata: Bool
+  /// Whether the field has no ranges and no prefixes.
+  let isExact: Bool
+  /// Whether a value is the id of an identity, without its provider.
+  private let isIdentity: Bool
 
   private static let members: [String: ProfileMember] = [
     "email": .email, "email_verified": .emailVerified, "name": .name, "given_name": .givenName,
     "family_name": .familyName, "nickname": .nickname, "phone_number": .phone,
-    "blocked": .blocked, "created_at": .createdAt, "last_login": .lastLoginAt,
+    "blocked": .blocked, "created_at": .createdAt, "updated_at": .updatedAt,
+    "last_login": .lastLoginAt, "logins_count": .loginCount,
+  ]
+  /// Fields whose values are resolved before the search.
+  private static let resolved: [String: FilterSubject] = [
+    "user_id": .profile(.id), "identities.user_id": .profile(.id),
+    "identities.provider": .provider, "identities.connection": .provider,
   ]
 
   init(_ name: String, _ scanner: LuceneScanner) throws(Failure) {
+    isIdentity = name == "identities.user_id"
     if let member = Self.members[name] {
-      (subject, kind, isUserMetadata) = (.profile(member), member.kind, false)
+      (subject, kind, isUserMetadata, isExact) = (.profile(member), member.kind, false, false)
+      return
+    }
+    if let resolved = Self.resolved[name] {
+      (subject, kind, isUserMetadata, isExact) = (resolved, .text, false, true)
       return
     }
     let path = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -167,7 +192,7 @@ private struct LuceneField {
       path.allSatisfy({ !$0.isEmpty && $0.unicodeScalars.count <= FilterLimits.nameCharacters })
     else { throw scanner.fault("there is no search by \(name.excerpt(100))") }
     subject = .document(document, path: Array(path.dropFirst()))
-    (kind, isUserMetadata) = (nil, document == .metadata)
+    (kind, isUserMetadata, isExact) = (nil, document == .metadata, false)
   }
 
   func value(
@@ -177,9 +202,13 @@ private struct LuceneField {
     guard value.text.unicodeScalars.count <= FilterLimits.characters else {
       throw scanner.fault("a value has at most \(FilterLimits.characters) characters")
     }
+    let isID = subject == .profile(.id) && !isIdentity
+    guard !isID || !value.text.utf8.starts(with: Filter.anyProvider.utf8) else {
+      throw scanner.fault("a user_id begins with a provider")
+    }
     let made: FilterValue? =
       switch kind {
-      case .text: .text(value.text)
+      case .text: .text(isIdentity ? Filter.anyProvider + value.text : value.text)
       case .boolean: LuceneScanner.flag(value.text).map { .boolean($0) }
       case .time: FilterValue.moment(value.text).map { .time($0) }
       case .number: LuceneScanner.isNumber(value.text) ? .number(value.text) : nil

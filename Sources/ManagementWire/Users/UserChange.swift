@@ -1,5 +1,6 @@
 import Documents
 import Encoding
+import EventLoop
 import JSON
 import OpenID
 import Runtime
@@ -13,19 +14,19 @@ struct UserChange {
   private(set) var asksToVerify = false
   private var faults: [Fault] = []
   private var isVerified: Bool?
+  private var hasConnection = true
 
-  /// - Throws: `.invalid` with every fault.
+  /// - Throws: `.connectionUnknown`, `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     for (name, value) in body { take(name, value) }
+    guard hasConnection else { throw Failure(.connectionUnknown) }
     for other in ["email", "email_verified"] where body["password"] != nil && body[other] != nil {
       faults.append(Fault("/password", "choice", "Cannot update password and \(other) at once."))
     }
     if revision.email != nil {
       revision.email?.isVerified = isVerified ?? false
-    } else if isVerified == false {
-      faults.append(Fault("/email_verified", "value", "A verified address stays verified."))
     } else {
-      revision.verifiesEmail = isVerified ?? false
+      revision.isEmailVerified = isVerified
     }
     guard faults.isEmpty else { throw .invalid(faults) }
   }
@@ -44,21 +45,29 @@ struct UserChange {
     case "blocked": revision.isBlocked = flag(value, place)
     case "email":
       revision.email = value.string.map { ($0, isVerified: false) }
-      if revision.email == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+      if value == .null {
+        faults.append(Fault(place, "null", "email cannot be removed: send another address."))
+      } else if revision.email == nil {
+        faults.append(Fault(place, "type", "This member is a string."))
+      }
     case "email_verified": isVerified = flag(value, place)
     case "picture":
       revision.pictureURL = value
-      if value != .null, PictureReference(value) == nil { faults.append(PictureReference.fault) }
+      if value != .null, let fault = PictureReference.fault(in: value, at: place) {
+        faults.append(fault)
+      }
     case "username":
-      faults.append(Fault(place, "username", "This connection has no usernames."))
+      if value != .null { faults.append(UserMember.noUsername) }
+    case "phone_verified", "verify_phone_number", "verify_password":
+      // There are no text messages, and no connections that ask for a password again.
+      _ = flag(value, place)
     case "password":
       revision.password = value.string
       if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
     case "verify_email": asksToVerify = flag(value, place) ?? false
     case "connection":
-      if value.string?.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) != true {
-        faults.append(Fault(place, "connection", "The connection does not exist."))
-      }
+      let name = ClientSettings.Connection.password.auth0Name
+      hasConnection = value == .null || value.string?.hasSameBytes(as: name) == true
     case "client_id": break
     default:
       faults.append(.unknownProperty(name))
@@ -83,23 +92,16 @@ struct UserChange {
 /// The description of a new user, which becomes that of an import.
 struct UserDescription {
   let json: JSON
-  /// The URL of a picture elsewhere; nil for none.
-  let pictureURL: JSON?
 
-  /// The members of the API, and those of an import.
-  private static let members = [
-    "email": "email", "password": "password", "email_verified": "email_verified",
-    "phone_number": "phone", "blocked": "blocked", "given_name": "given_name",
-    "family_name": "family_name", "name": "name", "nickname": "nickname",
-    "user_metadata": "metadata", "app_metadata": "app_metadata",
-  ]
   /// Members that ask for a mail, or that only other connections have.
-  private static let ignored: Set<String> = ["connection", "verify_email", "client_id"]
+  private static let ignored: Set<String> = [
+    "connection", "verify_email", "client_id", "phone_verified",
+  ]
 
   /// - Throws: `.connectionUnknown`, `.invalid`.
   init(_ body: JSONObject) throws(Failure) {
     guard let connection = body["connection"]?.string else {
-      throw .invalid([Fault("/connection", "missing", "Missing required property: connection.")])
+      throw .invalid([Fault("/connection", "missing", "Missing required property: connection")])
     }
     guard connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) else {
       throw Failure(.connectionUnknown)
@@ -111,46 +113,66 @@ struct UserDescription {
       if name == "app_metadata", let key = AppMetadata.reservedKey(in: value) {
         faults.append(Fault(place, "reserved", "app_metadata cannot have the key \(key)."))
       }
-      if name == "picture" {
-        if PictureReference(value) == nil { faults.append(PictureReference.fault) }
-      } else if name == "user_id" {
+      if name == "user_id" {
         row["foreign_id"] = value.string.map { .string(ForeignIDs.prefix + $0) } ?? value
-      } else if let member = Self.members[name] {
+      } else if name == "username" {
+        faults.append(UserMember.noUsername)
+      } else if let member = UserMember.own[name] {
         row[member] = value
       } else {
         faults.append(.unknownProperty(name))
       }
     }
     for name in ["email", "password"] where row[name]?.string == nil {
-      faults.append(Fault("/\(name)", "missing", "Missing required property: \(name)."))
+      faults.append(Fault("/\(name)", "missing", "Missing required property: \(name)"))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     json = .object(row)
-    pictureURL = body["picture"].flatMap { $0 == .null ? nil : $0 }
   }
 }
 
-/// The URL of a picture elsewhere, which clients show and this server never fetches.
-struct PictureReference {
-  static let fault = Fault("/picture", "url", "This member is a URL of http or https.")
-  private static let longest = 2_048
+/// The members of users, by the names of the API and of the domain.
+enum UserMember {
+  /// The members of an import, by those of the API.
+  static let own = [
+    "email": "email", "password": "password", "email_verified": "email_verified",
+    "phone_number": "phone", "blocked": "blocked", "given_name": "given_name",
+    "family_name": "family_name", "name": "name", "nickname": "nickname",
+    "picture": "picture_url", "user_metadata": "metadata", "app_metadata": "app_metadata",
+  ]
+  /// Members of which only the name differs, by those of the domain.
+  private static let names = [
+    "phone": "phone_number", "picture_url": "picture", "metadata": "user_metadata",
+    "foreign_id": "user_id", "id": "user_id", "last_login_at": "last_login",
+    "login_count": "logins_count",
+  ]
+  static let noUsername = Fault("/username", "username", "This connection has no usernames.")
 
-  /// Returns nil for a value that is no such URL.
-  init?(_ value: JSON) {
-    guard let text = value.string, text.utf8.count <= Self.longest,
-      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }),
-      RedirectTarget(text).origin != nil, !RedirectTarget(text).name.isEmpty
-    else { return nil }
+  /// Returns a path of the domain, whose names are separated, as the API spells it.
+  static func path(_ path: String, separator: Character = ".") -> String {
+    let first = path.prefix { $0 != separator }
+    return (names[String(first)] ?? String(first)) + path.dropFirst(first.count)
+  }
+
+  /// Returns the result of a verb of the domain, whose faults are named as the members of the API.
+  @EventLoop static func naming<Value>(
+    _ verb: @EventLoop () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(Failure) { return try await verb() } catch {
+      throw error.placed { $0.isEmpty ? $0 : "/" + path(String($0.dropFirst()), separator: "/") }
+    }
   }
 }
 
 extension Fault {
+  static let unknownPropertyCode = "unknown_member"
+
   /// Returns the fault of a member that a body cannot have.
   static func unknownProperty(_ name: String) -> Fault {
     Fault(
       "/" + JSONPointer.escaped(name),
-      "unknown_member",
-      "Additional properties not allowed: \(name.excerpt(100))."
+      unknownPropertyCode,
+      "Additional properties not allowed: \(name.excerpt(100))"
     )
   }
 }

@@ -12,10 +12,7 @@ import WireKit
   private nonisolated static let most = PageParameters.records
 
   nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
-    let access = Access.bearer(
-      .management([Scopes.readUsers, "read:user_idp_tokens"]),
-      proof: .session
-    )
+    let access = Access.bearer(.management([Scopes.readUsers]), proof: .session)
     return [
       Route(.get, UserRoutes.path, access: access, summary: "List or search the users") {
         call async throws(Failure) in try await list(call, pictureURL)
@@ -39,28 +36,30 @@ import WireKit
     _ pictureURL: @escaping PictureURL
   ) async throws(Failure) -> Response {
     let query = try ListParameters(call.query)
-    let profiles = try await profiles(by: query, call.context)
-    let sorted = try query.sorted(profiles, isComplete: profiles.count < most)
+    let (profiles, isComplete) = try await profiles(by: query, call.context)
+    let sorted = try query.sorted(profiles, isComplete: isComplete)
     let page = sorted.dropFirst(query.page.start).prefix(query.page.size)
     let users = try await shown(page.map(\.id), query.selection, pictureURL, call)
     let body = query.page.list(users, named: "users", total: profiles.count)
     return Response(.ok, json: body.serialized())
   }
 
-  /// Returns the profiles of the users that a query finds, at most `most`.
+  /// Returns the profiles of the users that a query finds, at most `most`, and whether these are all.
   private static func profiles(
     by query: ListParameters,
     _ context: RequestContext
-  ) async throws(Failure) -> [Profile] {
+  ) async throws(Failure) -> (profiles: [Profile], isComplete: Bool) {
     var profiles: [Profile] = []
     var filter: Filter?
     switch query.search {
     case .user(let id):
-      guard let user = try await ForeignIDs.user(of: id, context) else { return [] }
-      do throws(Failure) { return [try await Profiles.read(of: user, context)] } catch .notFound {
-        return []
+      guard let user = try await ForeignIDs.user(of: id, context) else { return ([], true) }
+      do throws(Failure) {
+        return ([try await Profiles.read(of: user, context)], true)
+      } catch .notFound {
+        return ([], true)
       }
-    case .filter(let found): filter = found
+    case .filter(let found): filter = try await found.resolved(context)
     case nil: break
     }
     var cursor: UserID?
@@ -75,7 +74,7 @@ import WireKit
       profiles += page.items
       cursor = page.next
     } while cursor != nil && profiles.count < needed
-    return profiles
+    return (profiles, cursor == nil)
   }
 
   /// Returns users as the API shows them, without those that were deleted meanwhile.

@@ -109,16 +109,30 @@ extension FormValues {
   }
 }
 
+extension FormValues {
+  /// Refuses filters that are not supported, unless they are empty: a client would see too much.
+  ///
+  /// - Throws: `.queryMalformed`.
+  func refuse(_ names: String...) throws(Failure) {
+    for name in names where !(self[name] ?? "").isEmpty {
+      throw .queryMalformed("The filter \(name) is not supported.")
+    }
+  }
+}
+
 extension Call {
   /// The parameters of the query.
   ///
   /// - Throws: `.queryMalformed`.
-  var query: FormValues {
-    get throws(Failure) {
-      guard let query = FormValues(request.query) else {
-        throw .queryMalformed("The query must be percent-encoded UTF-8 that names nothing twice.")
-      }
-      return query
+  var query: FormValues { get throws(Failure) { try query(repeating: nil) } }
+
+  /// Returns the parameters of the query, of which one may be repeated.
+  ///
+  /// - Throws: `.queryMalformed`.
+  func query(repeating list: String?) throws(Failure) -> FormValues {
+    guard let query = FormValues(request.query, repeating: list) else {
+      throw .queryMalformed("The query must be percent-encoded UTF-8 that names nothing twice.")
     }
+    return query
   }
 }

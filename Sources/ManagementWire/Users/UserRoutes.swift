@@ -13,12 +13,12 @@ import WireKit
 /// `/api/v2/users/{user}`: one user.
 @EventLoop enum UserRoutes {
   nonisolated static let path = "/api/v2/users"
-  private nonisolated static let readScopes = [
-    Scopes.readUsers, Scopes.readUser, "read:user_idp_tokens",
-  ]
+  private nonisolated static let readScopes = [Scopes.readUsers, Scopes.readUser]
+  /// The scopes to write the first metadata of the user, and to remove members of it.
+  private nonisolated static let createOwn = "create:current_user_metadata"
+  private nonisolated static let deleteOwn = "delete:current_user_metadata"
   private nonisolated static let updateScopes = [
-    Scopes.updateUsers, Scopes.updateAppMetadata, Scopes.updateMetadata,
-    "create:current_user_metadata",
+    Scopes.updateUsers, Scopes.updateAppMetadata, Scopes.updateMetadata, createOwn, deleteOwn,
   ]
   /// A user's token changes only this field.
   private nonisolated static let ownField = "user_metadata"
@@ -79,9 +79,6 @@ import WireKit
     let body = try call.json.objectOfBody
     let context = call.context
     if context.principal.user != nil {
-      guard context.principal.scopes.contains(Scopes.updateMetadata) else {
-        throw .insufficientScope(updateScopes.joined(separator: ","))
-      }
       let others = body.map(\.key).filter { !$0.hasSameBytes(as: ownField) }
       guard others.isEmpty else {
         throw Failure(
@@ -89,31 +86,51 @@ import WireKit
           "You cannot update the following fields: \(others.joined(separator: ", "))".excerpt(400)
         )
       }
+      guard try await mayWrite(body[ownField], of: user, context) else {
+        throw .insufficientScope(Scopes.updateMetadata)
+      }
     } else if !context.principal.scopes.contains(Scopes.updateUsers) {
       let others = body.map(\.key).filter { $0 != "app_metadata" }
       guard others.isEmpty else { throw .insufficientScope(Scopes.updateUsers) }
     }
     let change = try UserChange(body)
     if change.asksToVerify { try requireMail(context) }
-    try await Users.revise(user, change.revision, context)
+    try await UserMember.naming { () async throws(Failure) in
+      try await Users.revise(user, change.revision, context)
+    }
     if change.asksToVerify {
       try await mailVerification(to: Profiles.read(of: user, context).email, context)
     }
   }
 
+  /// Returns whether the token of a user may make a change of its metadata.
+  private static func mayWrite(
+    _ change: JSON?,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    let scopes = context.principal.scopes
+    if scopes.contains(Scopes.updateMetadata) { return true }
+    if scopes.contains(deleteOwn), change?.object?.allSatisfy({ $0.value == .null }) == true {
+      return true
+    }
+    guard scopes.contains(createOwn) else { return false }
+    return try await Documents.load(.metadata, of: user, context) == nil
+  }
+
   /// Creates a user from a description, by the rules of an import.
+  ///
+  /// A link that verifies the address is mailed unless the body refuses it.
   private static func create(_ call: Call) async throws(Failure) -> UserID {
     let body = try call.json.objectOfBody
-    if body["verify_email"] == true { try requireMail(call.context) }
+    let context = call.context
+    if body["verify_email"] == true { try requireMail(context) }
     let description = try UserDescription(body)
-    let new = try await NewUser(description.json, call.context)
-    let made = try await Users.create(new, call.context)
-    if let url = description.pictureURL {
-      var picture = UserRevision()
-      picture.pictureURL = url
-      try await Users.revise(made.id, picture, call.context)
+    let made = try await UserMember.naming { () async throws(Failure) in
+      try await Users.create(NewUser(description.json, context), context)
     }
-    if body["verify_email"] == true { try await mailVerification(to: made.email, call.context) }
+    let verifies = body["verify_email"]?.bool ?? context.mailer.isConfigured
+    if verifies, !made.isEmailVerified { try await mailVerification(to: made.email, context) }
     return made.id
   }
 

@@ -6,6 +6,7 @@ import JSON
 import OpenID
 import Pages
 import Runtime
+import Tenancy
 import Sessions
 import Transfer
 import WireKit
@@ -22,7 +23,6 @@ import WireKit
     AccountVisit.show("/account", "Show the account", show),
     AccountVisit.handle("/account/sign-out", from: .account, "Sign out") {
       (visit, _) async throws(Failure) in
-      try await visit.call.endClients { $0.user == visit.user }
       try await Sessions.logout(visit.user, next: .none, visit.context)
       return visit.call.redirect(to: signedOut)
     },
@@ -31,7 +31,7 @@ import WireKit
       signedOut.text,
       access: .open,
       summary: "Show that the user is signed out"
-    ) { (call) throws(Failure) in call.response(with: .signedOut(signIn: .account)) },
+    ) { (call) async throws(Failure) in try await call.signedOut() },
     AccountVisit.show("/account/data", "Show the download of the data") {
       (visit) async throws(Failure) in
       visit.response(
@@ -65,7 +65,7 @@ import WireKit
     let profile = try await Profiles.read(of: user, context)
     let identities = try await Identities.list(of: user, context)
     let factors = try await SecondFactors.list(of: user, context)
-    let sessions = try await Sessions.page(of: user, context)
+    let sessions = try await AccountSessions.list(of: user, context)
     let consents = try await Consents.list(of: user, context)
     let hasPassword = identities.contains { $0.provider == "password" }
     let overview = AccountOverview(
@@ -75,7 +75,7 @@ import WireKit
       isVerified: profile.isEmailVerified,
       signIn: (hasPassword, !factors.factors.isEmpty, factors.recoveryCodesLeft),
       counts: (
-        sessions.items.count, identities.filter(\.isOfIssuer).count,
+        sessions.count, identities.filter(\.isOfIssuer).count,
         Set(consents.map(\.client)).count
       )
     )
@@ -108,6 +108,29 @@ import WireKit
     paths.data = path("/account/data")
     paths.deletion = path(DeletionPages.path)
     return paths
+  }
+}
+
+extension Call {
+  /// The value of the page's state that has the id of the client which signed the user out.
+  static let signedOutClient = "client"
+
+  /// Returns the page after a sign-out.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  func signedOut() async throws(Failure) -> Response {
+    findSignInDevice()
+    let hasOthers = try await !BrowserUsers.list(context).isEmpty
+    var back: (name: String, destination: Destination)?
+    if let id = PageState(of: self).values[Self.signedOutClient].flatMap({ ClientID($0) }),
+      let client = try await Clients.client(id, of: context.app.id, context),
+      let url = client.settings.logoutURLs.first,
+      let destination = Destination(url, of: RedirectTarget(url))
+    {
+      back = (client.name, destination)
+    }
+    let next = Destination(hasOthers ? SwitchPages.path : .account)
+    return response(with: .signedOut(client: back, next: next, hasOthers: hasOthers))
   }
 }
 

@@ -1,10 +1,12 @@
 import Accounts
+import Encoding
 import EventLoop
 import HTTP
 import OpenID
 import Pages
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
 /// A request of a signed-in user for a page of the account.
@@ -71,6 +73,8 @@ import WireKit
   ///   - pattern: the path.
   ///   - page: the path of the page with the form; nil if it is the same.
   ///   - isFresh: whether the user must have authenticated within the last minutes.
+  ///   - isOnce: whether a second click gets the response to the first one. The response sets no
+  ///     cookie.
   ///   - summary: what the form does.
   ///   - work: returns the response, a redirect.
   /// - Returns: the route.
@@ -78,19 +82,65 @@ import WireKit
     _ pattern: String,
     from page: LocalPath? = nil,
     isFresh: Bool = false,
+    isOnce: Bool = false,
     _ summary: String,
     _ work: @escaping @EventLoop (AccountVisit, FormValues) async throws(Failure) -> Response
   ) -> Route {
     Route(.post, pattern, access: .open, body: .form, summary: summary) {
       (call) async throws(Failure) in
       let page = page ?? LocalPath(String(call.request.path)) ?? .account
+      // The form of a user who is signed out meanwhile has no token to check.
+      try call.requireOwnBrowser()
       guard let visit = try await AccountVisit(call) else { return call.redirect(to: page) }
       let form = try call.form(of: flow(of: visit.user))
       return try await visit.handle(from: page, isFresh: isFresh) { () async throws(Failure) in
-        try await work(visit, form)
+        guard isOnce else { return try await work(visit, form) }
+        return try await visit.once(form) { () async throws(Failure) in
+          try await work(visit, form)
+        }
       }
     }
   }
+
+  /// Does the work of a form, unless another request with the same form does it.
+  ///
+  /// - Returns: the response of the first request, which is a redirect.
+  /// - Throws: `.formForged`, `.tooManyRequests`, `.overloaded`, `.databaseUnavailable`, and failures
+  ///   of the work.
+  private func once(
+    _ form: FormValues,
+    _ work: @EventLoop () async throws(Failure) -> Response
+  ) async throws(Failure) -> Response {
+    guard form[Self.onceField]?.isEmpty == false else { throw .formForged }
+    // A form with other values is another form, such as one that the user has corrected.
+    let values = form.names.map { "\($0)=\(form[$0] ?? "")" }.joined(separator: "&")
+    let key = IdempotencyRecords.Key("page \(values)", of: user, in: app.id)
+    let request = Array("\(call.request.path)?\(call.request.query)".utf8)
+    // The other request sends a mail, which takes less than a second.
+    for _ in 0..<50 {
+      switch try await IdempotencyRecords.begin(key, for: request, context) {
+      case .first:
+        do throws(Failure) {
+          let response = try await work()
+          let target = response[.location] ?? LocalPath.account.text
+          await IdempotencyRecords.keep(Array(target.utf8), for: key, context)
+          return response
+        } catch {
+          await IdempotencyRecords.forget(key, context)
+          throw error
+        }
+      case .answered(let target):
+        return call.redirect(to: LocalPath(String(decoding: target, as: UTF8.self)) ?? .account)
+      case .underWay: await EventLoop.sleep(for: .milliseconds(100))
+      case .otherRequest: throw .formForged
+      case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
+      }
+    }
+    throw .overloaded(retryAfter: .seconds(1))
+  }
+
+  /// The field with the unique value of a form.
+  private static let onceField = "once"
 
   /// Handles a form whose origin was checked.
   func handle(
@@ -124,6 +174,7 @@ import WireKit
       body: .of(.multipart(limits), limit: limit + 16_384),
       summary: summary
     ) { (call) async throws(Failure) in
+      try call.requireOwnBrowser()
       guard let visit = try await AccountVisit(call), case .multipart(let form) = call.body else {
         return call.redirect(to: LocalPath(checked: pattern))
       }
@@ -142,7 +193,8 @@ import WireKit
   }
 
   func target(_ path: LocalPath, _ hidden: [HiddenField] = []) -> FormTarget {
-    call.target(path, of: Self.flow(of: user), hidden)
+    let once = HiddenField(Self.onceField, Credential.salt().base64URL)
+    return call.target(path, of: Self.flow(of: user), [once] + hidden)
   }
 
   /// Returns the response with a page, which shows the errors of its last form.

@@ -28,10 +28,10 @@ import WireKit
         )
       )
     },
-    AccountVisit.handle(path, isFresh: true, "Mail a code to a new address") {
+    AccountVisit.handle(path, isFresh: true, isOnce: true, "Mail a code to a new address") {
       (visit, form) async throws(Failure) in try await send(visit, form.trimmed(.email))
     },
-    AccountVisit.handle(sendPath, from: page, isFresh: true, "Mail another code") {
+    AccountVisit.handle(sendPath, from: page, isFresh: true, isOnce: true, "Mail another code") {
       (visit, form) async throws(Failure) in try await send(visit, form.trimmed(.email))
     },
     AccountVisit.show(codePath, "Show the form of the code") { (visit) async throws(Failure) in
@@ -50,7 +50,7 @@ import WireKit
         )
       )
     },
-    AccountVisit.handle(codePath, "Change the address by the code", change),
+    AccountVisit.handle(codePath, isOnce: true, "Change the address by the code", change),
   ]
 
   private nonisolated static let codePage = LocalPath(checked: codePath)
@@ -80,7 +80,8 @@ import WireKit
       let errors = [FormError(.codeMalformed, digits)]
       return try visit.response(to: errors, of: codePage, visit.state.values)
     }
-    let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
+    let errors = try await visit.call.errors(wrong: .mailCodeWrong, flow: flow) {
+      () async throws(Failure) in
       try await Emails.change(code, flow, of: visit.user, visit.context)
     }
     return try visit.response(to: errors, of: codePage, visit.state.values)

@@ -112,7 +112,7 @@ import WireKit
     guard let factor = values["factor"].flatMap({ FactorID($0) }) else {
       return visit.call.redirect(to: page)
     }
-    let digits = 6
+    let digits = TimeBasedCode.length
     guard let code = form.code(digits: digits) else {
       return try visit.response(to: [FormError(.codeMalformed, digits)], of: setUpPage, values)
     }

@@ -22,7 +22,7 @@ import WireKit
   nonisolated static let routes = [
     AccountVisit.show(path, "Ask for a credential again", show),
     AccountVisit.handle(path, "Verify a credential again", confirm),
-    AccountVisit.handle(sendPath, from: page, "Mail a code that confirms the user") {
+    AccountVisit.handle(sendPath, from: page, isOnce: true, "Mail a code that confirms the user") {
       (visit, form) async throws(Failure) in
       var values = [target: next(form[target]).text]
       let errors = try await visit.call.errors(wrong: .mailCodeWrong) { () async throws(Failure) in
@@ -49,11 +49,16 @@ import WireKit
     let values = visit.state.values
     let next = next(values[target] ?? FormValues(visit.call.request.query)?[target])
     let hidden = [HiddenField(target, next.text)]
+    let needsFactor = try await needsFactor(visit)
+    // A code to an address that is not verified would take the account over.
+    let isVerified = try await Profiles.read(of: visit.user, visit.context).isEmailVerified
     let takesCode =
-      visit.app.accountSettings.isOpen(.emailCode) && visit.context.mailer.isConfigured
+      !needsFactor && isVerified && visit.app.accountSettings.isOpen(.emailCode)
+      && visit.context.mailer.isConfigured
     let hasCode = values["flow"] != nil
     let hasPassword = try await visit.hasPassword()
-    let method: Page.ConfirmationMethod = hasCode || !hasPassword ? .mailCode : .password
+    let method: Page.ConfirmationMethod =
+      needsFactor ? .authenticator : hasCode || !hasPassword ? .mailCode : .password
     let page = Page.confirmIdentity(
       visit.target(try PageState(values: values).path(page, visit.call), hidden),
       email: visit.browserUser.email ?? "",
@@ -61,11 +66,17 @@ import WireKit
       digits: AuthenticationFlow.length,
       isSent: hasCode,
       resend: takesCode ? visit.target(sendPath, hidden) : nil,
-      other: hasCode && hasPassword ? Destination(path(to: next.text)) : nil,
+      other: hasCode && hasPassword && !needsFactor ? Destination(path(to: next.text)) : nil,
       cancel: visit.target("/account/confirm/cancel"),
       errors: visit.state.errors.pageErrors
     )
     return visit.response(with: page)
+  }
+
+  /// Returns whether only a second factor is missing, which the app may not have had at the sign-in.
+  private static func needsFactor(_ visit: AccountVisit) async throws(Failure) -> Bool {
+    let proof = try await Sessions.proof(of: visit.user, visit.context)
+    return proof.isRecent && !proof.hasFactor
   }
 
   private static func confirm(
@@ -75,6 +86,7 @@ import WireKit
     let next = next(form[target])
     var values = visit.state.values
     values[target] = next.text
+    if try await needsFactor(visit) { return try await passFactor(visit, form, next: next) }
     let credential: ReauthenticationCredential
     let wrong: FormError.Kind
     if let flow = values["flow"] {
@@ -91,13 +103,33 @@ import WireKit
       (credential, wrong) = (.password(password), .passwordWrong)
     }
     var tokens: Sessions.TokenSet?
-    let errors = try await visit.call.errors(wrong: wrong) { () async throws(Failure) in
+    let errors = try await visit.call.errors(wrong: wrong, flow: values["flow"]) {
+      () async throws(Failure) in
       tokens = try await Sessions.reauthenticate(
         visit.user,
         by: credential,
         as: .pages,
         visit.context
       )
+    }
+    return visit.keep(tokens, in: try visit.response(to: errors, of: page, values, next: next))
+  }
+
+  private static func passFactor(
+    _ visit: AccountVisit,
+    _ form: FormValues,
+    next: LocalPath
+  ) async throws(Failure) -> Response {
+    let values = [target: next.text]
+    let digits = TimeBasedCode.length
+    // Other texts may be recovery codes.
+    let code = form.code(digits: digits) ?? form.trimmed(.code)
+    guard !code.isEmpty else {
+      return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
+    }
+    var tokens: Sessions.TokenSet?
+    let errors = try await visit.call.errors(wrong: .appCodeWrong) { () async throws(Failure) in
+      tokens = try await Sessions.passSecondFactor(code, of: visit.user, as: .pages, visit.context)
     }
     return visit.keep(tokens, in: try visit.response(to: errors, of: page, values, next: next))
   }

@@ -6,6 +6,7 @@ import JSON
 import OpenID
 import Pages
 import Runtime
+import Tenancy
 import WireKit
 
 /// The identities at other issuers: `/account/identities`.
@@ -84,8 +85,10 @@ import WireKit
       for consent in consents where !clients.contains(consent.client) {
         clients.append(consent.client)
       }
-      let shown = clients.map { client in
-        description(of: consents.filter { $0.client == client }, client, visit)
+      var shown: [ApplicationDescription] = []
+      for client in clients {
+        let own = consents.filter { $0.client == client }
+        shown.append(try await description(of: own, client, visit))
       }
       return visit.response(with: .applications(shown, back: .account))
     },
@@ -126,16 +129,20 @@ import WireKit
     of consents: [Consent],
     _ client: ClientID,
     _ visit: AccountVisit
-  ) -> ApplicationDescription {
-    let scopes = consents.flatMap { consent -> [Text] in
-      let standard = ScopeGroup.standard(consent.scopes)?.scopes ?? []
-      let others = consent.scopes.filter { StandardScope(rawValue: $0) == nil }
-      return standard + others.map { .name("\(consent.audience) \($0)") }
+  ) async throws(Failure) -> ApplicationDescription {
+    var groups: [ScopeGroup] = []
+    for consent in consents {
+      let server = try await ResourceServers.find(
+        consent.audience,
+        of: visit.app.id,
+        visit.context
+      )
+      groups += ScopeGroup.groups(of: consent.scopes, at: server)
     }
     let newest = consents.map(\.updatedAt.microseconds).max() ?? 0
     return ApplicationDescription(
       name: consents.first?.name ?? client.text,
-      scopes: scopes,
+      groups: groups,
       grantedOn: Timestamp(microseconds: newest).day,
       remove: visit.target(path, [HiddenField("client", client.text)])
     )

@@ -27,7 +27,6 @@ import WireKit
       with: .changePassword(
         visit.target(path),
         email: visit.browserUser.email ?? "",
-        hasPassword: true,
         minimumPassword: visit.app.accountSettings.passwordMinLength,
         back: .account,
         errors: visit.state.errors.pageErrors

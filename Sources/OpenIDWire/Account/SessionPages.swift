@@ -21,11 +21,7 @@ import WireKit
       guard let session = form["session"].flatMap({ SessionID($0) }) else {
         return visit.call.redirect(to: page)
       }
-      do throws(Failure) {
-        try await Sessions.end(session, by: visit.user, visit.context)
-      } catch .notFound {
-        // Another tab was first.
-      }
+      try await AccountSessions.end(session, by: visit.user, visit.context)
       return visit.call.redirect(to: page)
     },
     AccountVisit.handle(othersPath, from: page, isFresh: true, "End all other sessions") {
@@ -36,18 +32,19 @@ import WireKit
   ]
 
   private static func show(_ visit: AccountVisit) async throws(Failure) -> Response {
-    let sessions = try await Sessions.page(of: visit.user, visit.context).items
+    let sessions = try await AccountSessions.list(of: visit.user, visit.context)
     let own = visit.browserUser.session
     let shown = sessions.map { session in
       let agent = session.agent.map(BrowserName.init)
+      let device = agent?.system.map { Text.name($0) } ?? .message(.unknownDevice)
+      let used = session.usedAt.microseconds
       return SessionDescription(
-        device: agent?.system.map { .name($0) } ?? .message(.unknownDevice),
+        device: session.client.map { .name($0) } ?? device,
         browser: agent?.program,
         place: session.address,
-        lastUse: CalendarTime(
-          seconds: session.refreshedAt.microseconds / 1_000_000,
-          nanoseconds: 0
-        ),
+        clients: session.ofClients.compactMap(\.client).unique,
+        time: CalendarTime(seconds: used / 1_000_000, nanoseconds: 0),
+        isUsed: used > session.createdAt.microseconds,
         isCurrent: session.id == own,
         end: session.id == own
           ? nil : visit.target(endPath, [HiddenField("session", session.id.text)])
@@ -60,5 +57,13 @@ import WireKit
         back: .account
       )
     )
+  }
+}
+
+extension [String] {
+  /// The texts without repetitions, in order.
+  fileprivate var unique: [String] {
+    var seen: Set<String> = []
+    return filter { seen.insert($0).inserted }
   }
 }

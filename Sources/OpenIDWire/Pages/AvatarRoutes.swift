@@ -24,8 +24,11 @@ import WireKit
   ]
 
   /// Returns the path of the generated picture of a user.
+  ///
+  /// A keyed hash of the user's id is its name.
   nonisolated static func path(of user: UserID, _ master: MasterKey) -> String {
-    "/u/avatar/\(Avatar(of: user, master).name)"
+    let hash = master.mark(of: Array("avatar \(user)".utf8), by: 0)
+    return "/u/avatar/\(Avatar(hash: hash).name)"
   }
 }
 

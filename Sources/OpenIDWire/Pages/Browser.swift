@@ -41,8 +41,9 @@ extension Call {
   /// The key of the browser; nil if it has sent none.
   var knownBrowser: BrowserKey? { browser.isNew ? nil : browser.key }
 
-  /// Sets the cookie of a new browser that a page or an authorization depends on.
+  /// Sets the cookie of a new browser that a page or an authorization depends on, and of a note.
   func keepBrowser(in response: inout Response) {
+    keepNote(in: &response)
     guard let browser = context.part(Browser.self), browser.isNew else { return }
     response.add(.setCookie, browser.field)
   }

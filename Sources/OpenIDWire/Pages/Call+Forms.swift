@@ -1,7 +1,9 @@
+import Accounts
 import EventLoop
 import HTTP
 import Pages
 import Runtime
+import Sessions
 import WireKit
 
 extension Call {
@@ -9,11 +11,13 @@ extension Call {
   ///
   /// - Parameters:
   ///   - wrong: the error of a wrong password or code on this page.
+  ///   - flow: the flow of a mailed code; nil for other work.
   ///   - work: the work.
   /// - Returns: the errors that the page of the form shows; none if the work is done.
   /// - Throws: a failure that has a page of its own.
   func errors(
     wrong: FormError.Kind,
+    flow: String? = nil,
     of work: @EventLoop () async throws(Failure) -> Void
   ) async throws(Failure) -> [FormError] {
     do throws(Failure) {
@@ -25,7 +29,10 @@ extension Call {
       }
       // For the log, which has no other trace of it.
       failure = error
-      return errors
+      guard error.type == .invalidCode, let flow,
+        let end = try await AuthenticationFlow.end(of: flow, context)
+      else { return errors }
+      return [FormError(end == .expired ? .codeExpired : .codeAttempts)]
     }
   }
 

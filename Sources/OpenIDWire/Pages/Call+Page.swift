@@ -2,16 +2,13 @@ import Encoding
 import EventLoop
 import Glibc
 import HTTP
+import OpenID
 import Pages
 import Runtime
 import WireKit
 
 /// A hosted page, and not a page of a list.
 typealias Page = Pages.Page
-
-extension FieldName {
-  /// The languages that a browser prefers.
-}
 
 extension Call {
   /// The pages of the app of the request.
@@ -70,6 +67,16 @@ extension Call {
 
   // MARK: Languages
 
+  /// Shows the page in the language of the active user of the browser, if the browser has chosen none.
+  ///
+  /// A page needs no language, so a failure counts as none.
+  func findProfileLanguage() async {
+    findSignInDevice()
+    guard languageOfBrowser == nil else { return }
+    let active = (try? await BrowserUsers.list(context))?.first { $0.isActive }
+    if let locale = active?.locale { context.keep(ProfileLanguage(locale)) }
+  }
+
   /// Sends the mails of this request in the language of its page, unless users have another one.
   func mailInLanguageOfPage(_ locales: [String] = []) {
     context.languages = [catalog(locales).language]
@@ -79,11 +86,17 @@ extension Call {
   func catalog(_ locales: [String]) -> Catalog {
     pages.languages.best(
       for: LanguagePreference(
-        choice: chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie)),
+        choice: languageOfBrowser,
         uiLocales: locales.isEmpty ? nil : locales.joined(separator: " "),
+        profile: context.part(ProfileLanguage.self)?.locale,
         acceptLanguage: request.field(.acceptLanguage)
       )
     )
+  }
+
+  /// The language that a link of this page or of an earlier one has selected; nil without one.
+  private var languageOfBrowser: String? {
+    chosenLanguage ?? Cookie.value(of: LanguageCookie.name, in: request.field(.cookie))
   }
 
   /// The language that a link of the page has selected; nil without one.
@@ -101,6 +114,13 @@ extension Call {
       return LocalPath("\(request.path)?\(query)").map { LanguageLink(catalog, $0) }
     }
   }
+}
+
+/// The language in the profile of the user of a page.
+@EventLoop private final class ProfileLanguage: RequestPart {
+  let locale: String
+
+  init(_ locale: String) { self.locale = locale }
 }
 
 /// The cookie with the language that a user has chosen on a page.

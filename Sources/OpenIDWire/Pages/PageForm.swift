@@ -41,10 +41,17 @@ extension Call {
   ///
   /// Browsers send `Origin` with each POST. A page without it is still bound by the token.
   func requireOwnForm(_ token: String?, of flow: String) throws(Failure) {
-    if let origin = request.field(.origin), !isOwn(origin: origin) { throw .formForged }
-    guard let browser = knownBrowser else { throw .cookiesNeeded }
+    let browser = try requireOwnBrowser()
     let expected = browser.formToken(flow, context.keys.master)
     guard let token, areSame(Array(token.utf8), Array(expected.utf8)) else { throw .formForged }
+  }
+
+  /// Returns the browser, after checking that no page of another server has sent its form.
+  @discardableResult
+  func requireOwnBrowser() throws(Failure) -> BrowserKey {
+    if let origin = request.field(.origin), !isOwn(origin: origin) { throw .formForged }
+    guard let browser = knownBrowser else { throw .cookiesNeeded }
+    return browser
   }
 
   /// Returns whether an origin has the host of this request.

@@ -6,9 +6,9 @@ import WireKit
 enum PageRoutes {
   /// Returns the routes; `picturePath` returns the path at which another wire serves a picture.
   static func routes(_ picturePath: @escaping @Sendable (String) -> String) -> [Route] {
-    (AssetRoutes.routes + AvatarRoutes.routes + MailLinkPages.routes + SignInPages.routes
-      + AccountPages.routes)
-      .map { route in
+    let pages = MailLinkPages.routes + SignInPages.routes + AccountPages.routes
+    return AssetRoutes.routes + AvatarRoutes.routes
+      + pages.map { route in
         Route(
           route.method,
           route.pattern,
@@ -18,6 +18,7 @@ enum PageRoutes {
           summary: route.summary
         ) { (call) async throws(Failure) in
           call.context.keep(PicturePaths(picturePath))
+          await call.findProfileLanguage()
           call.mailInLanguageOfPage()
           return try await route.handler(call)
         }

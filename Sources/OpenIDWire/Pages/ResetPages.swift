@@ -2,15 +2,16 @@ import Accounts
 import Delivery
 import EventLoop
 import HTTP
+import OpenID
 import Pages
 import Runtime
 import WireKit
 
-/// `/u/reset`: mails a link to a new password, and sets the password that its reader chooses.
+/// `/u/reset`: sets the password that the reader of a mailed link chooses.
+///
+/// Without a link, it leads to the form that requests one.
 @EventLoop enum ResetPages {
   nonisolated static let path = "/u/reset"
-  private nonisolated static let requestPath = "/u/reset/request"
-  private nonisolated static let sentPath = "/u/reset/sent"
 
   nonisolated static let routes = [
     Route(
@@ -21,50 +22,12 @@ import WireKit
       show
     ),
     Route(.post, path, access: .open, body: .form, summary: "Set a new password", save),
-    Route(
-      .post,
-      requestPath,
-      access: .open,
-      body: .form,
-      summary: "Mail a link to a new password"
-    ) { (call) async throws(Failure) in
-      let form = try call.form(of: requestPath)
-      return try await request(for: form.trimmed(.email), call)
-    },
-    Route(
-      .get,
-      sentPath,
-      access: .open,
-      summary: "Show that a mail is on its way"
-    ) { (call) throws(Failure) in
-      let state = PageState(of: call)
-      guard let email = state.values["email"] else { return call.redirect(to: resetPage) }
-      let page = Page.mailSent(
-        .reset,
-        email: email,
-        again: call.target(
-          LocalPath(checked: requestPath),
-          of: requestPath,
-          [HiddenField(InputName.email.text, email)]
-        ),
-        signIn: Destination(.account)
-      )
-      return call.response(with: page)
-    },
   ]
-
-  private nonisolated static let resetPage = LocalPath(checked: path)
 
   private static func show(_ call: Call) async throws(Failure) -> Response {
     let state = PageState(of: call)
     guard let text = FormValues(call.request.query)?["token"] else {
-      let page = Page.resetRequest(
-        call.target(LocalPath(checked: requestPath), of: requestPath),
-        email: state.values["email"] ?? "",
-        signIn: Destination(.account),
-        errors: state.errors.pageErrors
-      )
-      return call.response(with: page, errors: state.errors)
+      return try await begin(for: nil, call)
     }
     do throws(Failure) {
       let token = try await MailLinkPages.token(text, for: .reset, call)
@@ -102,12 +65,14 @@ import WireKit
     }
   }
 
-  /// Mails a link to a new password; the response is the same for all addresses.
-  static func request(for email: String, _ call: Call) async throws(Failure) -> Response {
-    let values = [InputName.email.text: email]
-    let errors = try await errors(requesting: email, call)
-    let next = LocalPath(checked: errors.isEmpty ? sentPath : path)
-    return try call.redirect(to: next, showing: PageState(errors: errors, values: values))
+  /// Begins a sign-in at its form that mails a link to a new password.
+  ///
+  /// A sign-in handles each of its forms once, so two clicks send one mail.
+  static func begin(for email: String?, _ call: Call) async throws(Failure) -> Response {
+    var request = AuthorizationRequest(client: .pages, redirect: LocalPath.account.text)
+    request.loginHint = email
+    let authorization = try await Authorizations.begin(request, in: call.browser.key, call.context)
+    return call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/forgot"))
   }
 
   /// Mails a link to a new password, and returns the errors of the request.

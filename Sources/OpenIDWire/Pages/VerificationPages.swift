@@ -2,6 +2,7 @@ import Accounts
 import Delivery
 import EventLoop
 import HTTP
+import JSON
 import OpenID
 import Pages
 import Runtime
@@ -9,6 +10,8 @@ import Sessions
 import WireKit
 
 /// `/u/verify`: verifies an address by a mailed link, with a session or the password of its user.
+///
+/// A browser that has just sent the password, as in a registration, need not send it again.
 @EventLoop enum VerificationPages {
   private nonisolated static let path = "/u/verify"
   private nonisolated static let disownPath = "/u/verify/disown"
@@ -21,7 +24,7 @@ import WireKit
       disownPath,
       access: .open,
       body: .form,
-      summary: "Mail a link to a new password to a person who did not sign up",
+      summary: "Lead a person who did not sign up to a new password",
       disown
     ),
   ]
@@ -36,7 +39,7 @@ import WireKit
       let page = Page.confirmAddress(
         MailLinkPages.target(path, text, call),
         email: token.email,
-        asksForPassword: try await user(of: token, call) == nil,
+        asksForPassword: try await user(of: token, call) == nil && !knowsPassword(of: token, call),
         disown: MailLinkPages.target(disownPath, text, call),
         errors: state.errors.pageErrors
       )
@@ -58,15 +61,19 @@ import WireKit
       return call.redirect(to: page)
     }
     let password = form.text(.password)
+    let knowsPassword = knowsPassword(of: token, call)
     if let user = try await user(of: token, call) {
       call.context.principal = user.principal(in: call.context.app.id)
-    } else if password.isEmpty {
+    } else if password.isEmpty, !knowsPassword {
       let state = PageState(errors: [FormError(.passwordMissing)])
       return try call.redirect(to: page, showing: state)
     }
     var secret: String?
     let errors = try await call.errors(wrong: .passwordWrong) { () async throws(Failure) in
       do throws(Failure) {
+        if knowsPassword, call.context.principal.user == nil {
+          return try await Emails.verifyByReader(text, knowsPassword: true, call.context)
+        }
         secret = try await Emails.verify(text, password: password, as: .pages, call.context)?
           .deviceSecret
       } catch .additionalFactorRequired {
@@ -81,16 +88,22 @@ import WireKit
     return response
   }
 
-  /// Mails a link to a new password, whose use revokes all other credentials.
+  /// Leads to the form that mails a link to a new password, whose use revokes all other credentials.
   private static func disown(_ call: Call) async throws(Failure) -> Response {
     let form = try call.form(of: disownPath)
     let text = form["token"] ?? ""
     do throws(Failure) {
       let token = try await MailLinkPages.token(text, for: .verify, call)
-      return try await ResetPages.request(for: token.email, call)
+      return try await ResetPages.begin(for: token.email, call)
     } catch .invalidMailToken {
       return call.redirect(to: MailLinkPages.path("verify", text))
     }
+  }
+
+  /// Returns whether the browser has just sent the right password for the address of a token.
+  private static func knowsPassword(of token: PresentedEmailToken, _ call: Call) -> Bool {
+    let address = BrowserNote.password.address(call)
+    return address?.lowercased().hasSameBytes(as: token.email.lowercased()) ?? false
   }
 
   /// Returns the user of a token, if signed in at the pages in this browser.

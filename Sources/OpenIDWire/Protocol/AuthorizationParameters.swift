@@ -8,34 +8,6 @@ import Sessions
 import Tenancy
 import WireKit
 
-/// An error that the client gets at its redirect URI.
-///
-/// - Source: RFC 6749 section 4.1.2.1; OpenID Connect Core sections 3.1.2.6 and 6.
-struct AuthorizationError: Error {
-  let code: String
-  let description: String
-
-  init(_ code: String, _ description: String) {
-    (self.code, self.description) = (code, description)
-  }
-
-  /// The values of the response.
-  var values: [(String, String)] { [("error", code), ("error_description", description)] }
-
-  static let accessDenied = AuthorizationError("access_denied", "The user has declined.")
-  static let userBlocked = AuthorizationError("access_denied", "user is blocked")
-  static let loginRequired = AuthorizationError("login_required", "Login required")
-  static let consentRequired = AuthorizationError("consent_required", "Consent required")
-  static let interactionRequired = AuthorizationError(
-    "interaction_required",
-    "The user must act on a page."
-  )
-  static let accountSelectionRequired = AuthorizationError(
-    "account_selection_required",
-    "The user must choose an account."
-  )
-}
-
 /// The parameters of `/authorize`.
 struct AuthorizationParameters {
   let client: Client
@@ -61,36 +33,55 @@ struct AuthorizationParameters {
     self.client = client
     var request: AuthorizationRequest
     (request, error) = try Self.request(values, of: client)
+    request.issuer = call.issuer
+    do throws(Failure) {
+      let fault: AuthorizationError?
+      (server, fault) = try await Self.find(values, into: &request, call)
+      error = error ?? fault
+    } catch {
+      guard let told = request.error(for: error) else { throw error }
+      call.failure = error
+      (server, self.error) = (nil, told)
+    }
+    self.request = request
+  }
+
+  /// Finds the resource server of a request, and the user whom it names by an ID token.
+  @EventLoop private static func find(
+    _ values: FormValues,
+    into request: inout AuthorizationRequest,
+    _ call: Call
+  ) async throws(Failure) -> (ResourceServer?, AuthorizationError?) {
+    let (context, issuer) = (call.context, call.issuer)
+    var (server, fault): (ResourceServer?, AuthorizationError?) = (nil, nil)
     let audience = values["audience"] ?? values["resource"]
     if let audience, !audience.isEmpty {
       server = try await ResourceServers.find(
         audience: audience,
-        at: call.issuer,
+        at: issuer,
         of: context.app.id,
         context
       )
-      if server == nil, error == nil {
-        error = AuthorizationError(
+      if server == nil {
+        fault = AuthorizationError(
           "invalid_target",
           "No resource server has the identifier \(audience.excerpt(200))."
         )
       }
-    } else {
-      server = nil
     }
     request.audience = server?.identifier
-    request.scopes = Self.scopes(values["scope"] ?? "", server)
-    if let hint = values["id_token_hint"], !hint.isEmpty {
-      request.hintedUser = try await context.tokens.identity(
-        of: hint,
-        app: context.app.id,
-        issuer: call.issuer
-      )?.user
-      if request.hintedUser == nil, error == nil {
-        error = AuthorizationError("invalid_request", "id_token_hint is not a token of this app.")
+    request.scopes = scopes(values["scope"] ?? "", server)
+    if let token = values["id_token_hint"], !token.isEmpty {
+      let hint = try await context.tokens.identity(of: token, app: context.app.id, issuer: issuer)
+      request.hintedUser = hint?.user
+      // Only the address in the token: a client without the scope `email` must not learn it from
+      // the page.
+      request.loginHint = request.loginHint ?? hint?.email
+      if hint == nil {
+        fault = AuthorizationError("invalid_request", "id_token_hint is not a token of this app.")
       }
     }
-    self.request = request
+    return (server, fault)
   }
 
   /// Reads the parameters that the client alone decides about.
@@ -107,13 +98,17 @@ struct AuthorizationParameters {
       try readResponse(values, client, into: &request)
       try readProof(values, client, into: &request)
       try readPrompts(values, into: &request)
+      try readConnection(values, client, into: &request)
     } catch {
       fault = error
     }
     request.state = values["state"]
     request.nonce = values["nonce"]
     request.loginHint = values["login_hint"]?.excerpt(320)
-    request.startsSignUp = values["screen_hint"] == "signup" || values["prompt"] == "create"
+    request.startsSignUp =
+      values["screen_hint"] == "signup" || request.prompts.contains(.create)
+    request.wantsSecondFactor = [String](scopes: values["acr_values"] ?? "")
+      .has(scope: AuthenticationClass.secondFactor)
     request.locales = Array(
       (values["ui_locales"] ?? "").excerpt(200).split(separator: " ").prefix(10)
     )
@@ -202,7 +197,7 @@ struct AuthorizationParameters {
     _ values: FormValues,
     into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
-    for word in (values["prompt"] ?? "").split(separator: " ") where word != "create" {
+    for word in (values["prompt"] ?? "").split(separator: " ") {
       guard let prompt = Prompt(rawValue: String(word)) else {
         throw AuthorizationError(
           "invalid_request",
@@ -222,6 +217,21 @@ struct AuthorizationParameters {
     }
   }
 
+  private static func readConnection(
+    _ values: FormValues,
+    _ client: Client,
+    into request: inout AuthorizationRequest
+  ) throws(AuthorizationError) {
+    guard let name = values["connection"], !name.isEmpty else { return }
+    let allowed = client.settings.connections
+    request.connection = ClientSettings.Connection.allCases.first {
+      $0.auth0Name.hasSameBytes(as: name) && (allowed.isEmpty || allowed.contains($0))
+    }
+    guard request.connection != nil else {
+      throw AuthorizationError("invalid_request", "the connection was not found")
+    }
+  }
+
   /// Returns the scopes that exist, once each, in the order of the request.
   static func scopes(_ text: String, _ server: ResourceServer?) -> [String] {
     [String](scopes: text).filter { word in
@@ -237,9 +247,15 @@ struct AuthorizationParameters {
 extension Client {
   /// Returns whether a URL is registered for responses of a mode.
   ///
-  /// A message goes to a web origin only, and its page may name that origin alone.
+  /// A message goes to a web origin only, and its page may name that origin alone. An app on a device
+  /// may listen at any port of a loopback address.
   func mayReceive(at url: String, by mode: ResponseMode?) -> Bool {
-    let isCallback = settings.callbackURLs.contains { $0.hasSameBytes(as: url) }
+    let local = kind == .native ? RedirectTarget(url).withoutLoopbackPort : nil
+    let isCallback = settings.callbackURLs.contains { registered in
+      if registered.hasSameBytes(as: url) { return true }
+      let own = RedirectTarget(registered).withoutLoopbackPort
+      return local.map { own?.hasSameBytes(as: $0) == true } ?? false
+    }
     guard mode == .webMessage else { return isCallback }
     guard let origin = RedirectTarget(url).origin,
       settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })

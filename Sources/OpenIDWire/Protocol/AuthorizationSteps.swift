@@ -50,7 +50,9 @@ import WireKit
     case .signIn:
       let startsSignUp = authorization.request.startsSignUp
       return redirect(authorization, to: startsSignUp ? "sign-up" : "sign-in", call)
+    case .stepUp: return redirect(authorization, to: "sign-in", call)
     case .chooseAccount: return redirect(authorization, to: "choose", call)
+    case .otherUser: return handOver.response(.otherUser, to: call, afterForm: !isFirst)
     case .consent: return redirect(authorization, to: "consent", call)
     case .confirm: return redirect(authorization, to: "confirm", call)
     case .finish(let user):
@@ -89,25 +91,12 @@ import WireKit
     guard let client = try await Clients.client(id, of: app, call.context) else {
       throw .unknownApplication
     }
-    return (client, HandOver(authorization.request, client: client, issuer: call.issuer))
+    return (client, HandOver(authorization.request, client: client))
   }
 
   private static func redirect(_ authorization: Authorization, to page: String, _ call: Call)
     -> Response
   {
     call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/\(page)"))
-  }
-}
-
-extension AuthorizationError {
-  /// Creates the error for a step that would need a page; nil if it needs none.
-  init?(silent step: AuthorizationStep) {
-    switch step {
-    case .signIn: self = .loginRequired
-    case .chooseAccount: self = .accountSelectionRequired
-    case .consent: self = .consentRequired
-    case .confirm: self = .interactionRequired
-    case .finish: return nil
-    }
   }
 }

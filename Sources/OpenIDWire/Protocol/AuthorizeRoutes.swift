@@ -32,8 +32,22 @@ import WireKit
   private static func authorize(_ call: Call) async throws(Failure) -> Response {
     if call.request.method == .post { return try call.redirectToQuery("/authorize") }
     let parameters = try await AuthorizationParameters(call)
-    let handOver = HandOver(parameters.request, client: parameters.client, issuer: call.issuer)
+    let handOver = HandOver(parameters.request, client: parameters.client)
     if let error = parameters.error { return handOver.response(error, to: call) }
+    do throws(Failure) {
+      return try await begin(parameters, handOver, call)
+    } catch {
+      guard let told = parameters.request.error(for: error) else { throw error }
+      call.failure = error
+      return handOver.response(told, to: call)
+    }
+  }
+
+  private static func begin(
+    _ parameters: AuthorizationParameters,
+    _ handOver: HandOver,
+    _ call: Call
+  ) async throws(Failure) -> Response {
     call.findSignInDevice()
     let step = try await Authorizations.step(
       of: Authorization(unstored: parameters.request),

@@ -3,6 +3,7 @@ import HTTP
 import OpenID
 import Pages
 import Runtime
+import Sessions
 import Tenancy
 import WireKit
 
@@ -24,10 +25,13 @@ import WireKit
   private static func logout(_ call: Call) async throws(Failure) -> Response {
     let target = try await target(call.parameters(), call.context)
     call.findSignInDevice()
-    let users = try await BrowserUsers.list(call.context)
+    let users = try await BrowserUsers.all(call.context)
     // The other users of the browser stay, but none becomes active.
     if let user = users.first(where: \.isActive) {
-      try await BrowserUsers.signOut(user, issuer: call.issuer, call.context)
+      try await Devices.logout(user.user, next: .none, call.context)
+    } else if users.isEmpty {
+      // Sessions of clients may have outlived the user's session at the pages.
+      try await call.signOutAllOfBrowser()
     }
     guard let target else { return call.redirect(to: LocalPath(checked: LogoutRoutes.donePath)) }
     var response = Response(.found)

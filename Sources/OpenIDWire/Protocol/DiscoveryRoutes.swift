@@ -3,6 +3,7 @@ import EventLoop
 import HTTP
 import JSON
 import OpenID
+import ReferenceData
 import Runtime
 import WireKit
 
@@ -78,12 +79,13 @@ import WireKit
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
       ],
       "claims_supported": list([
-        "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "sid", "amr", "at_hash", "name",
-        "given_name", "family_name", "nickname", "preferred_username", "picture", "locale",
+        "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "sid", "acr", "amr", "at_hash",
+        "name", "given_name", "family_name", "nickname", "preferred_username", "picture", "locale",
         "zoneinfo", "updated_at", "email", "email_verified", "phone_number",
       ]),
-      "prompt_values_supported": ["none", "login", "consent", "select_account", "create"],
-      "ui_locales_supported": ["en", "de"],
+      "acr_values_supported": [.string(AuthenticationClass.secondFactor)],
+      "prompt_values_supported": list(Prompt.allCases.map(\.rawValue)),
+      "ui_locales_supported": list(Language.allCases.map(\.rawValue)),
       "authorization_response_iss_parameter_supported": true,
       "claims_parameter_supported": false,
       "request_parameter_supported": false,

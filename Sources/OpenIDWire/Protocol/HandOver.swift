@@ -10,10 +10,9 @@ import WireKit
 @EventLoop struct HandOver {
   private let request: AuthorizationRequest
   private let client: Client
-  private let issuer: String
 
-  init(_ request: AuthorizationRequest, client: Client, issuer: String) {
-    (self.request, self.client, self.issuer) = (request, client, issuer)
+  init(_ request: AuthorizationRequest, client: Client) {
+    (self.request, self.client) = (request, client)
   }
 
   /// Returns the response with a code.
@@ -47,7 +46,7 @@ import WireKit
   private func complete(_ values: [(String, String)]) -> [(String, String)] {
     var values = values
     if let state = request.state { values.append(("state", state)) }
-    values.append(("iss", issuer))
+    values.append(("iss", request.issuer))
     return values
   }
 

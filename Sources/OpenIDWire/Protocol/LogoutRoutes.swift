@@ -50,26 +50,24 @@ import WireKit
       access: .open,
       isCrossOrigin: false,
       summary: "Show that the user is signed out"
-    ) {
-      call throws(Failure) in
-      call.response(with: .signedOut())
-    },
+    ) { (call) async throws(Failure) in try await call.signedOut() },
   ]
 
-  /// Signs out at once if the ID token of the browser's user comes with the request.
+  /// Signs out at once if the request names a user of the browser, by an ID token or a session.
   ///
-  /// Without it, any page could send the request, so the user is asked.
+  /// Without a name, any page could send the request, so the user is asked.
   private static func begin(_ call: Call) async throws(Failure) -> Response {
     if call.request.method == .post { return try call.redirectToQuery(path) }
     let request = try await LogoutRequest(call.parameters(), call)
     call.findSignInDevice()
-    let users = try await BrowserUsers.list(call.context)
-    guard !users.isEmpty else { return try ending(request, call, afterForm: false) }
-    if let hinted = request.hint, let user = users.first(where: { $0.user == hinted.user }) {
-      try await BrowserUsers.signOut(user, issuer: call.issuer, call.context)
+    if let user = try await request.user(call) {
+      try await Devices.logout(user, next: .none, call.context)
       return try ending(request, call, afterForm: false)
     }
+    let users = try await BrowserUsers.all(call.context)
     guard let user = users.first(where: \.isActive) ?? users.first else {
+      // Sessions of clients may have outlived the user's session at the pages.
+      try await call.signOutAllOfBrowser()
       return try ending(request, call, afterForm: false)
     }
     let person = Person(name: user.name, email: user.email, picture: call.image(user.picture))
@@ -86,10 +84,12 @@ import WireKit
     let form = try call.form(of: path)
     let request = try await LogoutRequest(form, call)
     call.findSignInDevice()
-    if form[HiddenField.stay.name] == nil {
-      let users = try await BrowserUsers.list(call.context)
+    if form[HiddenField.stay.name] != nil {
+      if request.target == nil { return call.redirect(to: .account) }
+    } else {
+      let users = try await BrowserUsers.all(call.context)
       if let user = users.first(where: \.isActive) ?? users.first {
-        try await BrowserUsers.signOut(user, issuer: call.issuer, call.context)
+        try await Devices.logout(user.user, next: .none, call.context)
       }
     }
     return try ending(request, call, afterForm: true)
@@ -101,7 +101,10 @@ import WireKit
     _ call: Call,
     afterForm: Bool
   ) throws(Failure) -> Response {
-    guard let url = request.target else { return call.redirect(to: LocalPath(checked: donePath)) }
+    guard let url = request.target else {
+      let values = request.client.map { [Call.signedOutClient: $0] } ?? [:]
+      return try call.redirect(to: LocalPath(checked: donePath), showing: PageState(values: values))
+    }
     if afterForm, let destination = Destination(url, of: RedirectTarget(url)) {
       return call.response(with: .handOver(to: destination), hasLanguages: false)
     }
@@ -114,7 +117,11 @@ import WireKit
 
 /// The parameters of a sign-out.
 private struct LogoutRequest {
-  let hint: AccessTokens.Identity?
+  private let hint: AccessTokens.Identity?
+  /// The session of the client, its `sid`.
+  private let session: SessionID?
+  /// The id of the client, which may not exist; nil if none is named.
+  let client: String?
   /// Where the browser goes, with the client's state; nil for our page.
   let target: String?
   let locales: [String]
@@ -122,10 +129,26 @@ private struct LogoutRequest {
   let fields: [HiddenField]
 
   private static let carried = [
-    "id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales",
+    "id_token_hint", "logout_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales",
   ]
 
-  /// - Throws: `.unregisteredRedirect` if the client has not registered where to go.
+  /// Returns the user whom the request names, if the browser knows the user.
+  @EventLoop func user(_ call: Call) async throws(Failure) -> UserID? {
+    guard hint != nil || session != nil else { return nil }
+    let users = try await call.usersOfBrowser().map(\.user)
+    if let hint { return users.first { $0 == hint.user } }
+    guard let session else { return nil }
+    let client = client.flatMap { ClientID($0) }
+    return try await BrowserUsers.user(
+      ofClientSession: session,
+      of: client,
+      among: users,
+      call.context
+    )
+  }
+
+  /// - Throws: `.unknownApplication` for another client than that of the ID token;
+  ///   `.unregisteredRedirect` if the client has not registered where to go.
   @EventLoop init(_ values: FormValues, _ call: Call) async throws(Failure) {
     let context = call.context
     let token = values["id_token_hint"] ?? ""
@@ -135,16 +158,18 @@ private struct LogoutRequest {
       : try await context.tokens.identity(of: token, app: context.app.id, issuer: call.issuer)
     locales = (values["ui_locales"] ?? "").excerpt(200).split(separator: " ").map(String.init)
     fields = Self.carried.compactMap { name in values[name].map { HiddenField(name, $0) } }
+    session = values["logout_hint"].flatMap { SessionID($0) }
+    let named = values["client_id"] ?? ""
+    // A token of one client must not end a session at the wish of another.
+    if let hint, !named.isEmpty, !hint.client.hasSameBytes(as: named) { throw .unknownApplication }
+    client = named.isEmpty ? hint?.client : named
     guard let wanted = values["post_logout_redirect_uri"], !wanted.isEmpty else {
       target = nil
       return
     }
-    let named = values["client_id"] ?? hint?.client ?? ""
-    guard let id = ClientID(named),
+    guard let id = ClientID(asWritten: client ?? ""),
       let client = try await Clients.client(id, of: context.app.id, context)
     else { throw .unknownApplication }
-    // A token of one client must not end a session at the wish of another.
-    if let hint, hint.client != client.id.text { throw .unknownApplication }
     guard client.settings.logoutURLs.contains(where: { $0.hasSameBytes(as: wanted) }) else {
       throw .unregisteredRedirect(wanted, client: client.name)
     }

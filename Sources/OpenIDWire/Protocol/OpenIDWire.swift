@@ -44,10 +44,18 @@ package struct OpenIDWire: Wire {
 
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
-      sent: [.authorization, .contentType, FieldName("Auth0-Client"), .requestID],
-      exposed: [.retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .requestID]
+      sent: [
+        .authorization, .contentType, FieldName("Auth0-Client"), FieldName("DPoP"),
+        FieldName("X-Request-Language"), FieldName("X-Correlation-ID"), .requestID,
+      ],
+      exposed: [
+        .retryAfter, .authenticate, .rateLimit, .rateLimitPolicy, .rateLimitQuota,
+        .rateLimitRemaining, .rateLimitReset, .requestID,
+      ]
     )
   }
+
+  package var hasLimitCounters: Bool { true }
 
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 

@@ -119,6 +119,7 @@ enum StylesheetRules {
     .under a { display: inline-block; padding: .75rem 0 }
     .under + *, .field:has(.under) { margin-bottom: .5rem }
     .checkbox { display: flex; align-items: flex-start; gap: .75rem }
+    .field + .checkbox { margin: -.75rem 0 .75rem }
     .checkbox input { flex: none; width: 1.25rem; min-height: 0; height: 1.25rem; margin: .75rem 0;
       accent-color: var(--link) }
     .checkbox label { margin: 0; padding: .625rem 0; font-weight: 400; font-size: 1rem; flex: 1 }
@@ -147,6 +148,7 @@ enum StylesheetRules {
     .links a:not([class]) { display: inline-block; padding: .625rem 0 }
     .links a[class] { text-decoration: none }
     .links li + li { margin-top: -.25rem }
+    .links li:has([class]) + li { margin-top: .5rem }
     .account .links + form { margin-top: 1rem }
     main > .links:last-child:not(:has(li:last-child [class])) { margin-bottom: -.625rem }
     form + p, form + h2 { margin-top: 1.5rem }
@@ -158,8 +160,9 @@ enum StylesheetRules {
     .list li { padding: .125rem 0 }
     .rows { margin: 0 0 1.5rem }
     .row { display: grid; grid-template-columns: minmax(0, 12rem) minmax(0, 1fr) auto;
-      gap: 0 1rem; align-items: center; padding: .5rem 0; border-top: 1px solid var(--line);
-      min-height: 3.75rem }
+      gap: 0 1rem; align-items: baseline; align-content: center; padding: .5rem 0;
+      border-top: 1px solid var(--line); min-height: 3.75rem }
+    .row:has(.person) { align-items: center }
     .rows .row:last-child { border-bottom: 1px solid var(--line) }
     .row dt { font-weight: 600; font-size: .9375rem; overflow-wrap: anywhere }
     .row dd { margin: 0 }

@@ -1,5 +1,9 @@
+internal import ReferenceData
+
 extension Catalog {
-  package static let english = Catalog("en", tables: englishTables) { $0 == 1 ? .one : .other }
+  package static let english = Catalog(Language.english.rawValue, tables: englishTables) {
+    $0 == 1 ? .one : .other
+  }
 
   static let englishTables = [englishSignIn, englishAccount, englishErrors]
 
@@ -63,6 +67,7 @@ extension Catalog {
     signIn = Sign in
     signInToApp = Continue to {app}
     signInToClient = Continue to {client}
+    rememberAddress = Remember my address
     enterPassword = Enter your password
     forgotPassword = Forgot your password?
     mailCodeInstead = Email me a code
@@ -70,8 +75,6 @@ extension Catalog {
     codeSent = If {email} can be used here, a code is on its way.
     usePassword = Use a password instead
     sendAnotherMail = Send another mail
-    continueSignIn = Continue signing in
-    continueAs = Continue as {email}
     secondFactor = Confirm your sign-in
     secondFactorIntroduction = Enter the code that your authenticator app shows.
     useRecoveryCode = Use a recovery code
@@ -139,6 +142,7 @@ extension Catalog {
     staySignedIn = Stay signed in
     signedOut = You are signed out
     signedOutText = This browser has no session at {app} any more.
+    signedOutOfOne = Other accounts are still signed in at {app} in this browser.
     signInAgain = Sign in again
     """
 
@@ -192,6 +196,8 @@ extension Catalog {
     applicationCount[other] = {count} applications
     sessionsIntroduction = You are signed in on these devices. End a session that you do not know, and change your password.
     lastUse = Last used {time}
+    signedInOn = Signed in {time}
+    usedByClients = Used by {clients}
     unknownDevice = Unknown device
     thisDevice = This device
     endOtherSessions = End all other sessions
@@ -205,8 +211,7 @@ extension Catalog {
     changeAddress = Change your email address
     changeAddressIntroduction = {email} stays your address until you confirm the new one.
     changePassword = Change your password
-    setPassword = Set a password
-    endOtherSessionsChoice = Sign out all other devices
+    changePasswordText = This signs out all your other devices and applications.
     turnOffAuthenticator = Turn off the authenticator app
     turnOffAuthenticatorText = Your account then has no second factor. The recovery codes become invalid too.
     replaceRecoveryCodes = Replace your recovery codes
@@ -228,6 +233,7 @@ extension Catalog {
     deleteForever = Delete forever
     confirmIdentity = Confirm that it is you
     confirmIdentityIntroduction = This change needs a fresh confirmation.
+    confirmIdentityToClient = {client} asks you to confirm that you are still here.
     useOtherMethod = Use another method
     """
 }

@@ -1,5 +1,9 @@
+internal import ReferenceData
+
 extension Catalog {
-  package static let german = Catalog("de", tables: germanTables) { $0 == 1 ? .one : .other }
+  package static let german = Catalog(Language.german.rawValue, tables: germanTables) {
+    $0 == 1 ? .one : .other
+  }
 
   static let germanTables = [germanSignIn, germanAccount, germanErrors]
 
@@ -63,6 +67,7 @@ extension Catalog {
     signIn = Anmelden
     signInToApp = Weiter zu {app}
     signInToClient = Weiter zu {client}
+    rememberAddress = Adresse merken
     enterPassword = Passwort eingeben
     forgotPassword = Passwort vergessen?
     mailCodeInstead = Code per E-Mail
@@ -70,8 +75,6 @@ extension Catalog {
     codeSent = Falls {email} hier gültig ist, ist ein Code unterwegs.
     usePassword = Stattdessen Passwort verwenden
     sendAnotherMail = Weitere E-Mail senden
-    continueSignIn = Anmeldung fortsetzen
-    continueAs = Weiter als {email}
     secondFactor = Anmeldung bestätigen
     secondFactorIntroduction = Den Code eingeben, den die Authenticator-App anzeigt.
     useRecoveryCode = Wiederherstellungs\u{ad}code verwenden
@@ -139,6 +142,7 @@ extension Catalog {
     staySignedIn = Angemeldet bleiben
     signedOut = Abgemeldet
     signedOutText = Dieser Browser hat keine Sitzung bei {app} mehr.
+    signedOutOfOne = Andere Konten sind in diesem Browser noch bei {app} angemeldet.
     signInAgain = Erneut anmelden
     """
 
@@ -192,6 +196,8 @@ extension Catalog {
     applicationCount[other] = {count} Anwendungen
     sessionsIntroduction = Auf diesen Geräten besteht eine Anmeldung. Unbekannte Sitzungen beenden und das Passwort ändern.
     lastUse = Zuletzt verwendet am {time}
+    signedInOn = Angemeldet am {time}
+    usedByClients = Verwendet von {clients}
     unknownDevice = Unbekanntes Gerät
     thisDevice = Dieses Gerät
     endOtherSessions = Alle anderen Sitzungen beenden
@@ -205,8 +211,7 @@ extension Catalog {
     changeAddress = E-Mail-Adresse ändern
     changeAddressIntroduction = {email} gilt weiter, bis die neue Adresse bestätigt ist.
     changePassword = Passwort ändern
-    setPassword = Passwort festlegen
-    endOtherSessionsChoice = Alle anderen Geräte abmelden
+    changePasswordText = Das meldet alle anderen Geräte und Anwendungen ab.
     turnOffAuthenticator = Authenticator-App deaktivieren
     turnOffAuthenticatorText = Das Konto hat dann keinen zweiten Faktor. Auch die Wiederherstellungs\u{ad}codes werden ungültig.
     replaceRecoveryCodes = Wiederherstellungs\u{ad}codes ersetzen
@@ -228,6 +233,7 @@ extension Catalog {
     deleteForever = Endgültig löschen
     confirmIdentity = Identität bestätigen
     confirmIdentityIntroduction = Diese Änderung verlangt eine neue Bestätigung.
+    confirmIdentityToClient = {client} verlangt eine neue Bestätigung der Identität.
     useOtherMethod = Andere Methode verwenden
     """
 }

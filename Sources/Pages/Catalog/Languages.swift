@@ -1,5 +1,6 @@
 internal import Encoding
 internal import HTTP
+internal import ReferenceData
 
 /// The sources of the language that a user prefers.
 package struct LanguagePreference: Sendable {
@@ -25,12 +26,24 @@ package struct LanguagePreference: Sendable {
   }
 }
 
+extension Catalog {
+  fileprivate static func of(_ language: Language) -> Catalog {
+    switch language {
+    case .english: .english
+    case .german: .german
+    }
+  }
+}
+
 /// The languages of the pages.
 package struct Languages: Sendable {
   /// At least one; the first is the default.
   package let catalogs: [Catalog]
 
-  package static let all = Languages(default: .english, others: [.german])
+  package static let all = Languages(
+    default: .english,
+    others: Language.allCases.filter { $0 != .english }.map(Catalog.of)
+  )
 
   package init(default first: Catalog, others: [Catalog]) { catalogs = [first] + others }
 

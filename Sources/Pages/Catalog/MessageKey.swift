@@ -16,8 +16,9 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case recoveryCode, currentPassword, nextPassword, name, language, timeZone, newAddress,
     pictureFile, pictureHint
   // Sign-in.
-  case signIn, signInToApp, signInToClient, enterPassword, forgotPassword, mailCodeInstead
-  case enterCode, codeSent, usePassword, sendAnotherMail, continueSignIn, continueAs
+  case signIn, signInToApp, signInToClient, rememberAddress, enterPassword, forgotPassword,
+    mailCodeInstead
+  case enterCode, codeSent, usePassword, sendAnotherMail
   case secondFactor, secondFactorIntroduction, useRecoveryCode
   case recoveryCodeIntroduction, useAuthenticator
   // Sign-up.
@@ -39,7 +40,8 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Accounts of a browser.
   case chooseAccount, useAnotherAccount, switchAccount, signOutAll, signedOutAccount,
     accountWithoutName
-  case signOut, signOutQuestion, staySignedIn, signedOut, signedOutText, signInAgain
+  case signOut, signOutQuestion, staySignedIn, signedOut, signedOutText, signedOutOfOne,
+    signInAgain
   // Second factors.
   case setUpAuthenticator, setUpAuthenticatorText, setUpAuthenticatorIntroduction, qrCode,
     authenticatorKey, turnOn
@@ -51,16 +53,17 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case passwordIsSet, passwordIsNotSet, set, authenticatorApp, authenticatorIsOn
   case authenticatorIsOff, setUp, turnOff, recoveryCodes, recoveryCodesLeft, replace
   case sessions, sessionCount, identities, identityCount, applications, applicationCount
-  case sessionsIntroduction, lastUse, unknownDevice, thisDevice, endOtherSessions
+  case sessionsIntroduction, lastUse, signedInOn, usedByClients, unknownDevice, thisDevice,
+    endOtherSessions
   case identitiesIntroduction, linkedOn, unlink, applicationsIntroduction, grantedOn
   case upload, removePicture, changeAddress, changeAddressIntroduction
-  case changePassword, setPassword, endOtherSessionsChoice
+  case changePassword, changePasswordText
   case turnOffAuthenticator, turnOffAuthenticatorText, replaceRecoveryCodes
   case replaceRecoveryCodesText, createCodes, unlinkIdentity, unlinkIdentityText
   case removeApplication, removeApplicationText, downloadIntroduction, downloadData
   case deleteAccount, deleteAccountText, deleteAccountIntroduction, deletesData, endsSessions
   case downloadFirst, typeAddress, deleteForever
-  case confirmIdentity, confirmIdentityIntroduction, useOtherMethod
+  case confirmIdentity, confirmIdentityIntroduction, confirmIdentityToClient, useOtherMethod
   // Hand-over.
   case handOver, handOverToApp, handOverToClient, formPostIntroduction, webMessageIntroduction
   // Errors of fields.

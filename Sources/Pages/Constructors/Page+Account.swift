@@ -192,7 +192,12 @@ package struct SessionDescription: Sendable {
   package let browser: String?
   /// The place of the network address, such as a city.
   package let place: String?
-  package let lastUse: CalendarTime
+  /// The clients that got their sessions from this one.
+  package let clients: [String]
+  /// When it was used last, or else when it began.
+  package let time: CalendarTime
+  /// Whether it was used after it began.
+  package let isUsed: Bool
   package let isCurrent: Bool
   package let end: FormTarget?
 
@@ -200,14 +205,17 @@ package struct SessionDescription: Sendable {
     device: Text,
     browser: String? = nil,
     place: String? = nil,
-    lastUse: CalendarTime,
+    clients: [String] = [],
+    time: CalendarTime,
+    isUsed: Bool = false,
     isCurrent: Bool = false,
     end: FormTarget? = nil
   ) {
     self.device = device
     self.browser = browser
     self.place = place
-    self.lastUse = lastUse
+    self.clients = clients
+    (self.time, self.isUsed) = (time, isUsed)
     self.isCurrent = isCurrent
     self.end = end
   }
@@ -238,13 +246,14 @@ package struct IdentityDescription: Sendable {
 /// A client that the user gave access.
 package struct ApplicationDescription: Sendable {
   package let name: String
-  package let scopes: [Text]
+  /// The scopes as the consent page groups them.
+  package let groups: [ScopeGroup]
   package let grantedOn: CalendarDay
   package let remove: FormTarget
 
-  package init(name: String, scopes: [Text], grantedOn: CalendarDay, remove: FormTarget) {
+  package init(name: String, groups: [ScopeGroup], grantedOn: CalendarDay, remove: FormTarget) {
     self.name = name
-    self.scopes = scopes
+    self.groups = groups
     self.grantedOn = grantedOn
     self.remove = remove
   }

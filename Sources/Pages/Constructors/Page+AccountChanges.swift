@@ -71,38 +71,22 @@ extension Page {
     return page
   }
 
-  /// Changes or sets the password.
-  ///
-  /// - `hasPassword`: false if the user has none, and so enters no current one.
+  /// Changes the password.
   package static func changePassword(
     _ target: FormTarget,
     email: String,
-    hasPassword: Bool,
     minimumPassword minimum: Int,
-    endsSessions: Bool = true,
     back: Destination,
     errors: [PageError] = []
   ) -> Page {
-    var fields = [Field.fixedEmail(email)]
-    if hasPassword {
-      fields.append(
-        Field(.password, .message(.currentPassword), .currentPassword, isFocused: true)
-      )
-    }
-    fields += [
-      .newPassword(
-        hasPassword ? .nextPassword : .newPassword,
-        minimum: minimum,
-        isFocused: !hasPassword
-      ),
-      Field(
-        "end_sessions",
-        .message(.endOtherSessionsChoice),
-        .checkbox(isChecked: endsSessions)
-      ),
+    let fields = [
+      .fixedEmail(email),
+      Field(.password, .message(.currentPassword), .currentPassword, isFocused: true),
+      .newPassword(.nextPassword, minimum: minimum),
     ]
-    let title: MessageKey = hasPassword ? .changePassword : .setPassword
-    return change(title, target, fields, .savePassword, back: back, errors: errors)
+    var page = change(.changePassword, target, fields, .savePassword, back: back, errors: errors)
+    page.introduction = [.message(.changePasswordText)]
+    return page
   }
 
   package static func turnOffAuthenticator(_ target: FormTarget, back: Destination) -> Page {
@@ -174,10 +158,13 @@ extension Page {
 
   /// Asks for a credential again before a sensitive change.
   ///
+  /// - `email`: the address; empty for a user without one.
   /// - `digits`: the length of a mailed code.
   /// - `isSent`: whether a code is on its way; without one, the page first offers to send it.
   /// - `resend`: sends a code by mail.
   /// - `other`: the page of another method.
+  /// - `another`: leads to a sign-in of another user.
+  /// - `client`: the client that asks; nil for a change of the account.
   package static func confirmIdentity(
     _ target: FormTarget,
     email: String,
@@ -186,13 +173,16 @@ extension Page {
     isSent: Bool = true,
     resend: FormTarget? = nil,
     other: Destination? = nil,
+    another: FormTarget? = nil,
+    client: String? = nil,
     cancel: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
     var page = Page(title: .confirmIdentity)
-    page.introduction = [.message(.confirmIdentityIntroduction)]
+    let asked = client.map { Text.message(.confirmIdentityToClient, ["client": .name($0)]) }
+    page.introduction = [asked ?? .message(.confirmIdentityIntroduction)]
     page.errors = errors
-    var fields = [Field.fixedEmail(email)]
+    var fields = email.isEmpty ? [] : [Field.fixedEmail(email)]
     switch method {
     case .password: fields.append(.currentPassword)
     case .mailCode where isSent:
@@ -214,6 +204,10 @@ extension Page {
     page.addCancel(cancel)
     if let other {
       page.body.append(.links([Link(.message(.useOtherMethod), to: other)]))
+    }
+    if let another {
+      let button = Button(.message(.useAnotherAccount), style: .plain)
+      page.body.append(.form(Form(another, buttons: [button])))
     }
     return page
   }

@@ -13,8 +13,13 @@ extension Page {
     page.notices = notices
     let rows = sessions.map { session in
       var values = [session.browser, session.place].compactMap(\.self).map(Text.name)
+      let time: [String: Text.Argument] = ["time": .time(session.time)]
       if !session.isCurrent {
-        values.append(.message(.lastUse, ["time": .time(session.lastUse)]))
+        values.append(.message(session.isUsed ? .lastUse : .signedInOn, time))
+      }
+      if !session.clients.isEmpty {
+        let names = session.clients.joined(separator: ", ")
+        values.append(.message(.usedByClients, ["clients": .name(names)]))
       }
       return Row(
         session.device,
@@ -65,7 +70,8 @@ extension Page {
     let rows = applications.map { application in
       Row(
         .name(application.name),
-        values: application.scopes + [.message(.grantedOn, ["day": .day(application.grantedOn)])],
+        values: application.groups.flatMap(\.scopes)
+          + [.message(.grantedOn, ["day": .day(application.grantedOn)])],
         actions: button(.remove, application.remove)
       )
     }

@@ -158,14 +158,27 @@ extension Page {
     return page
   }
 
-  package static func signedOut(back: Destination? = nil, signIn: Destination? = nil) -> Page {
+  /// Reports that the user is signed out.
+  ///
+  /// - `client`: the name of the client, and where it is; nil if none is known.
+  /// - `next`: the sign-in, or the account chooser if `hasOthers`.
+  /// - `hasOthers`: whether other users of the browser stay signed in.
+  package static func signedOut(
+    client: (name: String, destination: Destination)? = nil,
+    next: Destination,
+    hasOthers: Bool
+  ) -> Page {
     var page = Page(title: .signedOut)
-    page.introduction = [.message(.signedOutText)]
-    let links = [
-      back.map { Link.next(.backToApp, to: $0) },
-      signIn.map { Link(.message(.signInAgain), to: $0) },
-    ].compactMap(\.self)
-    if !links.isEmpty { page.body = [.links(links)] }
+    page.introduction = [.message(hasOthers ? .signedOutOfOne : .signedOutText)]
+    let back = client.map { client in
+      Link(
+        .message(.backToClient, ["client": .name(client.name)]),
+        to: client.destination,
+        style: .primary
+      )
+    }
+    let link = Link(.message(hasOthers ? .chooseAccount : .signInAgain), to: next)
+    page.body = [.links([back, link].compactMap(\.self))]
     return page
   }
 }

@@ -88,19 +88,6 @@ extension Page {
     return page
   }
 
-  /// Continues after the link of a mail, such as one that signs in.
-  package static func mailLink(
-    _ target: FormTarget,
-    email: String,
-    errors: [PageError] = []
-  ) -> Page {
-    var page = Page(title: .continueSignIn)
-    page.introduction = [.message(.continueAs, ["email": .name(email)])]
-    page.errors = errors
-    page.body = [.form(Form(target, buttons: [Button(.message(.continue))]))]
-    return page
-  }
-
   /// Gives an account its former address back, with a new password.
   package static func restoreAddress(
     _ target: FormTarget,

@@ -1,9 +1,12 @@
 // The pages that identify and authenticate a user.
 extension Page {
   /// Asks for the address; the next page is the same for all addresses.
+  ///
+  /// - `isRemembered`: whether the browser keeps the address for the next sign-in.
   package static func signIn(
     _ target: FormTarget,
     email: String = "",
+    isRemembered: Bool = false,
     client: String? = nil,
     signUp: Destination? = nil,
     notices: [Notice] = [],
@@ -15,8 +18,15 @@ extension Page {
     ]
     page.notices = notices
     page.errors = errors
+    let remember = Field(
+      "remember",
+      .message(.rememberAddress),
+      .checkbox(isChecked: isRemembered)
+    )
     page.body = [
-      .form(Form(target, fields: [.email(email)], buttons: [Button(.message(.continue))]))
+      .form(
+        Form(target, fields: [.email(email), remember], buttons: [Button(.message(.continue))])
+      )
     ]
     if let signUp { page.body.append(.links([Link(.message(.createAccount), to: signUp)])) }
     return page

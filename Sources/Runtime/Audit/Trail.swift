@@ -22,6 +22,30 @@ extension Audit {
     let entries = try await context.read(AuditLogQueries.app, app, cursor, count)
     return Page(entries, of: count)
   }
+
+  /// Returns the events of an app after one of them, or from the first, oldest first.
+  ///
+  /// Events of the newest ten seconds are missing: one with a smaller id may commit later.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func page(
+    of app: AppID,
+    after event: EventID?,
+    count: Int,
+    _ context: RequestContext
+  ) async throws(Failure) -> [AuditEntry] {
+    try await context.read(AuditLogQueries.after, app, event, min(max(count, 1), pageSize))
+  }
+
+  /// Returns an event of an app; nil if the app has no such event.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func find(
+    _ id: EventID,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> AuditEntry? {
+    try await context.first(AuditLogQueries.event, app, id)
+  }
 }
 
 package enum AuditLogQueries {
@@ -69,5 +93,32 @@ package enum AuditLogQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [user, app]
+  /// Returns the events after another one, but those of the last ten seconds: an earlier one may
+  /// still be on its way.
+  ///
+  /// Served by `audit_by_app`. Ids begin with their second.
+  static let after = Statement<AuditEntry, AppID, EventID?, Int>(
+    "trail.after",
+    """
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
+    from audit_entries e
+    where e.app_id = $1 and e.id > coalesce($2, '')
+      and e.id < to_hex(extract(epoch from now())::bigint - 10)
+    order by e.id limit $3::bigint
+    """
+  )
+
+  /// Served by `audit_by_app`.
+  static let event = Statement<AuditEntry, AppID, EventID>(
+    "trail.event",
+    """
+    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
+      e.agent, e.detail, e.app
+    from audit_entries e
+    where e.app_id = $1 and e.id = $2
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [user, app, after, event]
 }

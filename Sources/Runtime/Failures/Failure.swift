@@ -60,6 +60,20 @@ package final class Failure: Error {
     self.init(type, detail, members: [("limit", .number(JSONNumber(limit)))])
   }
 
+  /// Returns the failure with the places of its faults in another form.
+  package func placed(_ form: (String) -> String) -> Failure {
+    guard !faults.isEmpty else { return self }
+    return Failure(
+      type,
+      detail,
+      faults: faults.map { Fault(form($0.place), $0.code, $0.detail) },
+      members: members,
+      retryAfter: retryAfter,
+      cause: cause,
+      reason: reason
+    )
+  }
+
   package static func ~= (type: ErrorType, failure: Failure) -> Bool { failure.type == type }
 
   /// The cause in this request, or else what to do.

@@ -18,11 +18,15 @@ struct DevicePlaceRow: RowDecodable {
 /// A user whom a device has logged out or forgotten.
 struct LeftPlace: RowDecodable {
   let isKnown: Bool
+  /// The session on the device that has ended.
   let session: SessionID?
+  /// Whether a session has ended, there or of a client in the same browser.
+  let hasEnded: Bool
 
   init(from row: Row) throws(DatabaseError) {
     isKnown = try row.bool(0)
     session = row.id(ifAny: 1)
+    hasEnded = try row.bool(2)
   }
 }
 
@@ -30,10 +34,12 @@ struct LeftPlace: RowDecodable {
 struct EndedPlace: RowDecodable {
   let user: UserID?
   let session: SessionID?
+  let device: DeviceID?
 
   init(from row: Row) throws(DatabaseError) {
     user = row.id(ifAny: 0)
     session = row.id(ifAny: 1)
+    device = row.id(ifAny: 2)
   }
 }
 
@@ -206,8 +212,8 @@ package enum DevicesQueries {
     """
   )
 
-  /// Returns one row if the device credential is valid: whether the device knew the user, and the
-  /// session that has ended.
+  /// Returns one row if the device credential is valid: whether the device knew the user, and what
+  /// has ended.
   ///
   /// - Parameters:
   ///   - 6: whether the device stays without an active user.
@@ -234,14 +240,19 @@ package enum DevicesQueries {
     ), ended as (
       update sessions s set ended_at = now(),
         end_reason = case when $5::boolean then 'device_remove' else 'device_logout' end
-      from place p where s.user_id = p.user_id and s.device_id = $1 and s.ended_at is null
-      returning s.session_id
+      from place p where s.user_id = p.user_id and s.ended_at is null and (s.device_id = $1
+        or s.browser_id = $1 and ' ' || s.scope || ' ' not like '% offline_access %')
+      returning s.session_id, s.device_id
     ), forgotten as (
       delete from device_users d using place p
       where $5::boolean and d.user_id = p.user_id and d.device_id = $1
     )
-    select place.user_id is not null, (select min(session_id) from ended)
+    select place.user_id is not null, e.session_id, e.has_ended
     from device left join place on true
+    cross join (
+      select min(session_id) filter (where device_id = $1) as session_id, count(*) > 0 as has_ended
+      from ended
+    ) e
     """
   )
 
@@ -257,10 +268,11 @@ package enum DevicesQueries {
     ), ended as (
       update sessions s set ended_at = now(), end_reason = 'device_logout'
       from device d join device_users p on p.device_id = d.device_id and p.chosen_at < d.until
-      where s.user_id = p.user_id and s.device_id = $1 and s.ended_at is null
-      returning s.user_id, s.session_id
+      where s.user_id = p.user_id and s.ended_at is null and (s.device_id = $1
+        or s.browser_id = $1 and ' ' || s.scope || ' ' not like '% offline_access %')
+      returning s.user_id, s.session_id, s.device_id
     )
-    select e.user_id, e.session_id from device left join ended e on true
+    select e.user_id, e.session_id, e.device_id from device left join ended e on true
     """
   )
 

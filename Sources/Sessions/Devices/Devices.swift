@@ -151,7 +151,7 @@ package enum Devices {
       )
       guard let left = rows.first else { throw Failure.deviceUnknown }
       guard left.isKnown else { throw .notFound }
-      guard isForgotten || left.session != nil else { return }
+      guard isForgotten || left.hasEnded else { return }
       let action = isForgotten ? "device_remove" : "device_logout"
       record(action, of: user, left.session, proof.id, in: transaction, context)
     }
@@ -181,8 +181,8 @@ package enum Devices {
       )
       guard !rows.isEmpty else { throw Failure.deviceUnknown }
       for row in rows {
-        guard let user = row.user else { continue }
-        record("device_logout", of: user, row.session, proof.id, in: transaction, context)
+        guard let user = row.user, let device = row.device else { continue }
+        record("device_logout", of: user, row.session, device, in: transaction, context)
       }
     }
   }

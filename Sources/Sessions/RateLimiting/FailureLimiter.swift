@@ -14,8 +14,12 @@ package enum AttemptPurpose: String, CaseIterable {
   case secondFactor = "second-factor"
   /// Mailed codes that name no address, counted by the network that may enter them.
   case networkCode = "network-code"
+  /// Requests for codes that set a password and name no address, counted by network alone.
+  case resetCode = "reset-code"
   /// Registrations of an email address, counted by its key.
   case registration
+  /// Requests whether an email address has a user, counted by network alone.
+  case lookup
   /// Mail to an email address, counted by its key.
   case mail
   /// Tokens and keys that were refused, counted by network alone.

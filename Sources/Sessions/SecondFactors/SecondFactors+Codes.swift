@@ -1,5 +1,6 @@
 package import Runtime
 import Glibc
+import Delivery
 import Encoding
 import Postgres
 
@@ -56,18 +57,28 @@ extension SecondFactors {
     return sealed
   }
 
-  /// Confirms a factor of a locked user.
+  /// Confirms a factor of a locked user, and ends all sessions but that of the request.
   ///
-  /// Throws `.invalidCode` if the code is wrong.
+  /// A mail reports it. Throws `.invalidCode` if the code is wrong.
   package static func confirm(
     _ factor: StoredFactor,
     by code: String,
     of user: UserID,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) {
+  ) async throws(Failure) -> [String] {
     guard let step = try step(of: code, factor, user, context) else { throw .invalidCode }
     _ = try await transaction.run(SecondFactorQueries.confirm, user, factor.id, step)
+    let recoveryCodes = try await replaceRecoveryCodes(of: user, in: transaction, context)
+    try await Sessions.end(
+      .others(than: context.principal.session),
+      of: user,
+      "second_factor_add",
+      in: transaction,
+      context
+    )
+    try await SecurityNotice.factorAdded.record(of: user, in: transaction, context)
+    return recoveryCodes
   }
 
   /// Uses a code of an authenticator, or a recovery code.
@@ -97,7 +108,7 @@ extension SecondFactors {
   }
 
   /// Makes new recovery codes of a locked user, in place of those from before.
-  package static func replaceRecoveryCodes(
+  static func replaceRecoveryCodes(
     of user: UserID,
     in transaction: Transaction,
     _ context: RequestContext

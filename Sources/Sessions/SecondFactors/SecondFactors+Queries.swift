@@ -88,7 +88,7 @@ package enum SecondFactorQueries {
   /// Returns whether the session has passed a second factor, or the user has none.
   ///
   /// - Parameter 3: whether the app uses second factors.
-  static let isMet = Statement<Bool, UserID, Principal, Bool>(
+  package static let isMet = Statement<Bool, UserID, Principal, Bool>(
     "second_factors.is_met",
     """
     select not $3::boolean or not exists (

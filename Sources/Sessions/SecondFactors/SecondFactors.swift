@@ -65,16 +65,7 @@ import Postgres
       guard let found = factors.first(where: { $0.id == factor && !$0.isConfirmed }) else {
         throw .notFound
       }
-      try await confirm(found, by: code, of: user, in: transaction, context)
-      let codes = try await replaceRecoveryCodes(of: user, in: transaction, context)
-      try await Sessions.end(
-        .others(than: context.principal.session),
-        of: user,
-        "second_factor_add",
-        in: transaction,
-        context
-      )
-      try await SecurityNotice.factorAdded.record(of: user, in: transaction, context)
+      let codes = try await confirm(found, by: code, of: user, in: transaction, context)
       let live = try await Sessions.renew(
         user,
         by: nil,
@@ -172,8 +163,7 @@ import Postgres
   ) async throws(Failure) {
     try await Sessions.lockUser(user, in: transaction, context)
     try await requirePassed(by: user, in: transaction, context)
-    let found = try await transaction.run(SessionsQueries.provider, user, context.principal)
-    guard let provider = found.first else { throw context.gone }
+    let provider = try await Sessions.provider(of: user, in: transaction, context)
     guard !["anonymous", "api-key"].contains(provider) else {
       throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
     }

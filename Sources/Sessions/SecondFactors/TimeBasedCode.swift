@@ -5,8 +5,8 @@ internal import Crypto
 ///
 /// All authenticator apps know this form: SHA-1, six digits, 30 seconds. Some of them ignore any other.
 /// - Source: RFC 6238; RFC 4226 section 5.3.
-enum TimeBasedCode {
-  static let length = 6
+package enum TimeBasedCode {
+  package static let length = 6
   /// The length of a time step, in seconds.
   static let period = 30
   /// How many steps the clock of the authenticator may differ.

@@ -12,6 +12,9 @@ extension ErrorType {
     .remedied(
       "Create a client of kind web or machine. Native and single-page programs cannot keep a secret."
     )
+  package static let grantExists = ErrorType("client_grant_exists", .conflict)
+    .titled("The client already has a grant for the API.")
+    .remedied("Change the scopes of the grant.")
   package static let resourceServerExists = ErrorType("resource_server_exists", .conflict)
     .titled("The app already has an API with that identifier.")
     .remedied("Choose another identifier.")
@@ -29,14 +32,15 @@ extension ErrorType {
 
   package static let administrationErrors =
     [
-      unknownClient, publicClient, resourceServerExists, issuerExists, invalidExternalToken,
-      issuerUnavailable,
+      unknownClient, publicClient, grantExists, resourceServerExists, issuerExists,
+      invalidExternalToken, issuerUnavailable,
     ] + roleErrors
 }
 
 extension Failure {
   package static let unknownClient = Failure(.unknownClient)
   package static let publicClient = Failure(.publicClient)
+  package static let grantExists = Failure(.grantExists)
   package static let resourceServerExists = Failure(.resourceServerExists)
   package static let issuerExists = Failure(.issuerExists)
 

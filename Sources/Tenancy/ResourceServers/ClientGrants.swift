@@ -74,12 +74,13 @@ package enum ClientGrants {
   /// Sets the scopes of a client at an API of its app.
   ///
   /// - Returns: the grant, and whether the client had none there.
-  /// - Throws: `.invalid` if the API lacks a scope, `.publicClient`, `.notFound`,
-  ///   `.databaseUnavailable`.
+  /// - Throws: `.invalid` if the API lacks a scope, `.publicClient`, `.grantExists` if the client has
+  ///   a grant that must be new, `.notFound`, `.databaseUnavailable`.
   @EventLoop package static func set(
     _ scopes: [String],
     of client: ClientID,
     at server: ResourceServerID,
+    mustBeNew: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) -> (grant: ClientGrant, isNew: Bool) {
     try await context.transaction { transaction async throws(Failure) in
@@ -101,6 +102,7 @@ package enum ClientGrants {
         client.id,
         server.id
       ).isEmpty
+      guard isNew || !mustBeNew else { throw .grantExists }
       _ = try await transaction.run(
         ClientGrantQueries.set,
         server.appID,

@@ -26,7 +26,9 @@ enum Auth0Password {
     guard let algorithm = json["algorithm"]?.string else {
       throw refusal(place, "A hash has an algorithm.")
     }
-    if let encoding = json["password"]?["encoding"]?.string, encoding != "utf8" {
+    let encoding = json["password"]?["encoding"]?.string ?? "utf8"
+    if algorithm == "md4" { return try md4(json, encoding, place) }
+    guard ["utf8", "ascii"].contains(encoding) else {
       throw refusal(place, "Passwords are hashed in UTF-8 here, not in \(encoding).")
     }
     switch algorithm {
@@ -36,6 +38,7 @@ enum Auth0Password {
       }
       return text
     case "scrypt": return try scrypt(json, place)
+    case "ldap": return try ldap(json["hash"]?["value"]?.string ?? "", place)
     case "hmac":
       guard let name = json["hash"]?["digest"]?.string,
         let digest = PasswordHash.Digest(rawValue: name)
@@ -66,6 +69,51 @@ enum Auth0Password {
     case "suffix": return SaltedDigest(digest, key: key, suffix: bytes, value: value).text
     default: throw refusal(place, "The position of a salt is prefix or suffix.")
     }
+  }
+
+  /// Returns the hash of an entry of a directory, by the name of its scheme.
+  ///
+  /// - Source: RFC 2307 section 5.3.
+  private static func ldap(_ text: String, _ place: String) throws(Failure) -> String {
+    let parts = text.split(separator: "}", maxSplits: 1)
+    guard parts.count == 2, parts[0].first == "{" else {
+      throw refusal(place, "A hash of ldap begins with its scheme, as in {SSHA}.")
+    }
+    let (scheme, value) = (parts[0].dropFirst().uppercased(), String(parts[1]))
+    if scheme == "CRYPT" { return value }
+    let schemes: [String: PasswordHash.Digest] = [
+      "MD5": .md5, "SHA": .sha1, "SHA256": .sha256, "SHA384": .sha384, "SHA512": .sha512,
+    ]
+    let isSalted = scheme.hasPrefix("S") && schemes[scheme] == nil
+    guard let digest = schemes[isSalted ? String(scheme.dropFirst()) : scheme] else {
+      throw unknown("ldap", scheme.excerpt(20), place)
+    }
+    let bytes = try bytes(
+      ["value": .string(value), "encoding": "base64"],
+      "hash",
+      place
+    )
+    guard isSalted ? bytes.count > digest.length : bytes.count == digest.length else {
+      let rule = "A hash of \(scheme) has \(digest.length) bytes"
+      throw refusal(place, rule + (isSalted ? ", and then its salt." : "."))
+    }
+    return SaltedDigest(
+      digest,
+      suffix: Array(bytes.dropFirst(digest.length)),
+      value: Array(bytes.prefix(digest.length))
+    ).text
+  }
+
+  /// Returns the hash of a password in UTF-16 without a salt, as Windows stores it.
+  private static func md4(
+    _ json: JSON,
+    _ encoding: String,
+    _ place: String
+  ) throws(Failure) -> String {
+    guard ["utf16le", "ucs2"].contains(encoding), json["salt"] ?? .null == .null else {
+      throw refusal(place, "MD4 is verified here for passwords in utf16le without a salt only.")
+    }
+    return "$3$$" + String(hexadecimal: try bytes(json["hash"], "hash", place))
   }
 
   /// Returns an scrypt hash; the defaults are those of Auth0.
@@ -115,7 +163,7 @@ enum Auth0Password {
 
   private static func unknown(_ kind: String, _ name: String, _ place: String) -> Failure {
     let known = PasswordHash.Digest.allCases.map(\.rawValue).joined(separator: ", ")
-    let others = kind == "hmac" ? "" : ", argon2, bcrypt, pbkdf2, scrypt and hmac"
+    let others = kind == "hash" ? ", md4, argon2, bcrypt, pbkdf2, scrypt, hmac and ldap" : ""
     let rule = "\(kind) \(name) cannot be verified here. Known are \(known)\(others)."
     return .invalid([Fault(place, "hash_algorithm", rule + byMail)])
   }

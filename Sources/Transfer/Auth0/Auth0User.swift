@@ -3,14 +3,13 @@ import Encoding
 import JSON
 import Runtime
 import Sessions
-import Tenancy
 
 /// A user of Auth0's export on the way into a row of Dossier's import format.
 struct Auth0User {
   let json: JSON
-  private let reader: Auth0Reader
-  private(set) var row = JSONObject()
-  private(set) var roles: [RoleID] = []
+  let reader: Auth0Reader
+  var row = JSONObject()
+  var roles: [RoleID] = []
   private(set) var leftOut: [Fault] = []
   private var identities: [JSON] = []
   /// The id in full, such as `auth0|65f1c0de`.
@@ -21,7 +20,7 @@ struct Auth0User {
     self.reader = reader
   }
 
-  private mutating func leaveOut(_ place: String, _ code: String, _ reason: String) {
+  mutating func leaveOut(_ place: String, _ code: String, _ reason: String) {
     leftOut.append(Fault(place, code, reason))
   }
 
@@ -74,9 +73,13 @@ struct Auth0User {
       let subject = identity["user_id"]?.string ?? identity["user_id"]?.number?.text
     else { return leaveOut(place, "type", "An identity has a provider and a user_id.") }
     switch provider {
-    case "auth0": takePassword(of: identity, subject, at: place)
+    case "auth0":
+      takePassword(of: identity, subject, at: place)
     // The address alone signs in, by mailed codes.
-    case "email": takeAddress(of: identity, at: place)
+    case "email":
+      if takeAddress(of: identity, at: place) {
+        takeAddressIdentity("email", identity, at: place)
+      }
     case "sms": leaveOut(place, "no_sms", "Users do not sign in by text messages here.")
     default:
       let names = [identity["connection"]?.string, provider].compactMap(\.self)
@@ -84,12 +87,65 @@ struct Auth0User {
         let name = names.first ?? provider
         return leaveOut(place, "no_issuer", "The app has no issuer of the name \(name).")
       }
-      let taken: JSON = ["provider": .string("jwt:" + issuer), "subject": .string(subject)]
-      guard !identities.contains(taken) else {
+      let stored = "jwt:" + issuer
+      let isThere = identities.contains {
+        $0["provider"]?.string?.hasSameBytes(as: stored) == true
+          && $0["subject"]?.string?.hasSameBytes(as: subject) == true
+      }
+      guard !isThere else {
         return leaveOut(place, "duplicate", "This identity is there twice.")
       }
-      identities.append(taken)
+      append(["provider": .string(stored), "subject": .string(subject)], identity, at: place)
     }
+  }
+
+  /// Adds an identity; one behind the first keeps the id and the names that its user had.
+  private mutating func append(_ taken: JSON, _ identity: JSON, at place: String) {
+    guard var taken = taken.object else { return }
+    let known = Self.id(of: identity)
+    if !known.hasSameBytes(as: id) {
+      var profile = JSONObject()
+      if ForeignIDs.isForeign(known) { profile["foreign_id"] = .string(known) }
+      var others = 0
+      for (name, value) in identity["profileData"]?.object ?? JSONObject() {
+        switch (name, value) {
+        case ("email", .string), ("email_verified", .bool): profile[name] = value
+        case ("name", .string), ("given_name", .string), ("family_name", .string),
+          ("nickname", .string):
+          if Profiles.fault(name, value) == nil { profile[name] = value } else { others += 1 }
+        default: others += 1
+        }
+      }
+      if others > 0 {
+        leaveOut(
+          place + "/profileData",
+          "profile_data",
+          "Only the address and the names of a linked identity are imported: \(others) other "
+            + "members are not."
+        )
+      }
+      taken["profile"] = .object(profile)
+    }
+    identities.append(.object(taken))
+  }
+
+  /// Returns the id of the user who had an identity alone.
+  private static func id(of identity: JSON) -> String {
+    let subject = identity["user_id"]?.string ?? identity["user_id"]?.number?.text ?? ""
+    return "\(identity["provider"]?.string ?? "")|\(subject)"
+  }
+
+  /// Adds the identity of the address, or the password to the one that is there.
+  private mutating func takeAddressIdentity(
+    _ provider: String,
+    _ identity: JSON,
+    at place: String
+  ) {
+    let index = identities.firstIndex { $0["subject"] == nil }
+    guard let index else { return append(["provider": .string(provider)], identity, at: place) }
+    guard provider == "password", var known = identities[index].object else { return }
+    known["provider"] = .string(provider)
+    identities[index] = .object(known)
   }
 
   /// Takes the address of an identity unless the user has one; returns whether it is the user's.
@@ -120,6 +176,7 @@ struct Auth0User {
       return leaveOut(place, "second_password", "A user has one password.")
     }
     row["password_hash"] = .null
+    takeAddressIdentity("password", identity, at: place)
     // A hash beside the members of the user is that of its first identity.
     let own = id == ForeignIDs.prefix + subject ? Auth0Hashes.hash(in: json) : nil
     guard let hash = own ?? reader.hashes.hash(of: subject) else {
@@ -130,93 +187,6 @@ struct Auth0User {
       row["password_hash"] = .string(try Auth0Password.text(of: hash, at: place))
     } catch {
       leftOut += error.faults
-    }
-  }
-
-  // MARK: Everything else
-
-  /// Takes the members of the profile that are valid here.
-  mutating func takeProfile() {
-    for (own, name) in [
-      ("name", "name"), ("given_name", "given_name"), ("family_name", "family_name"),
-      ("nickname", "nickname"), ("phone", "phone_number"), ("locale", "locale"),
-    ] {
-      guard let value = json[name], value != .null, value != "" else { continue }
-      if let fault = Profiles.fault(own, value) {
-        leaveOut("/" + name, fault.code, fault.detail)
-      } else {
-        row[own] = value
-      }
-    }
-    if let name = json["username"], name != .null {
-      leaveOut("/username", "no_username", "Users sign in with their address here.")
-    }
-    // Auth0 shows an address at Gravatar for users without a picture.
-    if let picture = json["picture"]?.string, !picture.hasPrefix("https://s.gravatar.com/") {
-      leaveOut("/picture", "picture", "Users upload their pictures here.")
-    }
-  }
-
-  mutating func takeHistory() {
-    if json["blocked"]?.bool == true { row["blocked"] = true }
-    for (own, name) in [("created_at", "created_at"), ("last_login_at", "last_login")] {
-      guard let time = json[name]?.string ?? json[name]?["$date"]?.string else { continue }
-      guard ImportedUser.isTime(time) else {
-        leaveOut("/" + name, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")
-        continue
-      }
-      row[own] = .string(time)
-    }
-    if let count = json["logins_count"]?.number?.int, ImportedUser.loginCounts.contains(count) {
-      row["login_count"] = .number(JSONNumber(count))
-    }
-  }
-
-  /// Takes the metadata; a fault in it fails the row, since its data would be lost.
-  mutating func takeDocuments() {
-    for (own, name) in [("metadata", "user_metadata"), ("app_metadata", "app_metadata")] {
-      if let document = json[name], document != .null { row[own] = document }
-    }
-  }
-
-  /// Takes the secrets of authenticator apps.
-  mutating func takeFactors() {
-    var secrets: [JSON] = []
-    for (index, factor) in (json["mfa_factors"]?.array ?? []).enumerated() {
-      let place = "/mfa_factors/\(index)"
-      guard let secret = factor["totp"]?["secret"]?.string else {
-        leaveOut(place, "factor", "A second factor is an authenticator app here.")
-        continue
-      }
-      if ImportedUser.secret(secret) == nil {
-        leaveOut(place, "secret", ImportedUser.secretRule)
-      } else if secrets.count == SecondFactors.limit {
-        leaveOut(place, "factor", "A user has at most \(SecondFactors.limit) second factors.")
-      } else {
-        secrets.append(.string(secret))
-      }
-    }
-    if !secrets.isEmpty {
-      row["totp_secrets"] = .array(secrets)
-    } else if json["mfa_factors"] == nil, json["multifactor"]?.array?.isEmpty == false {
-      let rule = "The export has no secret of the second factor: the user enrols again."
-      leaveOut("/multifactor", "factor", rule)
-    }
-  }
-  /// Takes the roles, which the app has already.
-  mutating func takeRoles() {
-    guard let given = json["roles"], given != .null else { return }
-    guard let names = given.array, names.count <= RoleLimits.rolesOfUser else {
-      let rule = "This is a list of at most \(RoleLimits.rolesOfUser) names of roles."
-      return leaveOut("/roles", "type", rule)
-    }
-    for (index, name) in names.enumerated() {
-      guard let role = name.string.flatMap({ reader.roles[ByteString($0)] }) else {
-        let rule = "The app has no role of the name \(name.string?.excerpt(100) ?? "")."
-        leaveOut("/roles/\(index)", "no_role", rule)
-        continue
-      }
-      roles.append(role)
     }
   }
 }

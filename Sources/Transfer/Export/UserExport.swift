@@ -85,14 +85,17 @@ package enum UserExportQueries {
         'email_verified', case when u.email is not null then u.email_verified end,
         'name', u.name, 'given_name', u.given_name, 'family_name', u.family_name,
         'nickname', u.nickname, 'phone', u.phone, 'locale', u.locale, 'zone', u.zone,
+        'picture_url', u.picture_url,
         'blocked', u.blocked_at is not null, 'created_at', u.created_at))::text, '{}')
       || coalesce((select ',"password_hash":'
           || case when $4::boolean and p.hash <> '*' then to_json(p.hash)::text else 'null' end
         from passwords p where p.user_id = u.user_id and u.email is not null), '')
-      || coalesce((select ',"identities":' || json_agg(json_build_object(
-          'provider', i.provider, 'subject', i.subject) order by i.created_at, i.identity_id)
+      || coalesce((select ',"identities":' || json_agg(json_strip_nulls(json_build_object(
+          'provider', i.provider,
+          'subject', case when i.provider not in ('password', 'email') then i.subject end,
+          'profile', nullif(i.profile - 'id', '{}'))) order by i.created_at, i.identity_id)
         from identities i where i.user_id = u.user_id
-          and i.provider not in ('anonymous', 'password', 'api-key', 'email')), '')
+          and i.provider not in ('anonymous', 'api-key')), '')
       || coalesce((select string_agg(',"' || d.class || '":' || d.body::text, '' order by d.class)
         from documents d where d.user_id = u.user_id and d.deleted_at is null), '')
       || coalesce((select ',"properties":' || json_object_agg(p.key, p.value::json order by p.key)

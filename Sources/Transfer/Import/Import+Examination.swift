@@ -139,7 +139,7 @@ enum ImportAction {
     guard let known, isThere else {
       if existing == .require {
         faults.append(
-          Fault("/id", "no_such_user", "There is no such user: import the users first.")
+          Fault("/id", "no_such_user", "No user has this id: import the users first.")
         )
       }
       self = faults.isEmpty ? .create(row.id ?? UserID()) : .fail(row.id, faults)
@@ -148,7 +148,7 @@ enum ImportAction {
     switch existing {
     case .fail:
       let place = row.id != nil ? "/id" : address != nil ? "/email" : "/identities"
-      self = .fail(known, [Fault(place, "exists", "There is such a user.")])
+      self = .fail(known, [Fault(place, "exists", "This user already exists.")])
     case .skip: self = .skip(known)
     case .update, .require:
       let wasVerified = found.holder == known && found.address == .verified

@@ -18,8 +18,7 @@ package enum ImportQueries {
     insert into imports (app_id, source, import_id) values ($1, $2, $3)
     on conflict (app_id, source) do update set import_id = excluded.import_id, lines = 0, bytes = 0,
       digest = '', created = 0, updated = 0, skipped = 0, failed = 0, results_before = 0,
-      results = '', started_at = excluded.started_at, changed_at = excluded.changed_at,
-      finished_at = null
+      results = '', changed_at = excluded.changed_at, finished_at = null
     returning import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
       results
     """
@@ -124,8 +123,8 @@ package enum ImportQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, lockUsers, done, create, takeOver,
-    guests, release, update, readdress, passwords, passwordIdentities, identities,
+    find, begin, lock, advance, finish, examine, lockUsers, done, create, unverified,
+    guests, release, update, readdress, passwords, addressIdentities, identities,
     foreignIDs, authenticators, roles, emails, settle, documents, clearProperties, properties,
   ]
 }

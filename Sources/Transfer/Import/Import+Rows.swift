@@ -10,11 +10,11 @@ extension ImportQueries {
     "imports.create",
     """
     with r as (
-      select user_id, foreign_id, anonymous, email, email_verified, blocked, created_at,
-        last_login_at, login_count, profile
+      select user_id, foreign_id, anonymous, email, email_verified, picture_url, blocked,
+        created_at, last_login_at, login_count, profile
       from jsonb_to_recordset($2::jsonb) as r (user_id text, foreign_id text, anonymous boolean,
-        email text, email_verified boolean, blocked boolean, created_at timestamptz,
-        last_login_at timestamptz, login_count bigint, profile jsonb)
+        email text, email_verified boolean, picture_url text, blocked boolean,
+        created_at timestamptz, last_login_at timestamptz, login_count bigint, profile jsonb)
     ), former as (
       delete from audit a using r where a.user_id = r.user_id
       returning a.user_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id,
@@ -27,10 +27,10 @@ extension ImportQueries {
       from former
     )
     insert into users (user_id, app_id, foreign_id, anonymous, email, email_verified, name,
-      given_name, family_name, nickname, phone, locale, zone, blocked_at, created_at, last_login_at,
-      login_count)
+      given_name, family_name, nickname, phone, locale, zone, picture_url, blocked_at, created_at,
+      last_login_at, login_count)
     select r.user_id, $1, r.foreign_id, r.anonymous, btrim(r.email), coalesce(r.email_verified, false),
-      p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone,
+      p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale, p.zone, r.picture_url,
       case when r.blocked then now() end,
       coalesce(r.created_at, now()), r.last_login_at, coalesce(r.login_count, 0)
     from r, lateral jsonb_to_record(coalesce(r.profile, '{}')) as p (name text, given_name text,
@@ -43,9 +43,9 @@ extension ImportQueries {
     "imports.update",
     """
     with r as (
-      select user_id, foreign_id, email, email_verified, blocked, profile
+      select user_id, foreign_id, email, email_verified, picture_url, blocked, profile
       from jsonb_to_recordset($2::jsonb) as r (user_id text, foreign_id text, email text,
-        email_verified boolean, blocked boolean, profile jsonb)
+        email_verified boolean, picture_url text, blocked boolean, profile jsonb)
     )
     update users u set
       foreign_id = coalesce(u.foreign_id, r.foreign_id),
@@ -58,6 +58,7 @@ extension ImportQueries {
       phone = patched(r.profile, 'phone', u.phone),
       locale = patched(r.profile, 'locale', u.locale),
       zone = patched(r.profile, 'zone', u.zone),
+      picture_url = coalesce(r.picture_url, u.picture_url),
       blocked_at = case when r.blocked is null then u.blocked_at
         when r.blocked then coalesce(u.blocked_at, now()) end,
       version = u.version + 1, updated_at = now()
@@ -117,43 +118,29 @@ extension ImportQueries {
     """
   )
 
-  static let passwordIdentities = Statement<NoRow, AppID, TextBytes>(
-    "imports.password_identities",
+  /// Adds the identities of addresses, in the order of the row.
+  static let addressIdentities = Statement<NoRow, AppID, TextBytes>(
+    "imports.address_identities",
     """
-    insert into identities (user_id, identity_id, app_id, provider, subject)
-    select r.user_id, r.identity_id, $1, 'password', email_key(r.email)
-    from jsonb_to_recordset($2::jsonb)
-      as r (user_id text, identity_id text, email text, password boolean)
-    where r.password and not exists (
+    insert into identities (user_id, identity_id, app_id, provider, subject, profile, created_at)
+    select r.user_id, r.identity_id, $1, r.provider, email_key(r.email), r.profile,
+      now() + r.place * interval '1 microsecond'
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, identity_id text, email text,
+      provider text, profile jsonb, place bigint)
+    where r.provider is not null and not exists (
       select 1 from identities i
       where i.user_id = r.user_id and i.provider in ('password', 'email'))
     """
   )
 
-  /// Takes over the users whose unverified addresses the rows verify, and returns them.
-  ///
-  /// An attacker may have created them. Other credentials are revoked after this, before other
-  /// statements add those of the rows.
-  static let takeOver = Statement<UserID, AppID, TextBytes>(
-    "imports.take_over",
+  /// Returns the users whose unverified addresses the rows verify, for `Takeover`.
+  static let unverified = Statement<UserID, AppID, TextBytes>(
+    "imports.unverified",
     """
-    with taken as materialized (
-      select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
-      join users u on u.user_id = r.user_id and u.app_id = $1
-      where u.email is not null and (not u.email_verified or exists (
-        select 1 from identities i where i.user_id = u.user_id and i.proved_by_reader))
-    ), passwords as (
-      delete from passwords p using taken t where p.user_id = t.user_id
-    ), identity as (
-      update identities i set provider = 'email', proved_by_reader = false from taken t
-      where i.user_id = t.user_id and i.provider in ('password', 'email')
-    ), mails as (
-      delete from mail_tokens m using taken t
-      where m.user_id = t.user_id and m.purpose <> 'restore'
-    ), flows as (
-      delete from authentication_flows f using taken t where f.user_id = t.user_id
-    )
-    select user_id from taken
+    select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    join users u on u.user_id = r.user_id and u.app_id = $1
+    where u.email is not null and (not u.email_verified or exists (
+      select 1 from identities i where i.user_id = u.user_id and i.proved_by_reader))
     """
   )
 
@@ -194,19 +181,23 @@ extension ImportQueries {
     """
   )
 
-  /// Adds identities, and skips those that the user already has.
+  /// Adds identities in the order of the row, and skips those that the user already has.
   static let identities = Statement<NoRow, AppID, TextBytes>(
     "imports.identities",
     """
     with r as (
-      select user_id, identity_id, provider, subject from jsonb_to_recordset($2::jsonb)
-        as r (user_id text, identity_id text, provider text, subject text)
+      select user_id, identity_id, provider, subject, profile, place
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, identity_id text, provider text,
+        subject text, profile jsonb, place bigint)
       where not exists (
         select 1 from identity_subjects s where s.app_id = $1 and s.provider = r.provider
           and s.subject = r.subject and s.user_id = r.user_id)
     ), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, identity_id, $1, provider, subject from r
+      insert into identities (
+        user_id, identity_id, app_id, provider, subject, profile, created_at)
+      select user_id, identity_id, $1, provider, subject, profile,
+        now() + place * interval '1 microsecond'
+      from r
     )
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
     select $1, provider, subject, user_id, identity_id from r where provider <> 'anonymous'

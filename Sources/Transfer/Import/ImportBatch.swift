@@ -15,9 +15,9 @@ struct ImportBatch {
   private let `import`: ImportID?
   private var created: [JSON] = []
   private var updated: [JSON] = []
-  /// The updated users whose addresses their rows verify.
-  private var verified: [JSON] = []
-  /// Addresses, and whether each comes with a password.
+  /// The keys of addresses that the rows verify, by their updated users.
+  private var verified: [String: String] = [:]
+  /// Addresses, and how each signs in.
   private var addresses: [JSON] = []
   private var passwords: [JSON] = []
   private var identities: [JSON] = []
@@ -78,7 +78,7 @@ struct ImportBatch {
     case .update(let user, let wasVerified):
       let isVerified = row.isVerified ?? wasVerified
       updated.append(.object(members(of: row, user, isVerified: isVerified)))
-      if row.isVerified == true { verified.append(["user_id": .string(user.text)]) }
+      if row.isVerified == true { verified[user.text] = addressKey }
       addData(row, user, isNew: false)
       return (user, .updated)
     }
@@ -87,12 +87,13 @@ struct ImportBatch {
   private func members(of row: ImportedUser, _ user: UserID, isVerified: Bool) -> JSONObject {
     var members = JSONObject()
     members["user_id"] = .string(user.text)
-    members["anonymous"] = .bool(!row.hasPassword && row.identities.isEmpty)
+    members["anonymous"] = .bool(!row.signsIn)
     if let email = row.email {
       members["email"] = .string(email)
       members["email_verified"] = .bool(isVerified)
     }
     members["profile"] = .object(row.profile)
+    if let url = row.pictureURL { members["picture_url"] = .string(url) }
     if let isBlocked = row.isBlocked { members["blocked"] = .bool(isBlocked) }
     if let time = row.createdAt { members["created_at"] = .string(time) }
     if let time = row.lastLoginAt { members["last_login_at"] = .string(time) }
@@ -105,9 +106,12 @@ struct ImportBatch {
     let id = JSON.string(user.text)
     written.append((user, isNew))
     if let email = row.email {
+      let identity = row.addressIdentity
       addresses.append([
         "user_id": id, "identity_id": .string(IdentityID().text), "email": .string(email),
-        "password": .bool(row.hasPassword),
+        "provider": row.addressProvider.map(JSON.string) ?? .null,
+        "profile": .object(identity?.profile ?? JSONObject()),
+        "place": .number(JSONNumber(identity?.place ?? 0)),
       ])
     }
     if row.hasPassword {
@@ -122,8 +126,8 @@ struct ImportBatch {
       foreignIDs.append(["user_id": id, "foreign_id": .string(foreign)])
     }
     authenticators += row.totpSecrets.map { (user, $0) }
-    if !isNew, row.hasPassword || !row.identities.isEmpty { credentialed.append(["user_id": id]) }
-    if isNew, !row.hasPassword, row.identities.isEmpty {
+    if !isNew, row.signsIn { credentialed.append(["user_id": id]) }
+    if isNew, !row.signsIn {
       addIdentity(ImportedUser.Identity(provider: "anonymous", subject: user.text), of: id)
     }
     for role in row.roles { roles.append(["user_id": id, "role_id": .string(role.text)]) }
@@ -141,6 +145,7 @@ struct ImportBatch {
     identities.append([
       "user_id": user, "identity_id": .string(IdentityID().text),
       "provider": .string(identity.provider), "subject": .string(identity.subject),
+      "profile": .object(identity.profile), "place": .number(JSONNumber(identity.place)),
     ])
   }
 
@@ -174,18 +179,22 @@ struct ImportBatch {
     try await writing.run(ImportQueries.create, created)
     if !updated.isEmpty {
       let blocked = updated.filter { $0["blocked"]?.bool == true }
-      try await writing.takeOver(verified)
+      let takenOver = try await unverified(writing)
       try await writing.revokeGuests(credentialed)
       for user in blocked.compactMap({ UserID($0["user_id"]?.string ?? "") }) {
-        try await Sessions.end(.all, of: user, "blocked", app: app, in: transaction, context)
+        try await Sessions.end(.all, of: user, "blocked", in: transaction, context)
       }
       // Release old rows first; in one statement the unique constraint would be violated.
       try await writing.run(ImportQueries.release, addresses)
       try await writing.run(ImportQueries.update, updated)
+      // The mail goes to the new address. The next statements add the credentials of the rows.
+      for (user, address) in takenOver {
+        try await Takeover.run(of: user, address, in: transaction, context)
+      }
     }
     try await writing.run(ImportQueries.passwords, passwords)
     if !updated.isEmpty { try await writing.run(ImportQueries.readdress, addresses) }
-    try await writing.run(ImportQueries.passwordIdentities, addresses)
+    try await writing.run(ImportQueries.addressIdentities, addresses)
     try await writing.run(ImportQueries.identities, identities)
     try await writing.run(ImportQueries.foreignIDs, foreignIDs)
     try await writing.run(ImportQueries.authenticators, sealedAuthenticators(context))
@@ -202,6 +211,16 @@ struct ImportBatch {
     for (user, isNew) in written {
       let status: JSON = isNew ? "created" : "updated"
       writing.record("user_import", of: user, ["import": .string(`import`.text), "status": status])
+    }
+  }
+
+  /// Returns the users, and the new addresses, of accounts that an attacker may have made.
+  @EventLoop private func unverified(
+    _ writing: ImportWriting
+  ) async throws(Failure) -> [(UserID, EmailAddress)] {
+    let rows = verified.keys.map { ["user_id": .string($0)] as JSON }
+    return try await writing.run(ImportQueries.unverified, rows).compactMap { user in
+      verified[user.text].map { (user, EmailAddress(key: $0)) }
     }
   }
 

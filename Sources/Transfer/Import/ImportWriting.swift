@@ -26,20 +26,11 @@ import Tenancy
     )
   }
 
-  /// Takes over the users whose unverified addresses the rows verify.
-  func takeOver(_ rows: [JSON]) async throws(Failure) {
-    for user in try await run(ImportQueries.takeOver, rows) {
-      record("account_takeover", of: user)
-      try await Takeover.revokeCredentials(of: user, app: app, in: transaction, context)
-      try await Sessions.end(.all, of: user, "account_takeover", app: app, in: transaction, context)
-    }
-  }
-
   /// Revokes the credentials of guests: another person may be the guest.
   func revokeGuests(_ rows: [JSON]) async throws(Failure) {
     for user in try await run(ImportQueries.guests, rows) {
-      try await Takeover.revokeCredentials(of: user, app: app, in: transaction, context)
-      try await Sessions.end(.all, of: user, "link", app: app, in: transaction, context)
+      try await Sessions.revokeCredentials(of: user, in: transaction, context)
+      try await Sessions.end(.all, of: user, "link", in: transaction, context)
     }
   }
 
@@ -61,7 +52,7 @@ import Tenancy
   /// Sends an event of a user, without a session.
   func record(_ action: String, of user: UserID, _ detail: JSON = [:]) {
     _ = Event(action, of: user, at: EventPlace(session: nil, device: nil), detail: detail)
-      .send(in: transaction, app: app, by: context.principal, context)
+      .send(in: transaction, by: context.principal, context)
   }
 }
 

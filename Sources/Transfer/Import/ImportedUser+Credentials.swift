@@ -18,16 +18,26 @@ extension ImportedUser {
     var faults: [Fault] = []
     for (index, element) in elements.enumerated() {
       let pointer = "\(place)/\(index)"
-      guard let object = element.object, object.count == 2,
-        let provider = object["provider"]?.string, let subject = object["subject"]?.string
+      guard let object = element.object, let provider = object["provider"]?.string,
+        object.keys.allSatisfy(["provider", "subject", "profile"].contains),
+        object["subject"]?.string != nil || object["subject"] == nil
       else {
         faults.append(Fault(pointer, "type", "An identity has a provider and a subject."))
         continue
       }
-      let identity = Identity(provider: provider, subject: subject)
+      let identity = Identity(
+        provider: provider,
+        subject: object["subject"]?.string ?? "",
+        profile: object["profile"]?.object ?? JSONObject(),
+        place: index + 1
+      )
       if let fault = identity.fault(at: pointer) {
         faults.append(fault)
-      } else if identities.contains(identity) {
+      } else if let profile = object["profile"], !Identity.isProfile(profile) {
+        faults.append(Fault(pointer + "/profile", "profile", Identity.profileRule))
+      } else if identities.contains(where: {
+        $0 == identity || $0.isAddress && identity.isAddress
+      }) {
         faults.append(Fault(pointer, "duplicate", "This identity is there twice."))
       }
       identities.append(identity)
@@ -90,12 +100,29 @@ extension ImportedUser.Identity {
   /// The provider of foreign ids in `identity_subjects`.
   static let foreign = "auth0"
 
+  /// Whether it is that of the row's address, and has no subject of its own.
+  var isAddress: Bool { subject.isEmpty && (provider == "password" || provider == "email") }
+
+  fileprivate static let profileRule =
+    "A profile is an object of at most 4096 bytes without id. Its foreign_id is an id such as "
+    + "auth0|123."
+
+  fileprivate static func isProfile(_ json: JSON) -> Bool {
+    guard json.object != nil, json.serialized().count <= 4_096, json["id"] == nil else {
+      return false
+    }
+    guard let id = json["foreign_id"] else { return true }
+    return id.string.map(ForeignIDs.isForeign) ?? false
+  }
+
   fileprivate func fault(at pointer: String) -> Fault? {
+    if isAddress { return nil }
     guard !Self.reserved.contains(provider) else {
       return Fault(
         pointer + "/provider",
         "provider",
-        "Identities are those of issuers, such as jwt:https://issuer.example.com."
+        "The provider is an issuer, such as jwt:https://issuer.example.com, or password or email "
+          + "without a subject."
       )
     }
     for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {

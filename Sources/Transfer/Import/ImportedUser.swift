@@ -9,8 +9,8 @@ import Sessions
 /// A user in a line of an import; absent members stay unchanged.
 ///
 /// Members: `id`, `foreign_id`, `email`, `email_verified`, `password_hash`, `totp_secrets`, those of
-/// the profile that its user may change, `blocked`, `created_at`, `last_login_at`, `login_count`,
-/// `identities`, `metadata`, `app_metadata`, `custom_data`, `properties`.
+/// the profile that its user may change, `picture_url`, `blocked`, `created_at`, `last_login_at`,
+/// `login_count`, `identities`, `metadata`, `app_metadata`, `custom_data`, `properties`.
 package struct ImportedUser: Sendable {
   package enum Password: Sendable, Equatable {
     /// The line has no password.
@@ -26,6 +26,10 @@ package struct ImportedUser: Sendable {
   package struct Identity: Sendable, Equatable {
     package let provider: String
     package let subject: String
+    /// What is known of its user before it was linked; empty for the first identity.
+    var profile = JSONObject()
+    /// The place among the identities of the user, from 1; that of the address is 0 by default.
+    var place = 0
 
     package static func == (first: Identity, second: Identity) -> Bool {
       first.provider.hasSameBytes(as: second.provider)
@@ -40,11 +44,15 @@ package struct ImportedUser: Sendable {
   private(set) var isVerified: Bool?
   package var password = Password.untold
   private(set) var profile = JSONObject()
+  /// The URL of a picture elsewhere.
+  private(set) var pictureURL: String?
   private(set) var isBlocked: Bool?
   private(set) var createdAt: String?
   private(set) var lastLoginAt: String?
   private(set) var loginCount: Int?
   private(set) var identities: [Identity] = []
+  /// The identity of the address, if the list of identities names it; its subject is empty.
+  private(set) var addressIdentity: Identity?
   /// The secrets of authenticator apps.
   private(set) var totpSecrets: [[UInt8]] = []
   /// The roles of a foreign line.
@@ -71,7 +79,14 @@ package struct ImportedUser: Sendable {
   }
 
   /// Whether the user has a password, known or to be set by mail.
-  var hasPassword: Bool { password != .untold || email != nil && identities.isEmpty }
+  var hasPassword: Bool {
+    password != .untold
+      || email != nil && (addressIdentity.map { $0.provider == "password" } ?? identities.isEmpty)
+  }
+  /// How the user signs in by its address: with a password, or with mailed codes; nil for neither.
+  var addressProvider: String? { hasPassword ? "password" : addressIdentity?.provider }
+  /// Whether the row has a login method.
+  var signsIn: Bool { addressProvider != nil || !identities.isEmpty }
 
   /// Limits for lines: exports may contain longer plain numbers, stored before there was a limit.
   private static let limits = JSONLimits(
@@ -130,6 +145,7 @@ package struct ImportedUser: Sendable {
       if case .hash = password { faults.append(Self.missing("A password")) }
       if password == .unknown { faults.append(Self.missing("A password")) }
       if isVerified == true { faults.append(Self.missing("email_verified")) }
+      if addressIdentity != nil { faults.append(Self.missing("The identity of an address")) }
     }
     guard faults.isEmpty else { throw .invalid(faults) }
   }
@@ -167,6 +183,9 @@ package struct ImportedUser: Sendable {
       loginCount = value.number?.int
       let isCount = loginCount.map(Self.loginCounts.contains) ?? false
       return isCount ? [] : [Fault(place, "type", "This member is an integer from 0 to 2^53 - 1.")]
+    case "picture_url":
+      pictureURL = value.string
+      return PictureReference.fault(in: value, at: place).map { [$0] } ?? []
     case "foreign_id":
       foreignID = value.string
       return foreignID.map(ForeignIDs.isForeign) ?? false ? [] : [Self.foreignIDFault(place)]
@@ -176,8 +195,9 @@ package struct ImportedUser: Sendable {
       totpSecrets = secrets
       return faults
     case "identities":
-      let (identities, faults) = Self.identities(in: value, at: place)
-      self.identities = identities
+      let (all, faults) = Self.identities(in: value, at: place)
+      identities = all.filter { !$0.isAddress }
+      addressIdentity = all.first(where: \.isAddress)
       return faults
     case "properties": return takeProperties(value, place, stringLimit)
     default:

@@ -25,20 +25,18 @@ package struct ImportLine: Sendable {
 /// reason: a file could differ from the data after a kill.
 @EventLoop package final class UserImport {
   package private(set) var progress: ImportProgress
-  private let app: AppID
   private let existing: ExistingUser
   private let context: RequestContext
   /// The batch size while bisecting for the row that the database rejects.
   private var step = 1 << 20
+  private var app: AppID { context.app.id }
 
   private init(
     _ progress: ImportProgress,
-    _ app: AppID,
     _ existing: ExistingUser,
     _ context: RequestContext
   ) {
     self.progress = progress
-    self.app = app
     self.existing = existing
     self.context = context
   }
@@ -47,34 +45,32 @@ package struct ImportLine: Sendable {
   ///
   /// - Parameters:
   ///   - source: the name of the input; an app keeps only the newest import of it.
-  ///   - app: the app of the users.
   ///   - existing: the handling of lines whose user already exists.
   ///   - isResumed: whether to resume the import of that source, if there is one.
-  ///   - context: the context of the request.
+  ///   - context: the context of the request; its app gets the users.
   /// - Returns: the import; skip the part of the input that `progress` covers.
   /// - Throws: `.databaseUnavailable`.
   package static func open(
     _ source: String,
-    into app: AppID,
     _ existing: ExistingUser,
     isResumed: Bool,
     _ context: RequestContext
   ) async throws(Failure) -> UserImport {
     let found = try await context.transaction { transaction async throws(Failure) in
       if isResumed,
-        let progress = try await transaction.run(ImportQueries.find, app, source).first
+        let progress = try await transaction.run(ImportQueries.find, context.app.id, source).first
       {
         return progress
       }
-      let begun = try await transaction.run(ImportQueries.begin, app, source, ImportID())
+      let begun = try await transaction.run(ImportQueries.begin, context.app.id, source, ImportID())
       let progress = try begun.first.orUnforeseen("an import")
       try await Event(
         "users_import_begin",
         detail: ["import": .string(progress.id.text), "source": .string(source)]
-      ).record(in: transaction, app: app, context)
+      ).record(in: transaction, context)
       return progress
     }
-    return UserImport(found, app, existing, context)
+    return UserImport(found, existing, context)
   }
 
   /// Writes as many of the first lines as fit in one transaction, and removes them from `lines`.
@@ -210,7 +206,7 @@ package struct ImportLine: Sendable {
       try await Event(
         "users_import",
         detail: ["import": .string(progress.id.text), "tally": progress.tally.json]
-      ).record(in: transaction, app: app, context)
+      ).record(in: transaction, context)
     }
   }
 }

@@ -59,6 +59,8 @@ extension Apps {
 package enum AppsDeletionQueries {
   /// Deletes the next hundred users of an app, and returns a row for each, with its picture.
   ///
+  /// `Users.remove` records an event for each, which is deleted with the app.
+  ///
   /// Served by `users_by_app`.
   static let deleteUsers = Statement<ReplacedPicture, AppID>(
     "apps.delete_users",

@@ -74,6 +74,8 @@ package enum UnusedQueries {
   )
 
   /// Deletes the users that are still unused, and returns them.
+  ///
+  /// One statement deletes up to 500 users, where `Users.remove` takes two for each.
   static let removeUsers = Statement<RemovedUser, String>(
     "unused.remove_users",
     """

@@ -108,7 +108,6 @@ extension Call {
       if user.state == .loggedOut {
         try await Devices.remove(user.user, next: .none, context)
       } else {
-        try await endClients { $0.user == user.user }
         try await Devices.logout(user.user, next: .none, context)
       }
     } catch .notFound {
@@ -117,20 +116,10 @@ extension Call {
     return user.user
   }
 
-  /// Ends what clients have got through the sessions of users in this browser, before they end.
-  func endClients(
-    of isChosen: (BrowserUser) -> Bool = { _ in true }
-  ) async throws(Failure) {
-    for user in try await BrowserUsers.list(context) where isChosen(user) {
-      try await BrowserUsers.endClients(of: user, issuer: issuer, context)
-    }
-  }
-
   /// Signs out all users of this browser.
   func signOutAllOfBrowser() async throws(Failure) {
     findSignInDevice()
     do throws(Failure) {
-      try await endClients()
       try await Devices.logoutAll(context)
     } catch .deviceUnknown {
       // The browser has none.

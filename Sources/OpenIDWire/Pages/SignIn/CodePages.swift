@@ -1,6 +1,5 @@
 import Accounts
 import EventLoop
-import Glibc
 import HTTP
 import OpenID
 import Pages
@@ -11,14 +10,11 @@ import WireKit
 /// The page of a mailed code.
 @EventLoop enum CodePages {
   private nonisolated static let sendPath = "code/send"
-  /// How many wrong codes a flow takes, as the domain counts them.
-  private nonisolated static let tries = 5
-
   nonisolated static let routes = [
     SignInPages.show(.code, "Show the form of a mailed code", page),
     SignInPages.handle("code", "Sign in with a mailed code", enter),
     SignInPages.handle(sendPath, "Mail a code") { (visit, _) async throws(Failure) in
-      guard visit.state.email != nil else { return .page(.signIn) }
+      guard try await visit.knowsEmail() else { return .page(.signIn) }
       return try await send(visit, from: visit.state.page)
     },
   ]
@@ -42,14 +38,10 @@ import WireKit
   static func keep(_ flow: String, _ kind: FlowKind, _ visit: Visit) {
     visit.state.flow = flow
     visit.state.flowKind = kind
-    visit.state.flowBeganAt = time(nil)
-    visit.state.wrongCodes = 0
   }
 
   private static func page(_ visit: Visit) async throws(Failure) -> Page? {
-    guard let kind = visit.state.flowKind, [.signIn, .registration].contains(kind) else {
-      return nil
-    }
+    guard let kind = visit.state.flowKind, kind.isOfMail else { return nil }
     let methods = try await visit.methods()
     let isSignIn = kind == .signIn
     return .mailCode(
@@ -68,25 +60,16 @@ import WireKit
     _ visit: Visit,
     _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
-    guard let flow = visit.state.flow, let kind = visit.state.flowKind,
-      [.signIn, .registration].contains(kind)
-    else { return .page(.signIn) }
+    guard let flow = visit.state.flow, let kind = visit.state.flowKind, kind.isOfMail else {
+      return .page(.signIn)
+    }
     guard let code = form.code(digits: AuthenticationFlow.length) else {
       return .errors([FormError(.codeMalformed, AuthenticationFlow.length)], on: .code)
     }
-    let next = try await visit.signIn(on: .code, wrong: .mailCodeWrong) {
+    return try await visit.signIn(on: .code, wrong: .mailCodeWrong, flow: flow) {
       () async throws(Failure) in
       try await EmailCodes.signIn(code, flow, as: .pages, visit.context)
     }
-    guard case .errors(let errors, let page) = next, errors == [FormError(.mailCodeWrong)] else {
-      return next
-    }
-    visit.state.wrongCodes += 1
-    let age = time(nil) - visit.state.flowBeganAt
-    if age >= AuthenticationFlow.lifetime.wholeSeconds {
-      return .errors([FormError(.codeExpired)], on: page)
-    }
-    return visit.state.wrongCodes < tries ? next : .errors([FormError(.codeAttempts)], on: page)
   }
 }
 

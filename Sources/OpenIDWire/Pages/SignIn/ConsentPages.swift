@@ -52,7 +52,7 @@ import WireKit
       visit.target(.consent, [user.field]),
       client: client,
       person: visit.call.person(user),
-      groups: decision.groups(of: scopes),
+      groups: ScopeGroup.groups(of: scopes, at: decision.server),
       otherUser: visit.link(.choose)
     )
   }
@@ -92,9 +92,11 @@ private struct Decision {
       visit.context
     )
   }
+}
 
-  /// Returns scopes as the page shows them, by resource.
-  func groups(of scopes: [String]) -> [ScopeGroup] {
+extension ScopeGroup {
+  /// Returns scopes as users read them, by resource.
+  static func groups(of scopes: [String], at server: ResourceServer?) -> [ScopeGroup] {
     let own = (server?.scopes ?? []).filter { scope in
       scopes.contains { $0.hasSameBytes(as: scope.name) }
     }

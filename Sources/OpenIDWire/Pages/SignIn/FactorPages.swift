@@ -1,6 +1,5 @@
 import Accounts
 import EventLoop
-import Glibc
 import HTTP
 import OpenID
 import Pages
@@ -24,8 +23,8 @@ import WireKit
     SignInPages.handle("factor", "Sign in with a second factor") {
       (visit, form) async throws(Failure) in
       guard visit.state.flowKind == .secondFactor else { return .page(.signIn) }
-      guard let code = form.code(digits: appCodeLength) else {
-        return .errors([FormError(.codeMalformed, appCodeLength)], on: .factor)
+      guard let code = form.code(digits: TimeBasedCode.length) else {
+        return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .factor)
       }
       return try await complete(visit, by: code, on: .factor, wrong: .appCodeWrong)
     },
@@ -61,8 +60,8 @@ import WireKit
     SignInPages.handle("enroll", "Enroll a second factor, and sign in") {
       (visit, form) async throws(Failure) in
       guard visit.state.flowKind == .enrollment else { return .page(.signIn) }
-      guard let code = form.code(digits: appCodeLength) else {
-        return .errors([FormError(.codeMalformed, appCodeLength)], on: .enroll)
+      guard let code = form.code(digits: TimeBasedCode.length) else {
+        return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .enroll)
       }
       return try await complete(visit, by: code, on: .enroll, wrong: .appCodeWrong)
     },
@@ -93,9 +92,6 @@ import WireKit
     },
   ]
 
-  /// The digits of a code of an authenticator app.
-  private nonisolated static let appCodeLength = 6
-
   private static func complete(
     _ visit: Visit,
     by code: String,
@@ -103,8 +99,9 @@ import WireKit
     wrong: FormError.Kind
   ) async throws(Failure) -> Visit.Next {
     guard let flow = visit.state.flow else { return .page(.signIn) }
-    let age = time(nil) - visit.state.flowBeganAt
-    guard age < SecondFactorFlow.lifetime.wholeSeconds else { return expired(visit) }
+    if try await AuthenticationFlow.end(of: flow, visit.context) == .expired {
+      return expired(visit)
+    }
     var recoveryCodes: [String] = []
     do throws(Failure) {
       let next = try await visit.signIn(on: page, wrong: wrong) { () async throws(Failure) in

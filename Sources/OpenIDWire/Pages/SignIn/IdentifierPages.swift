@@ -2,6 +2,7 @@ import Accounts
 import EventLoop
 import Glibc
 import HTTP
+import JSON
 import OpenID
 import Pages
 import Runtime
@@ -23,13 +24,34 @@ import WireKit
   // MARK: The address
 
   private static func signInPage(_ visit: Visit) async throws(Failure) -> Page? {
+    if let page = try await stepUpPage(visit) { return page }
     let client = try await visit.client()
-    let methods = SignInMethods(visit.app, client)
+    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
+    let kept = BrowserNote.address.address(visit.call)
     return .signIn(
       visit.target(.signIn),
-      email: visit.state.email ?? visit.authorization.request.loginHint ?? "",
+      email: visit.state.email ?? visit.authorization.request.loginHint ?? kept ?? "",
+      isRemembered: kept != nil,
       client: client?.name,
       signUp: methods.takesSignUp ? visit.link(.signUp) : nil,
+      errors: visit.errors.pageErrors
+    )
+  }
+
+  /// Returns the page on which a signed-in user authenticates again; nil for a sign-in.
+  private static func stepUpPage(_ visit: Visit) async throws(Failure) -> Page? {
+    guard let email = try await visit.stepUpEmail() else { return nil }
+    let client = try await visit.client()
+    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
+    return .confirmIdentity(
+      visit.target(.password),
+      email: email,
+      method: methods.takesPassword ? .password : .mailCode,
+      isSent: false,
+      resend: methods.takesCode ? CodePages.target(visit) : nil,
+      another: visit.target(below: "choose/another"),
+      client: client?.name,
+      cancel: visit.cancel,
       errors: visit.errors.pageErrors
     )
   }
@@ -42,9 +64,13 @@ import WireKit
     let email = form.trimmed(.email)
     visit.state.email = email
     if let error = FormError.error(ofEmail: email) { return .errors([error], on: .signIn) }
+    let isRemembered = form["remember"] != nil
+    if isRemembered || BrowserNote.address.address(visit.call) != nil {
+      BrowserNote.address.keep(isRemembered ? email : nil, visit.call)
+    }
     let client = try await visit.client()
     if try await canChoose(visit, client) { return .page(.choose) }
-    let methods = SignInMethods(visit.app, client)
+    let methods = SignInMethods(visit.app, client, only: visit.authorization.request.connection)
     if methods.takesPassword { return .page(.password) }
     guard methods.takesCode else { return .errors([FormError(.methodClosed)], on: .signIn) }
     return try await CodePages.send(visit, from: .signIn)
@@ -53,8 +79,8 @@ import WireKit
   /// Returns whether a user has signed in meanwhile, as in another tab, who may go on.
   private static func canChoose(_ visit: Visit, _ client: Client?) async throws(Failure) -> Bool {
     let request = visit.authorization.request
-    guard !visit.state.isAnother, visit.state.user == nil, !request.prompts.contains(.login),
-      request.maxAge == nil
+    guard !visit.state.isAnother, visit.state.user == nil, !request.needsSignIn,
+      request.hintedUser == nil, !request.wantsSecondFactor, request.maxAge == nil
     else { return false }
     return try await BrowserUsers.list(visit.context).contains { client?.accepts($0) ?? true }
   }
@@ -62,6 +88,7 @@ import WireKit
   // MARK: The password
 
   private static func passwordPage(_ visit: Visit) async throws(Failure) -> Page? {
+    if let page = try await stepUpPage(visit) { return page }
     guard let email = visit.state.email else { return nil }
     let methods = try await visit.methods()
     guard methods.takesPassword else { return nil }
@@ -79,7 +106,7 @@ import WireKit
     _ visit: Visit,
     _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
-    guard visit.state.email != nil else { return .page(.signIn) }
+    guard try await visit.knowsEmail() else { return .page(.signIn) }
     guard try await visit.methods().takesPassword else {
       return .errors([FormError(.methodClosed)], on: .signIn)
     }
@@ -133,5 +160,21 @@ import WireKit
     guard let mailed else { return next }
     CodePages.keep(mailed, .registration, visit)
     return .page(.code)
+  }
+}
+
+extension Visit {
+  /// Returns the address of the user who has to authenticate again; nil for none, or another one.
+  func stepUpEmail() async throws(Failure) -> String? {
+    guard !state.isAnother, authorization.request.client != .pages,
+      let email = try await Authorizations.stepUpUser(of: authorization, context)?.email
+    else { return nil }
+    return state.email.map { $0.hasSameBytes(as: email) } ?? true ? email : nil
+  }
+
+  /// Returns whether the address is known: entered, or that of a user who authenticates again.
+  func knowsEmail() async throws(Failure) -> Bool {
+    if state.email == nil { state.email = try await stepUpEmail() }
+    return state.email != nil
   }
 }

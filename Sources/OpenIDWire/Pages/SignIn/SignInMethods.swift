@@ -1,6 +1,5 @@
 import Accounts
 import EventLoop
-import Glibc
 import JSON
 import OpenID
 import Pages
@@ -16,13 +15,16 @@ struct SignInMethods {
   let takesSignUp: Bool
 
   /// Returns the ways for a client; nil for the account page, which accepts all of the app.
-  init(_ app: App, _ client: Client?) {
+  ///
+  /// If the request wants one of them, only that counts.
+  init(_ app: App, _ client: Client?, only wanted: ClientSettings.Connection? = nil) {
     let settings = app.accountSettings
     let allowed = client?.settings.connections ?? []
-    takesPassword =
-      settings.isOpen(.password) && (allowed.isEmpty || allowed.contains(.password))
-    takesCode =
-      settings.isOpen(.emailCode) && (allowed.isEmpty || allowed.contains(.emailCode))
+    func isAllowed(_ way: ClientSettings.Connection) -> Bool {
+      (allowed.isEmpty || allowed.contains(way)) && (wanted ?? way) == way
+    }
+    takesPassword = settings.isOpen(.password) && isAllowed(.password)
+    takesCode = settings.isOpen(.emailCode) && isAllowed(.emailCode)
     takesSignUp = takesPassword && settings.signUp != .closed
   }
 }
@@ -41,7 +43,7 @@ extension Visit {
   }
 
   func methods() async throws(Failure) -> SignInMethods {
-    SignInMethods(app, try await client())
+    SignInMethods(app, try await client(), only: authorization.request.connection)
   }
 
   /// Signs in by a verb of the domain, and returns what follows.
@@ -49,6 +51,7 @@ extension Visit {
   /// - Parameters:
   ///   - page: the page of the form.
   ///   - wrong: the error of a wrong password or code.
+  ///   - flow: the flow of a mailed code; nil for other credentials.
   ///   - verb: returns the tokens, of which only the secret of the device is used; nil if a mailed code
   ///     completes the sign-in.
   /// - Returns: the next page, or the same with errors.
@@ -56,18 +59,21 @@ extension Visit {
   func signIn(
     on page: SignInPage,
     wrong: FormError.Kind,
+    flow: String? = nil,
     _ verb: @EventLoop () async throws(Failure) -> Sessions.TokenSet?
   ) async throws(Failure) -> Next {
     do throws(Failure) {
       var tokens: Sessions.TokenSet?
-      let errors = try await call.errors(wrong: wrong) { () async throws(Failure) in
+      let errors = try await call.errors(wrong: wrong, flow: flow) { () async throws(Failure) in
         tokens = try await verb()
       }
       guard errors.isEmpty, let tokens else { return .errors(errors, on: page) }
       return complete(tokens)
     } catch let error where error.type == .additionalFactorRequired {
+      if page == .password || page == .signUp { BrowserNote.password.keep(email, call) }
       return try await beginSecondStep(error)
     } catch .emailUnverified {
+      BrowserNote.password.keep(email, call)
       let errors = try await call.errors(wrong: .emailMalformed) { () async throws(Failure) in
         try await Emails.requestVerification(of: email, context)
       }
@@ -93,7 +99,6 @@ extension Visit {
   private func beginSecondStep(_ failure: Failure) async throws(Failure) -> Next {
     guard let flow = failure["flow"]?.string else { throw failure }
     state.flow = flow
-    state.flowBeganAt = time(nil)
     let methods = failure["methods"]?.array?.compactMap(\.string) ?? []
     guard methods.contains("enroll") else {
       state.flowKind = .secondFactor
@@ -112,6 +117,9 @@ enum FlowKind: String {
   case registration
   case secondFactor = "second_factor"
   case enrollment
+
+  /// Whether the code is mailed.
+  var isOfMail: Bool { self == .signIn || self == .registration }
 }
 
 extension AuthorizationState {
@@ -119,18 +127,6 @@ extension AuthorizationState {
   var flowKind: FlowKind? {
     get { flow == nil ? nil : values["flow"].flatMap(FlowKind.init) }
     set { values["flow"] = newValue?.rawValue }
-  }
-
-  /// When the flow began, in seconds since 1970.
-  var flowBeganAt: Int {
-    get { values["began"].flatMap { Int($0) } ?? 0 }
-    set { values["began"] = String(newValue) }
-  }
-
-  /// How many wrong codes the flow has had.
-  var wrongCodes: Int {
-    get { values["wrong"].flatMap { Int($0) } ?? 0 }
-    set { values["wrong"] = String(newValue) }
   }
 
   /// The secret of a factor that is enrolled, and its provisioning URI.

@@ -1,6 +1,5 @@
 import EventLoop
 package import Runtime
-import Sessions
 package import Tenancy
 
 extension Client {

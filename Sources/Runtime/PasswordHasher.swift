@@ -1,5 +1,4 @@
 internal import CSodium
-package import Runtime
 package import EventLoop
 package import PasswordHashes
 
@@ -61,7 +60,7 @@ package import PasswordHashes
   ///   - owner: the owner of the work; nil for the server itself.
   /// - Returns: whether the password is right, and the hash that replaces the stored one.
   /// - Throws: as `hash`.
-  func check(
+  package func check(
     _ password: String,
     against hash: String?,
     for owner: (any JobOwner)?
@@ -100,10 +99,10 @@ package import PasswordHashes
 }
 
 /// The result of a check of a password.
-struct PasswordCheck: Sendable {
-  let isRight: Bool
+package struct PasswordCheck: Sendable {
+  package let isRight: Bool
   /// The hash that replaces a stored hash of another kind or cost.
-  let renewed: String?
+  package let renewed: String?
 }
 
 /// Verification times of hashes of other kinds and costs.

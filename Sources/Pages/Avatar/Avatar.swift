@@ -1,24 +1,20 @@
-import Encoding
-import Runtime
+internal import Encoding
 
 /// The generated picture of a user who has none: a symmetric pattern of squares in one color.
 ///
-/// Its name is a keyed hash of the user's id, which reveals nothing of the user. The pattern and the
-/// color come from the name alone, so no name needs the database.
-struct Avatar {
+/// The pattern and the color come from the name alone, so no name needs the database.
+package struct Avatar {
   private let bytes: [UInt8]
 
   /// The bytes of a name.
   private static let length = 16
   private static let suffix = ".png"
 
-  /// Creates the picture of a user.
-  init(of user: UserID, _ master: MasterKey) {
-    bytes = Array(master.mark(of: Array("avatar \(user)".utf8), by: 0).prefix(Self.length))
-  }
+  /// Creates a picture from at least 16 bytes that reveal nothing of its user.
+  package init(hash: [UInt8]) { bytes = Array(hash.prefix(Self.length)) }
 
   /// Reads the name of a picture; nil if it is malformed.
-  init?(name: String) {
+  package init?(name: String) {
     guard name.utf8.reversed().starts(with: Self.suffix.utf8.reversed()),
       let bytes = [UInt8](base64URL: Substring(name.utf8.dropLast(Self.suffix.utf8.count))),
       bytes.count == Self.length
@@ -27,12 +23,12 @@ struct Avatar {
   }
 
   /// The file name in the path of the picture.
-  var name: String { bytes.base64URL + Self.suffix }
+  package var name: String { bytes.base64URL + Self.suffix }
 
   // MARK: The picture
 
   /// The width and the height, in pixels.
-  static let size = 480
+  private static let size = 480
   private static let squares = 5
   private static let side = 80
   private static let margin = (size - squares * side) / 2
@@ -54,7 +50,7 @@ struct Avatar {
   }
 
   /// The picture as a PNG with two colors.
-  var png: [UInt8] {
+  package var png: [UInt8] {
     var rows: [UInt8] = []
     rows.reserveCapacity(Self.size * (1 + Self.size / 8))
     for y in 0..<Self.size {

@@ -1,0 +1,57 @@
+import Delivery
+import Runtime
+import Sessions
+import EventLoop
+import Postgres
+
+/// Links the first address of an anonymous user, who keeps id and data.
+@EventLoop enum Guests {
+  /// Runs a link as a guest: an anonymous user in a live session.
+  ///
+  /// - Returns: the result; nil if the principal is not an anonymous user in a live session, or cannot
+  ///   get an address now.
+  /// - Throws: errors of the body.
+  static func link<Value>(
+    _ guest: Principal?,
+    _ context: RequestContext,
+    _ body: @EventLoop (UserID) async throws(Failure) -> Value
+  ) async throws(Failure) -> Value? {
+    guard let guest, let user = guest.user,
+      try await context.readLatest(ProfileQueries.read, user, guest).first?.isAnonymous == true
+    else { return nil }
+    let caller = context.principal
+    context.principal = guest
+    do throws(Failure) {
+      return try await body(user)
+    } catch {
+      context.principal = caller
+      switch error {
+      case .sessionEnded, .emailRestorePending, .identityExists: return nil
+      default: throw error
+      }
+    }
+  }
+}
+
+extension NewAccount {
+  /// Gives the address and the password to a guest, who is the user of the request.
+  ///
+  /// It ends all sessions of the guest, since another person may have copied their tokens.
+  /// - Throws: `.emailTaken`, `.sessionEnded` if the user is no guest any more,
+  ///   `.emailRestorePending`.
+  func link(in transaction: Transaction, _ context: RequestContext) async throws(Failure) {
+    let provider = hash == nil ? "email" : "password"
+    try await Identities.link(provider, to: user, in: transaction, context) {
+      transaction async throws(Failure) -> (Void, isNew: Bool) in
+      let guest = try await transaction.run(ProfileQueries.read, user, context.principal).first
+      guard let guest, guest.isAnonymous else { throw .sessionEnded }
+      try await Identities.link(address, email, hash, to: user, in: transaction, context)
+      if isVerified {
+        try await Accounts.markVerified(address, of: user, in: transaction, context)
+      }
+      try await mail?.queue(in: transaction)
+      try await Sessions.end(.all, of: user, "link", in: transaction, context)
+      return ((), isNew: true)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Encoding
+import EventLoop
+import Glibc
+import HTTP
+import JSON
+import OpenID
+import Runtime
+import WireKit
+
+/// An address that a browser keeps in an encrypted cookie.
+///
+/// It is bound to the browser and the app, and expires.
+enum BrowserNote: String {
+  /// The address for which the browser last sent the right password, without getting a session.
+  case password
+  /// The address that the user wants to find in the form of the next sign-in.
+  case address
+
+  private var lifetime: Duration { self == .password ? .seconds(3_600) : Browser.lifetime }
+
+  /// Returns the address; nil if the browser has none.
+  @EventLoop func address(_ call: Call) -> String? {
+    guard let browser = call.knownBrowser,
+      let text = Cookie.value(of: name(call), in: call.request.field(.cookie)),
+      let sealed = [UInt8](base64URL: text),
+      let opened = try? call.context.keys.master.opened(sealed, as: sealName(browser.text, call)),
+      let json = try? JSON.parse(opened), let end = json["until"]?.number?.int, end > time(nil)
+    else { return nil }
+    return json["email"]?.string
+  }
+
+  /// Sets the cookie with the response to this request; nil deletes it.
+  @EventLoop func keep(_ address: String?, _ call: Call) {
+    var value = ""
+    if let address {
+      let json: JSON = [
+        "email": .string(address.excerpt(320)),
+        "until": .number(JSONNumber(time(nil) + lifetime.wholeSeconds)),
+      ]
+      let name = sealName(call.browser.key.text, call)
+      let sealed = try? call.context.keys.master.sealed(json.serialized(), as: name)
+      value = sealed?.base64URL ?? ""
+    }
+    let lifetime = value.isEmpty ? .zero : lifetime
+    let field = Cookie.setting(name(call), to: value, for: lifetime, .lax)
+    call.context.keep(KeptNote(field))
+  }
+
+  @EventLoop private func name(_ call: Call) -> String {
+    "__Host-dossier-\(rawValue)-\(call.context.app.id)"
+  }
+
+  @EventLoop private func sealName(_ browser: String, _ call: Call) -> String {
+    "note \(name(call)) \(browser)"
+  }
+}
+
+/// The field of a cookie that the response to this request sets.
+@EventLoop private final class KeptNote: RequestPart {
+  let field: String
+
+  init(_ field: String) { self.field = field }
+}
+
+extension Call {
+  /// Sets the cookie that this request has kept.
+  func keepNote(in response: inout Response) {
+    if let note = context.part(KeptNote.self) { response.add(.setCookie, note.field) }
+  }
+}

@@ -1,0 +1,135 @@
+import Delivery
+package import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+import Tenancy
+
+/// Logout notices to OpenID Connect clients whose session has ended.
+///
+/// Statements that end a session queue nothing: `sessions.notifies` marks the sessions whose client
+/// must get a notice.
+/// - Source: OpenID Connect Back-Channel Logout 1.0.
+@EventLoop package enum LogoutNotices {
+  /// The kind of their rows in the outbox.
+  package nonisolated static let kind = "logout"
+  /// How long delivery is attempted.
+  private nonisolated static let deliveryTimeout = Duration.seconds(3_600)
+
+  /// Queues the messages about sessions that have ended.
+  ///
+  /// - Returns: whether there were any.
+  /// - Throws: `.databaseUnavailable`.
+  package static func collect(_ context: RequestContext) async throws(Failure) -> Bool {
+    let all = try await context.read(LogoutNoticeQueries.due)
+    var seen: Set<UserID> = []
+    for due in all where seen.insert(due.user).inserted {
+      try await context.transaction { transaction async throws(Failure) in
+        try await queue(of: due.user, in: due.app, transaction, context)
+      }
+    }
+    return !all.isEmpty
+  }
+
+  /// Queues the messages about the sessions of a user that have ended.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - app: the app of the user.
+  ///   - isDeleted: whether the transaction deletes the user, which ends all others.
+  ///   - transaction: the transaction.
+  ///   - context: the context of the request.
+  /// - Throws: `.databaseUnavailable`.
+  package static func queue(
+    of user: UserID,
+    in app: AppID,
+    isDeleted: Bool = false,
+    _ transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    var clients: [ClientID: Client?] = [:]
+    for ended in try await transaction.run(LogoutNoticeQueries.take, user, isDeleted) {
+      if clients[ended.client] == nil {
+        clients[ended.client] = try await Clients.client(ended.client, of: app, context)
+      }
+      // A client that has ended the session itself knows of it.
+      guard ended.reason != "revoked_by_client", let client = clients[ended.client] ?? nil,
+        let url = client.settings.backchannelLogoutURL
+      else { continue }
+      let json: JSON = [
+        "url": .string(url), "client": .string(client.id.text), "user": .string(user.text),
+        "subject": .string(try await client.subject(of: user, context)),
+        "session": .string(ended.session.text), "issuer": .string(ended.issuer),
+      ]
+      let id = MailID()
+      let sealed: [UInt8]
+      do {
+        sealed = try context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
+      } catch {
+        throw .internalError("a message cannot be sealed")
+      }
+      _ = try await transaction.run(
+        OutboxQueries.add,
+        id,
+        app,
+        kind,
+        BinaryBytes(sealed),
+        deliveryTimeout
+      )
+    }
+  }
+}
+
+/// A user with ended sessions whose clients must get a message.
+struct DueNotices: RowDecodable {
+  let user: UserID
+  let app: AppID
+
+  init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    app = try row.id(1)
+  }
+}
+
+/// A session whose client must get a message.
+struct EndedClientSession: RowDecodable {
+  let session: SessionID
+  let client: ClientID
+  let issuer: String
+  let reason: String
+
+  init(from row: Row) throws(DatabaseError) {
+    session = try row.id(0)
+    client = try row.id(1)
+    issuer = try row.text(2)
+    reason = try row.text(3)
+  }
+}
+
+package enum LogoutNoticeQueries {
+  /// Returns users with sessions that have ended, and whose clients must get a message.
+  ///
+  /// Served by `sessions_to_notify`.
+  static let due = Statement<DueNotices>(
+    "logout_notices.due",
+    """
+    select user_id, app_id from sessions where notifies and ended_at is not null
+    order by ended_at limit 100
+    """
+  )
+
+  /// Takes the sessions of a user whose clients must get a message.
+  ///
+  /// - Parameter 2: whether to take live sessions too.
+  static let take = Statement<EndedClientSession, UserID, Bool>(
+    "logout_notices.take",
+    """
+    update sessions set notifies = false
+    where user_id = $1 and notifies
+      and (ended_at is not null or $2::boolean and expires_at > now())
+    returning session_id, client_id, issuer, coalesce(end_reason, '')
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [due, take]
+}

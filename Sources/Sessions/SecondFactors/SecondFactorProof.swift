@@ -1,0 +1,64 @@
+package import Runtime
+import EventLoop
+import JSON
+import Postgres
+
+extension Sessions {
+  /// Verifies a second factor of the caller, and replaces the session by one that has passed it.
+  ///
+  /// A session that began while the app had no second factors needs it. How long ago the user has
+  /// authenticated stays the same.
+  /// - Parameters:
+  ///   - code: a code of an authenticator, or a recovery code.
+  ///   - user: the user.
+  ///   - style: the style of the new session.
+  ///   - context: the context of the request.
+  /// - Returns: the tokens of the new session.
+  /// - Throws: `.invalidCode`, `.mfaDisabled`, `.tooManyAttempts`, `.sessionEnded`,
+  ///   `.databaseUnavailable`.
+  @EventLoop package static func passSecondFactor(
+    _ code: String,
+    of user: UserID,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> TokenSet {
+    try SecondFactors.requireOffered(context)
+    try await context.requireSession(of: user)
+    let guarding = FailureLimiter(
+      .secondFactor,
+      on: user.text,
+      isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
+      context
+    )
+    try await guarding.count()
+    do throws(Failure) {
+      let live = try await guarding.complete { () async throws(Failure) in
+        try await context.transaction { transaction async throws(Failure) in
+          try await Sessions.lockUser(user, in: transaction, context)
+          try await SecondFactors.use(code, of: user, in: transaction, context)
+          let live = try await renew(
+            user,
+            by: nil,
+            secondFactor: SecondFactors.methods,
+            as: style,
+            "reauthenticate",
+            in: transaction,
+            context
+          )
+          try await guarding.succeed(in: transaction)
+          let detail: JSON = [
+            "provider": "second-factor", "next_session_id": .string(live.session.text),
+          ]
+          try await Event("reauthenticate", of: user, detail: detail)
+            .record(in: transaction, context)
+          return live
+        }
+      }
+      return try await grant(live, of: user, as: style, context)
+    } catch .invalidCode {
+      try await Event("login_failure", of: user, detail: ["provider": "second-factor"])
+        .record(context)
+      throw .invalidCode
+    }
+  }
+}

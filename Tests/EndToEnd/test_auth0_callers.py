@@ -1,0 +1,131 @@
+"""Callers of the routes for Auth0's SDKs who had a right, or have one elsewhere."""
+
+import json
+
+from machine import wait_until
+from openid import CALLBACK
+from test_auth0_access import OWN, Matrix
+
+JSON = {"Content-Type": "application/json"}
+UNAUTHENTICATED = [
+    ("POST", "/oauth/token", {"grant_type": "client_credentials"}),
+    ("POST", "/oauth/token", {"grant_type": "refresh_token", "refresh_token": "x"}),
+    ("POST", "/oauth/token", {"grant_type": "authorization_code", "code": "x"}),
+    ("POST", "/oauth/revoke", {"token": "x"}), ("POST", "/oauth/introspect", {"token": "x"}),
+    ("POST", "/passwordless/start", {"connection": "email", "email": "a@example.com",
+                                     "send": "code"}),
+]
+REFUSED = ["/oauth/device/code", "/oauth/par", "/bc-authorize", "/passkey/register",
+           "/passkey/challenge", "/mfa/associate", "/mfa/challenge", "/otp/challenge"]
+
+
+class Callers(Matrix):
+    def each_route_refuses(self, token, user=None):
+        for method, pattern, access in self.routes:
+            with self.subTest(f"{method} {pattern}"):
+                answer = self.ask(method, pattern, token, user)
+                # The scopes of a user's token are checked before its session.
+                is_own = "{user}" in pattern and any(scope in access for scope in OWN)
+                allowed = [401] if is_own or not user else [401, 403]
+                self.assertIn(answer.status, allowed, answer.body)
+                self.assertEqual(answer.json["statusCode"], answer.status)
+
+    def test_a_back_end_of_another_app(self):
+        self.site.dossier("app", "create", "elsewhere")
+        self.site.dossier("app", "host", "set", "--app", "elsewhere", "elsewhere.example")
+        host = f"elsewhere.example:{self.site.port}"
+        server, = self.site.dossier("resource-server", "list", "--app", "elsewhere")
+        foreign = self.new_client("machine", app="elsewhere")
+        self.site.dossier("client", "grant", foreign["id"], server["id"],
+                          *[word for scope in self.scopes for word in ["--scope", scope]])
+        token = self.token_of(foreign, f"http://{host}/api/v2/", {"Host": host})
+        self.each_route_refuses(token)
+        _, user = self.user()
+        # At its own host, it does not find the users of this app.
+        for method, pattern, _ in self.routes:
+            if "{user}" in pattern:
+                with self.subTest(f"{method} {pattern}"):
+                    answer = self.ask(method, pattern, token, user, {"Host": host})
+                    self.assertIn(answer.status, [204] if pattern.endswith("users/{user}")
+                                  and method == "DELETE" else [400, 404], answer.body)
+        read = self.site.get(f"/api/v2/users/auth0|{user}", token=self.token_with(self.scopes))
+        self.expect(read, 200)
+
+    def test_a_client_that_was_disabled_or_deleted(self):
+        for command in ["disable", "delete"]:
+            machine = self.new_client("machine")
+            self.site.dossier("client", "grant", machine["id"], self.management_api,
+                              *[word for scope in self.scopes for word in ["--scope", scope]])
+            token = self.token_of(machine)
+            self.expect(self.site.get("/api/v2/users", token=token), 200)
+            self.site.dossier("client", command, machine["id"])
+            self.each_route_refuses(token)
+
+    def test_a_blocked_user_and_an_ended_session(self):
+        for change in ["blocked", "ended"]:
+            email, user = self.user(change + self.own_email())
+            self.visitor = self.new_visitor()
+            token = self.consented(email, " ".join(["openid", *OWN]))["access_token"]
+            path = f"/api/v2/users/auth0|{user}"
+            self.expect(self.site.get(path, token=token), 200)
+            if change == "blocked":
+                self.site.dossier("user", "block", user)
+            else:
+                self.visitor.open("/v2/logout")
+            self.each_route_refuses(token, user)
+
+    def test_an_expired_token(self):
+        api = f"resource_server_id = '{self.management_api}'"
+        self.site.sql(f"update resource_servers set token_seconds = 60 where {api}")
+        machine = self.new_client("machine")
+        self.site.dossier("client", "grant", machine["id"], self.management_api, "--scope",
+                          "read:users")
+        token = self.token_of(machine)
+        self.expect(self.site.get("/api/v2/users", token=token), 200)
+        wait_until(lambda: self.site.get("/api/v2/users", token=token).status == 401, 120,
+                   "the end of the token")
+        self.each_route_refuses(token)
+
+    def test_a_user_at_its_own_id(self):
+        email, user = self.user()
+        token = self.consented(email, " ".join(["openid", *OWN]))["access_token"]
+        allowed = {"read:current_user": 0, "update:current_user_metadata": 0,
+                   "update:current_user_identities": 0}
+        for method, pattern, access in self.routes:
+            with self.subTest(f"{method} {pattern}"):
+                answer = self.ask(method, pattern, token, user)
+                named = [scope for scope in OWN if scope in access]
+                if named and "{user}" in pattern:
+                    # 400 for a link without a body, and 404 for an identity that does not exist.
+                    self.assertIn(answer.status, [200, 400, 404], answer.body)
+                    allowed.update({scope: allowed.get(scope, 0) + 1 for scope in named})
+                else:
+                    self.assertEqual((answer.status, answer.json["errorCode"]),
+                                     (403, "insufficient_scope"), answer.body)
+        self.assertTrue(all(allowed.values()), allowed)
+
+    def test_endpoints_for_clients(self):
+        gone = self.new_client("web", "--callback", CALLBACK)
+        self.site.dossier("client", "disable", gone["id"])
+        self.site.dossier("app", "create", "third")
+        foreign = self.new_client("web", "--callback", CALLBACK, app="third")
+        for method, path, body in UNAUTHENTICATED:
+            for client in [{}, {"client_id": "x"}, {"client_id": gone["id"],
+                                                    "client_secret": gone["secret"]},
+                           {"client_id": foreign["id"], "client_secret": foreign["secret"]},
+                           {"client_id": self.web["id"], "client_secret": "wrong"}]:
+                with self.subTest(f"{path} {body} {client}"):
+                    answer = self.site.request(method, path, json.dumps({**body, **client}), JSON)
+                    self.assertIn(answer.status, [400, 401, 403], answer.body)
+                    self.assertTrue(answer.json["error"])
+        for token in [None, "x.y.z", self.token_with(["read:users"])]:
+            answer = self.site.get("/userinfo", token=token)
+            self.assertEqual((answer.status, answer.json["error"]), (401, "invalid_token"))
+        for path in REFUSED:
+            for token in [None, self.token_with(self.scopes)]:
+                answer = self.site.request("POST", path, "{}", JSON, token=token)
+                self.error(answer, 403, "unauthorized_client")
+        # A logout leads to no page that the client has not registered.
+        answer = self.site.get(f"/v2/logout?client_id={self.page['id']}"
+                               "&returnTo=https://evil.example.com/")
+        self.assertNotIn(answer.status, [301, 302, 303])

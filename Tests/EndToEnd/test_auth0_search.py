@@ -1,0 +1,148 @@
+"""Searches of users, as Auth0 documents them."""
+
+import urllib.parse
+
+from test_auth0 import START, Auth0Case
+
+FORMS = """
+forms = [
+    # The examples of the documentation.
+    ('email:"%s"' % mails[0], [0]), ('user_id:"%s"' % ids[1], [1]),
+    ('user_id:("%s" OR "%s")' % (ids[0], ids[2]), [0, 2]),
+    ('user_id:"%s" OR nickname:"nobody"' % ids[1], [1]),
+    ('identities.user_id:"%s"' % ids[2].split("|")[1], [2]),
+    ('family_name:"Found 1"', [1]), ('family_name:Found*', [0, 1, 2]),
+    ('family_name:("Found 0" OR "Found 2")', [0, 2]), ('family_name:Found\\\\ 2', [2]),
+    # Ranges
+    ('nickname:form AND logins_count:[0 TO 10}', [0, 1, 2]),
+    ('nickname:form AND logins_count:{0 TO *]', []),
+    ('nickname:form AND updated_at:[2026-01-01 TO *]', [0, 1, 2]),
+    ('nickname:form AND last_login:[2020-01-01 TO *]', []),
+    ('nickname:form AND app_metadata.seats:[2 TO *]', [1, 2]),
+    # Nested metadata, and lists
+    ('nickname:form AND user_metadata.address.city:"Oslo"', [0]),
+    ('nickname:form AND user_metadata.tags:"b"', [0, 1]),
+    ('nickname:form AND app_metadata.seats:2', [1]),
+    ('nickname:form AND app_metadata.plan:pro', [0, 2]),
+    ('app_metadata.level:"high"', [0, 1]),
+    ('app_metadata.level:("low" OR "high")', [0, 1, 2]),
+    # Existence, not and groups
+    ('nickname:form AND _exists_:app_metadata.plan', [0, 2]),
+    ('nickname:form AND NOT _exists_:app_metadata.plan', [1]),
+    ('nickname:form AND NOT email_verified:true', [0, 2]),
+    ('nickname:form AND -family_name:"Found 0"', [1, 2]),
+    ('nickname:form AND (app_metadata.plan:pro OR email_verified:true)', [0, 1, 2]),
+    ('nickname:form AND identities.connection:"Username-Password-Authentication"', [0, 1, 2]),
+    ('nickname:form AND identities.provider:"github"', []),
+]
+"""
+REFUSED = """
+refused = ["blocked:true", "nickname:form OR blocked:true", "NOT nickname:form",
+           "user_metadata.tags:a*", "user_metadata.size:[1 TO 2]", "user_id:auth0*",
+           'nickname:form AND user_id:"|108"', "email:*a*", "_exists_:user_id", "last_ip:1"]
+"""
+
+LISTS = """
+ids, mails = site["ids"], site["mails"]
+"""
+
+VERSION_4 = START + LISTS + FORMS + REFUSED + """
+from auth0.management import Users
+from auth0.exceptions import Auth0Error
+users = Users(domain, access, protocol="http")
+for q, wanted in forms:
+    found = users.list(q=q, search_engine="v3")
+    assert sorted(user["user_id"] for user in found["users"]) == sorted(ids[n] for n in wanted), (
+        q, found)
+    assert found["total"] == len(wanted), found
+for q in refused:
+    try:
+        users.list(q=q)
+        raise AssertionError(q)
+    except Auth0Error as error:
+        assert (error.status_code, error.error_code) == (400, "invalid_query_string"), vars(error)
+print("done")
+"""
+
+VERSION_6 = START + LISTS + FORMS + REFUSED + """
+from auth0.management import Auth0
+from auth0.management.errors import BadRequestError
+client = Auth0(base_url="http://%s/api/v2" % domain, token=access)
+for q, wanted in forms:
+    found = client.users.list(q=q, search_engine="v3")
+    assert sorted(user.user_id for user in found) == sorted(ids[n] for n in wanted), q
+for q in refused:
+    try:
+        client.users.list(q=q)
+        raise AssertionError(q)
+    except BadRequestError as error:
+        assert error.body["errorCode"] == "invalid_query_string", error.body
+print("done")
+"""
+
+
+class Search(Auth0Case):
+    def found(self, q, **parameters):
+        query = urllib.parse.urlencode({"q": q, **parameters})
+        answer = self.management("GET", f"users?{query}", token=self.back_end_token())
+        return sorted(user["email"] for user in self.expect(answer, 200).json)
+
+    def test_the_forms_of_a_search(self):
+        token = self.back_end_token()
+        mails = [f"{number}{self.own_email()}" for number in range(3)]
+        for number, mail in enumerate(mails):
+            self.expect(self.management("POST", "users", {
+                "connection": "Username-Password-Authentication", "email": mail,
+                "password": "correct horse battery", "family_name": f"Searched {number}",
+                "nickname": "sought"}, token), 201)
+        first, second, third = mails
+        for q, expected in [
+                (f'email:"{first}"', [first]),
+                (f"email:{first} OR email:{second}", [first, second]),
+                (f'email:("{first}" OR "{third}")', [first, third]),
+                ("family_name:Searched*", mails),
+                ('family_name:"Searched 1"', [second]),
+                (r"family_name:Searched\ 2", [third]),
+                ('nickname:sought AND NOT family_name:"Searched 0"', [second, third]),
+                ('nickname:sought AND -family_name:"Searched 0"', [second, third]),
+                ('nickname:sought AND (family_name:"Searched 0" OR email_verified:true)', [first]),
+                ("nickname:sought AND created_at:[2020-01-01 TO *]", mails),
+                ("nickname:sought AND created_at:[* TO 2020-01-01}", []),
+                ("nickname:sought AND _exists_:family_name", mails)]:
+            with self.subTest(q):
+                self.assertEqual(self.found(q), expected)
+        pages = [self.found("nickname:sought", page=page, per_page=2) for page in range(3)]
+        self.assertEqual([len(page) for page in pages], [2, 1, 0])
+        sort = {"q": "nickname:sought", "sort": "family_name:-1"}
+        answer = self.management("GET", "users?" + urllib.parse.urlencode(sort), token=token)
+        self.assertEqual([user["email"] for user in answer.json], [third, second, first])
+
+    def test_invalid_searches(self):
+        token = self.back_end_token()
+        for query in ["q=email:", "q=:a", "q=email:a)", "q=nothing:a", "q=email:%22a", "q=email:a%5C",
+                      "q=(" + "(" * 100, "q=email:a%00", "sort=name", "per_page=101", "page=-1",
+                      "search_engine=v2", "q=email:*a*", "page=99999999999999999999"]:
+            with self.subTest(query):
+                answer = self.management("GET", f"users?{query}", token=token)
+                self.assertEqual(answer.status, 400, answer.body)
+
+    def test_each_form_by_both_sdks(self):
+        token = self.back_end_token()
+        self.site.dossier("index", "add", "--app", "default", "app_metadata.level", "--kind", "text")
+        users = [
+            {"user_metadata": {"address": {"city": "Oslo"}, "tags": ["a", "b"]},
+             "app_metadata": {"plan": "pro", "level": "high", "seats": 1}},
+            {"user_metadata": {"tags": "b"}, "email_verified": True,
+             "app_metadata": {"level": ["high", "x"], "seats": 2}},
+            {"app_metadata": {"plan": "pro", "level": "low", "seats": 3}}]
+        mails = [f"form{number}{self.own_email()}" for number in range(3)]
+        ids = [self.expect(self.management("POST", "users", {
+            "connection": "Username-Password-Authentication", "email": mails[number],
+            "password": "correct horse battery", "family_name": f"Found {number}",
+            "nickname": "form", **user}, token), 201).json["user_id"]
+               for number, user in enumerate(users)]
+        for version, program in [("4.13.0", VERSION_4), ("6.8.0", VERSION_6)]:
+            self.run_program(version, program, ids=ids, mails=mails)
+        answer = self.management("GET", "users?q=blocked:true", token=token)
+        for field in ["email", "phone_number", "user_id", "app_metadata.level"]:
+            self.assertIn(field, answer.json["message"])

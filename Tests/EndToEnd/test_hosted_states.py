@@ -1,0 +1,262 @@
+"""Pages and errors of the account, of mailed links and of sign-outs in Chromium, in all views."""
+
+import unittest
+
+from authenticator import Authenticator
+from hosted import PASSWORD
+from openid import OpenIDCase
+from test_hosted_browser import LookingCase
+
+WRONG_CODE = "The code is wrong. Use the newest mail."
+
+
+class StateCase(LookingCase):
+    def signed_up(self, email=None):
+        email = email or self.own_email()
+        self.open("/account")
+        self.press("Create account")
+        self.send(email=email, new_password=PASSWORD)
+        self.assertEqual(self.heading(), "Your account")
+        return email
+
+    def signed_in(self, email, password=PASSWORD):
+        self.open("/account")
+        self.send(email=email)
+        self.send(password=password)
+        self.assertEqual(self.heading(), "Your account")
+
+    def age(self, email):
+        self.site.sql("update sessions s set authenticated_at = now() - interval '1 day' from users u "
+                      f"where u.user_id = s.user_id and u.email = '{email}'")
+
+    def other(self, code):
+        """A code that is not this one."""
+        return "00000000" if code != "0000 0000" else "11111111"
+
+
+class MailedLinks(StateCase):
+    def test_a_restored_address(self):
+        email = self.own_email()
+        grant = self.verified(email, PASSWORD)
+        self.change_email(grant, "new-" + email)
+        self.open(self.link(email, "ds_restore"))
+        self.look("Restore your email address")
+        self.send(new_password="short")
+        self.look("Restore your email address", "The password needs at least 8 characters.")
+        self.send(new_password="another horse")
+        self.look("Address restored")
+        self.quiet()
+
+    def test_an_address_is_verified_by_the_session_or_disowned(self):
+        email = self.signed_up()
+        self.open(self.link(email, "ds_verify"))
+        self.look("Confirm your email address")
+        self.assertEqual(self.browser.all("#password"), [])
+        self.press("Confirm address")
+        self.look("Address confirmed")
+        self.browser.driver.delete_all_cookies()
+        email = "second-" + email
+        self.expect(self.register(email, PASSWORD), 201)
+        self.open(self.link(email, "ds_verify"))
+        self.press("I did not sign up")
+        self.look("Reset your password")
+        self.press("Send link")
+        self.look("Check your mail")
+        self.quiet()
+
+    def test_a_registration_that_is_verified_first(self):
+        email = self.own_email()
+        self.settings(sign_up="verify_first")
+        self.open("/account")
+        self.press("Create account")
+        self.send(email=email, new_password=PASSWORD)
+        self.look("Confirm your email address")
+        wrong = self.other(self.mailed_code(email))
+        self.send(code=wrong)
+        self.look("Confirm your email address", WRONG_CODE)
+        for _ in range(4):
+            self.send(code=wrong)
+        self.look("Confirm your email address", "Too many wrong codes. Send a new one.")
+        self.quiet()
+
+
+class Account(StateCase):
+    def test_errors_of_each_change(self):
+        email = self.signed_up()
+        self.open("/account/profile")
+        self.send(name="x" * 301)
+        self.look("Name, language and time zone", "Enter a name of at most 300 characters.")
+        self.open("/account/picture")
+        self.press("Upload")
+        self.look("Picture", "Choose an image file.")
+        self.open("/account/address")
+        self.send(email="x")
+        self.look("Change your email address", "Enter an address like name@example.com.")
+        self.send(email="new-" + email)
+        self.look("Confirm your email address")
+        wrong = self.other(self.mailed_code("new-" + email))
+        self.send(code=wrong)
+        self.look("Confirm your email address", WRONG_CODE)
+        self.site.sql("update authentication_flows set expires_at = now()")
+        self.send(code=wrong)
+        self.look("Confirm your email address", "The code has expired. Send a new one.")
+        self.open("/account/password")
+        self.browser.type("#password", "wrong horse")
+        self.send(new_password="another horse")
+        self.look("Change your password", "The password is wrong.")
+        self.age(email)
+        self.open("/account/delete")
+        self.send(password="wrong horse")
+        self.look("Confirm that it is you", "The password is wrong.")
+        self.quiet()
+
+    def test_the_authenticator(self):
+        email = self.signed_up()
+        self.settings(mfa="optional", email_code=True)
+        self.open("/account/authenticator")
+        self.press("Continue")
+        self.look("Set up an authenticator app")
+        secret = self.browser.find(".key code").text.replace(" ", "")
+        factor = Authenticator({"id": "", "uri": "", "secret": secret})
+        self.send(code=factor.wrong())
+        self.look("Set up an authenticator app", "The code is wrong. Wait for the next one.")
+        self.send(code=factor.code())
+        self.look("Save your recovery codes")
+        self.press("I have saved the codes")
+        self.open("/account/recovery-codes")
+        self.press("Create new codes")
+        self.look("Save your recovery codes")
+        self.press("I have saved the codes")
+        # A session from when the app had no second factors asks for the code alone.
+        self.site.sql("update sessions set amr = 'pwd'")
+        self.open("/account/authenticator")
+        self.look("Confirm that it is you")
+        self.assertEqual(self.browser.all("#password"), [])
+        self.send(code=factor.wrong())
+        self.look("Confirm that it is you", "The code is wrong. Wait for the next one.")
+        self.site.sql("update second_factors set last_step = 0")
+        self.send(code=factor.code())
+        self.look("Turn off the authenticator app")
+        self.browser.driver.delete_all_cookies()
+        self.open("/account")
+        self.send(email=email)
+        self.send(password=PASSWORD)
+        self.send(code=factor.wrong())
+        self.look("Confirm your sign-in", "The code is wrong. Wait for the next one.")
+        self.site.sql("update second_factors set last_step = 0")
+        self.send(code=factor.code())
+        self.open("/account/authenticator")
+        self.press("Turn off")
+        self.assertEqual(self.heading(), "Your account")
+        self.quiet()
+
+    def test_a_code_confirms_only_a_verified_address(self):
+        email = self.signed_up()
+        self.settings(email_code=True)
+        self.age(email)
+        self.open("/account/delete")
+        self.look("Confirm that it is you")
+        self.assertNotIn("Email me a code", self.browser.find("main").text)
+        self.site.sql(f"update users set email_verified = true where email = '{email}'")
+        self.open("/account/delete")
+        self.press("Email me a code")
+        self.look("Confirm that it is you")
+        wrong = self.other(self.mailed_code(email))
+        self.send(code=wrong)
+        self.look("Confirm that it is you", WRONG_CODE)
+        self.quiet()
+
+    def test_an_identity_is_unlinked(self):
+        email = self.signed_up()
+        user = self.site.sql(f"select user_id from users where email = '{email}'")
+        self.site.sql(
+            "insert into identities (user_id, identity_id, app_id, provider, subject) select user_id, "
+            "'0123456789abcdef01234567', app_id, 'jwt:https://contoso.example', 'ada' from users "
+            f"where user_id = '{user}'")
+        self.open("/account/identities")
+        self.look("Linked identities")
+        self.press("Unlink")
+        self.look("Unlink an identity")
+        self.assertIn("https://contoso.example", self.browser.find("main").text)
+        self.press("Unlink")
+        self.look("Linked identities")
+        self.assertIn("Nothing yet", self.browser.find("main").text)
+        self.quiet()
+
+
+class Failures(StateCase):
+    def test_pages_of_failures(self):
+        self.open("/u/0123456789abcdef01234567/sign-in")
+        self.look("Cookies are needed")
+        self.open("/account")
+        self.open("/u/0123456789abcdef01234567/sign-in")
+        self.look("Sign-in expired")
+        self.open("/account")
+        self.browser.script("document.getElementsByName('csrf')[0].value = 'x'")
+        self.send(email="ada@example.com")
+        self.look("Not accepted")
+        self.settings(sign_in_pages_per_ip=1)
+        self.addCleanup(self.site.sql, "delete from attempts")
+        for _ in range(3):
+            self.browser.driver.delete_all_cookies()
+            self.open("/account")
+        self.look("Too many attempts")
+        self.quiet()
+
+    def test_the_service_is_away(self):
+        self.open("/account")
+        self.browser.find("#email").send_keys("ada@example.com")
+        self.site.sql("alter table authorizations rename to gone")
+        self.addCleanup(self.site.sql, "alter table if exists gone rename to authorizations")
+        self.press("Continue")
+        self.look("Not available")
+        self.site.sql("alter table gone rename to authorizations")
+
+    def test_two_tabs_and_a_form_that_is_sent_twice(self):
+        driver = self.browser.driver
+        self.open("/account")
+        first = driver.current_window_handle
+        driver.switch_to.new_window("tab")
+        email = self.signed_up()
+        driver.switch_to.window(first)
+        self.send(email="bob@example.com")
+        self.look("Choose an account")
+        # Two clicks without our script, of which the browser follows the second.
+        self.open("/account/address")
+        self.browser.type("#email", "new-" + email)
+        before = self.browser.find("html")
+        self.browser.script("const form = document.forms[0]; form.submit(); form.submit();")
+        self.left(before)
+        self.look("Confirm your email address")
+        self.mailed_code("new-" + email)
+        self.send(code=self.mailed_code("new-" + email))
+        self.assertEqual(self.heading(), "Your account")
+        self.assertEqual(len(self.codes("new-" + email)), 1)
+
+
+class SignOut(OpenIDCase, StateCase):
+    def test_the_question_and_the_last_page(self):
+        email = self.signed_up()
+        self.site.dossier("client", "set", self.spa["id"], "logout_urls=https://app.example.com/bye")
+        self.open(f"/oidc/logout?client_id={self.spa['id']}")
+        self.look("Sign out of default?")
+        self.press("Stay signed in")
+        self.assertEqual(self.heading(), "Your account")
+        self.open("/account/switch")
+        self.press("Use another account")
+        self.press("Create account")
+        self.send(email="second-" + email, new_password=PASSWORD)
+        self.open(f"/oidc/logout?client_id={self.spa['id']}")
+        self.press("Sign out")
+        self.look("You are signed out")
+        self.assertIn("Other accounts are still signed in", self.browser.find("main").text)
+        back = next(link for link in self.browser.all(".links a") if "Back to" in link.text)
+        self.assertEqual((back.text, back.get_attribute("href")),
+                         ("Back to single_page", "https://app.example.com/bye"))
+        self.press("Choose an account")
+        self.look("Choose an account")
+        self.quiet()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,220 @@
+"""Messages that tell clients of the end of their sessions, from server to server."""
+
+import http.server
+import queue
+import threading
+import unittest
+import urllib.parse
+
+from hosted import PASSWORD
+from machine import wait_until
+from openid import CALLBACK, OpenIDCase, Party, claims, verified
+
+
+class BackChannelCase(OpenIDCase):
+    # The client of the test listens on this machine.
+    SETTINGS = {**OpenIDCase.SETTINGS, "DOSSIER_ISSUER_NETWORK": "any"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.status = 200
+        cls.received = queue.Queue()
+        case = cls
+
+        class Client(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                case.received.put((self.headers["Content-Type"], body.decode()))
+                self.send_response(case.status)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Client)
+        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.shutdown()
+        cls.server.server_close()
+        super().tearDownClass()
+
+    @classmethod
+    def told(cls, client):
+        """Gives a client the URL of the test."""
+        cls.site.dossier("client", "set", client["id"], "backchannel_logout_url="
+                         f"http://127.0.0.1:{cls.server.server_port}/bye")
+
+    def message(self, keys=None):
+        kind, body = self.received.get(timeout=120)
+        self.assertEqual(kind, "application/x-www-form-urlencoded")
+        return verified(urllib.parse.parse_qs(body)["logout_token"][0], keys or self.keys)
+
+    def wait_for_an_empty_queue(self):
+        wait_until(lambda: self.site.sql(
+            "select (select count(*) from mails where kind = 'logout') + (select count(*) from "
+            "sessions where notifies and ended_at is not null)") == "0", what="an empty queue")
+
+
+class BackChannel(BackChannelCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.set_app(email_code=True)
+        cls.third = cls.new_client("single_page", "--callback", CALLBACK)
+        cls.site.dossier("client", "set", cls.third["id"], "first_party=false")
+        for client in [cls.spa, cls.third]:
+            cls.told(client)
+
+    def test_a_client_is_told_of_the_end_of_its_session(self):
+        tokens, _ = self.tokens(scope="openid")
+        identity = claims(tokens["id_token"])
+        type(self).status = 500
+        self.visitor.open("/oidc/logout")
+        self.visitor.submit("/oidc/logout/confirm")
+        first = self.message()
+        self.assertEqual(
+            {name: first[name] for name in ["iss", "aud", "sub", "sid", "events"]},
+            {"iss": self.issuer, "aud": self.spa["id"], "sub": identity["sub"],
+             "sid": identity["sid"],
+             "events": {"http://schemas.openid.net/event/backchannel-logout": {}}})
+        self.assertNotIn("nonce", first)
+        # The client had an error, so it gets the message again.
+        type(self).status = 200
+        self.site.sql("update mails set next_attempt_at = now() where kind = 'logout'")
+        second = self.message()
+        self.assertEqual(second["sid"], first["sid"])
+        self.assertNotEqual(second["jti"], first["jti"])
+        wait_until(lambda: self.site.sql("select count(*) from mails where kind = 'logout'") == "0",
+                   what="its end")
+
+    # Each occasion on which a session of a client ends, and a function that makes it happen.
+
+    def sign_out_at_the_account_page(self):
+        self.visitor.open("/account")
+        self.visitor.submit("/account/sign-out")
+
+    def sign_out_without_a_question(self):
+        self.visitor.open("/v2/logout")
+
+    def remove_from_the_browser(self):
+        self.visitor.open("/account/switch")
+        self.visitor.submit("/switch/remove")
+
+    def sign_all_out(self):
+        second = f"second-{self.email}"
+        self.user(second)
+        self.signed_in(Party(self, self.web, prompt="login"), second)
+        self.visitor.open("/account/switch")
+        self.visitor.submit("/switch/sign-out")
+
+    def end_all_others(self):
+        other = self.new_visitor()
+        self.sign_in(self.email, visitor=other)
+        other.open("/account/sessions")
+        other.submit("/sessions/end-others")
+
+    def change_the_password(self):
+        self.visitor.open("/account/password")
+        self.visitor.submit(password=PASSWORD, new_password="another horse")
+
+    def reset_the_password(self):
+        self.reset_by_mail(self.email, "another horse")
+
+    def take_the_account_over(self):
+        """The address is not verified, so a mailed code proves more than the password."""
+        self.sign_in_by_code(self.email)
+
+    def end_sessions_at_the_api(self):
+        grant = self.expect(self.login(self.email, PASSWORD), 200).json
+        self.expect(self.site.request("DELETE", "/v1/me/sessions", token=grant["access_token"]), 204)
+
+    def delete_the_account_at_the_api(self):
+        grant = self.expect(self.login(self.email, PASSWORD), 200).json
+        self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
+
+    def block(self):
+        self.site.dossier("user", "block", "--app", "default", self.user_id)
+
+    def delete(self):
+        self.site.dossier("user", "delete", "--app", "default", self.user_id, "--yes")
+
+    def log_out(self):
+        self.site.dossier("user", "logout", "--app", "default", self.user_id)
+
+    def end_all_sessions_of_the_app(self):
+        self.site.dossier("session", "end", "--app", "default")
+
+    def use_an_old_refresh_token(self):
+        first = self.offline["refresh_token"]
+        for _ in range(2):
+            answer = self.party.token(
+                grant_type="refresh_token", refresh_token=self.offline["refresh_token"])
+            self.offline = self.expect(answer, 200).json
+        self.error(self.party.token(grant_type="refresh_token", refresh_token=first), 403,
+                   "invalid_grant")
+
+    def test_every_end_of_a_session_is_told(self):
+        for occasion in [
+                self.sign_out_at_the_account_page, self.sign_out_without_a_question,
+                self.remove_from_the_browser, self.sign_all_out, self.end_all_others, self.change_the_password,
+                self.reset_the_password, self.take_the_account_over, self.end_sessions_at_the_api,
+                self.delete_the_account_at_the_api, self.block, self.delete, self.log_out,
+                self.end_all_sessions_of_the_app]:
+            with self.subTest(occasion.__name__):
+                self.visitor = self.new_visitor()
+                name = occasion.__name__.replace("_", "-")
+                self.email, self.user_id = self.user(f"{name}@example.com")
+                tokens, _ = self.tokens(self.email, scope="openid")
+                occasion()
+                self.assertEqual(self.message()["sid"], claims(tokens["id_token"])["sid"])
+                self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+        self.wait_for_an_empty_queue()
+        self.assertTrue(self.received.empty())
+
+    def test_a_stolen_refresh_token_is_told(self):
+        self.offline, self.party = self.tokens(scope="openid offline_access")
+        session = claims(self.offline["id_token"])["sid"]
+        self.use_an_old_refresh_token()
+        self.assertEqual(self.message()["sid"], session)
+
+    def test_the_end_of_consent_is_told(self):
+        email, _ = self.user()
+        party = Party(self, self.third, scope="openid")
+        self.signed_in(party, email)
+        code = party.code(self.visitor.submit("/consent", button="allow"))
+        tokens = self.expect(party.exchange(code), 200).json
+        self.visitor.open(f"/account/applications/{self.third['id']}")
+        self.visitor.submit()
+        found = self.message()
+        self.assertEqual((found["sid"], found["aud"]),
+                         (claims(tokens["id_token"])["sid"], self.third["id"]))
+
+    def test_an_earlier_sign_in_of_the_browser_is_told(self):
+        email, _ = self.user()
+        sessions = set()
+        for _ in range(2):
+            party = Party(self, self.spa, prompt="login", scope="openid")
+            tokens = party.exchange(party.code(self.signed_in(party, email))).json
+            sessions.add(claims(tokens["id_token"])["sid"])
+        self.visitor.open("/v2/logout")
+        self.assertEqual({self.message()["sid"] for _ in sessions}, sessions)
+
+    def test_a_client_that_ends_a_session_itself_is_not_told(self):
+        own, party = self.tokens(scope="openid offline_access")
+        other = Party(self, self.spa, scope="openid")
+        tokens = other.exchange(other.code(self.visitor.open(other.path))).json
+        body = urllib.parse.urlencode(
+            {"client_id": self.spa["id"], "token": own["refresh_token"]})
+        self.expect(self.site.request("POST", "/oauth/revoke", body, {
+            "Content-Type": "application/x-www-form-urlencoded"}), 200)
+        self.visitor.open("/v2/logout")
+        self.assertEqual(self.message()["sid"], claims(tokens["id_token"])["sid"])
+        self.wait_for_an_empty_queue()
+        self.assertTrue(self.received.empty())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+"""Signing out with OpenID Connect: what ends with the sign-in of a user, and what a client must show."""
+
+import unittest
+import urllib.parse
+
+from hosted import PASSWORD
+from openid import CALLBACK, LOGOUT, OpenIDCase, Party, claims
+
+
+class SigningOut(OpenIDCase):
+    def logout(self, visitor=None, **parameters):
+        return (visitor or self.visitor).open("/oidc/logout?" + urllib.parse.urlencode(parameters))
+
+    def is_live(self, tokens):
+        return self.userinfo(tokens["access_token"]).status == 200
+
+    def test_a_client_signs_its_user_out(self):
+        tokens, party = self.tokens(scope="openid")
+        stays, _ = self.offline()
+        page = self.logout(id_token_hint=tokens["id_token"], state="a b",
+                           post_logout_redirect_uri=LOGOUT)
+        self.assertEqual(page.location, LOGOUT + "?state=a%20b")
+        self.assertFalse(self.is_live(tokens))
+        self.assertTrue(self.is_live(stays))
+        party = Party(self, self.spa, prompt="none")
+        answer = party.answer(self.visitor.open(party.path))
+        self.assertEqual(answer["error"], "login_required")
+
+    def offline(self):
+        party = Party(self, self.spa, scope="openid offline_access")
+        return party.exchange(party.code(self.visitor.open(party.path))).json, party
+
+    def test_without_a_hint_the_user_is_asked(self):
+        tokens, _ = self.tokens(scope="openid")
+        page = self.visitor.open("/oidc/logout")
+        self.shows(page, "Sign out of default?")
+        self.assertTrue(self.is_live(tokens))
+        page = self.visitor.submit("/oidc/logout/confirm")
+        self.shows(page, "You are signed out")
+        self.assertFalse(self.is_live(tokens))
+
+    def test_an_unregistered_target_gets_a_page(self):
+        tokens, _ = self.tokens(scope="openid")
+        for target in ["https://app.example.com/bye/", "https://evil.example/", CALLBACK,
+                       "https://app.example.com/bye?x=1", "//evil.example"]:
+            page = self.logout(id_token_hint=tokens["id_token"], post_logout_redirect_uri=target)
+            self.assertEqual((page.status, page.location), (400, None), target)
+        self.assertTrue(self.is_live(tokens))
+
+    def test_the_id_token_must_be_that_of_the_client(self):
+        tokens, _ = self.tokens(scope="openid")
+        for client in [self.web["id"], self.spa["id"] + " ", "x"]:
+            for target in [{}, {"post_logout_redirect_uri": LOGOUT}]:
+                page = self.logout(id_token_hint=tokens["id_token"], client_id=client, **target)
+                self.assertEqual((page.status, page.location), (404, None), client)
+        self.assertTrue(self.is_live(tokens))
+        self.shows(self.logout(id_token_hint=tokens["id_token"], client_id=self.spa["id"]),
+                   "You are signed out")
+        self.assertFalse(self.is_live(tokens))
+
+    def test_the_session_of_a_client_names_the_user(self):
+        tokens, _ = self.tokens(scope="openid")
+        session = claims(tokens["id_token"])["sid"]
+        foreign, _ = self.tokens(f"x-{self.own_email()}", scope="openid", **self.in_another_browser())
+        for hint in [claims(foreign["id_token"])["sid"], "0" * 24, "x"]:
+            self.shows(self.logout(logout_hint=hint), "Sign out of default?")
+        self.shows(self.logout(logout_hint=session), "You are signed out")
+        self.assertFalse(self.is_live(tokens))
+        self.assertTrue(self.is_live(foreign))
+
+    def in_another_browser(self):
+        self.user(f"x-{self.own_email()}")
+        return {"visitor": self.new_visitor()}
+
+    # Sessions of clients last longer than the session at the pages from which they came.
+
+    def test_a_sign_out_ends_what_an_earlier_sign_in_has_given(self):
+        email, _ = self.user()
+        first, _ = self.tokens(email, scope="openid")
+        kept, _ = self.offline()
+        again = Party(self, self.web, prompt="login", scope="openid")
+        second = again.exchange(again.code(self.signed_in(again, email))).json
+        self.assertTrue(self.is_live(first))
+        self.logout(id_token_hint=second["id_token"])
+        self.assertEqual([self.is_live(tokens) for tokens in [first, second, kept]],
+                         [False, False, True])
+
+    def test_a_confirmation_keeps_the_sessions_of_clients(self):
+        email, _ = self.user()
+        first, _ = self.tokens(email, scope="openid")
+        self.visitor.open("/account/confirm?to=/account/address")
+        self.shows(self.visitor.submit("/confirm", password=PASSWORD), "Change your email address")
+        self.assertTrue(self.is_live(first))
+        self.logout(id_token_hint=first["id_token"])
+        self.assertFalse(self.is_live(first))
+
+    def test_a_sign_out_after_the_session_at_the_pages_ends_those_of_clients(self):
+        email, _ = self.user()
+        for path in ["/oidc/logout?id_token_hint={}", "/oidc/logout", "/v2/logout"]:
+            visitor = self.new_visitor()
+            tokens, _ = self.tokens(email, scope="openid", visitor=visitor)
+            self.site.sql("update sessions set expires_at = now() - interval '1 s' where style = 'pages'")
+            self.assertTrue(self.is_live(tokens))
+            visitor.open(path.format(tokens["id_token"]))
+            self.assertFalse(self.is_live(tokens), path)
+
+    def test_a_client_cannot_name_the_session_of_another(self):
+        tokens, _ = self.tokens(scope="openid")
+        session = claims(tokens["id_token"])["sid"]
+        self.shows(self.logout(logout_hint=session, client_id=self.web["id"]), "Sign out of default?")
+        self.assertTrue(self.is_live(tokens))
+
+    def test_the_account_page_ends_those_of_one_browser(self):
+        email, _ = self.user()
+        theirs = self.new_visitor()
+        first, _ = self.tokens(email, scope="openid", visitor=theirs)
+        again = Party(self, self.spa, prompt="login", scope="openid")
+        second = again.exchange(again.code(self.signed_in(again, email, visitor=theirs))).json
+        own, _ = self.tokens(email, scope="openid")
+        pages = self.site.sql("select s.session_id from sessions s join users u using (user_id) where "
+                              f"style = 'pages' and ended_at is null and u.email = '{email}' "
+                              "order by session_id limit 1")
+        self.visitor.open("/account/sessions")
+        form = next(form for form in self.visitor.page.forms if form.fields.get("session") == pages)
+        self.visitor.send("POST", form.action, self.visitor.body(form), Origin=self.visitor.origin, **{
+            "Content-Type": "application/x-www-form-urlencoded"})
+        self.assertEqual([self.is_live(tokens) for tokens in [first, second, own]],
+                         [False, False, True])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,108 @@
+"""How often a sign-in waits for the database."""
+
+import socket
+import threading
+import unittest
+
+from cases import Case
+from machine import wait_until
+
+PASSWORD = "correct horse"
+ATTEMPTS = 5
+
+
+class Relay:
+    """Passes the messages between dossierd and PostgreSQL, and counts the round trips.
+
+    dossierd ends the statements that it sends at once by one `Sync`, and waits for its answer.
+    """
+
+    def __init__(self, folder):
+        self.count = 0
+        self.server = str(folder / ".s.PGSQL.5432")
+        self.folder = folder / "relay"
+        self.folder.mkdir()
+        self.folder.chmod(0o755)
+        path = self.folder / ".s.PGSQL.5432"
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        path.chmod(0o777)
+        self.listener.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self.server)
+            for body in [lambda: self.send(client, server), lambda: self.answer(server, client)]:
+                threading.Thread(target=body, daemon=True).start()
+
+    def send(self, client, server):
+        """Passes the client's messages: the first one has no kind, each has its length."""
+        waiting, head = b"", 0
+        while data := client.recv(65536):
+            waiting += data
+            while len(waiting) >= head + 4:
+                length = head + int.from_bytes(waiting[head:head + 4], "big")
+                if len(waiting) < length:
+                    break
+                self.count += head == 1 and waiting[:1] == b"S"
+                waiting, head = waiting[length:], 1
+            server.sendall(data)
+        server.shutdown(socket.SHUT_WR)
+
+    def answer(self, server, client):
+        while data := server.recv(65536):
+            client.sendall(data)
+        client.close()
+
+
+class RoundTrips(Case):
+    SETTINGS = {"DOSSIER_LOG": "debug", "DOSSIER_WORKERS": "1"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.relay = Relay(cls.site.folder)
+
+    def setUp(self):
+        # A worker reads the settings of its app once in a minute.
+        self.restart(DOSSIER_APP_AGE="60000", DOSSIER_DATABASE=(
+            f"host={self.relay.folder} user=server dbname=dossier"))
+
+    def trips(self, request):
+        """The fewest round trips of several requests, since work of the server can only add some."""
+        counts = []
+        for _ in range(ATTEMPTS):
+            before = self.relay.count
+            self.expect(request(), 200)
+            counts.append(self.relay.count - before)
+        return min(counts)
+
+    def test_a_sign_in_by_password(self):
+        self.expect(self.register("trips@example.com", PASSWORD), 201)
+        # The address with its limits, the attempt, and the session.
+        self.assertEqual(self.trips(lambda: self.login("trips@example.com", PASSWORD)), 3)
+
+    def test_a_sign_in_that_may_need_a_second_factor(self):
+        self.site.set_app(mfa="optional")
+        self.addCleanup(self.site.set_app, mfa="off")
+        self.restart()
+        self.expect(self.register("factors@example.com", PASSWORD), 201)
+        self.assertEqual(self.trips(lambda: self.login("factors@example.com", PASSWORD)), 4)
+
+    def test_a_guest(self):
+        self.assertEqual(self.trips(lambda: self.post("/v1/login/anonymous", {})), 2)
+        self.expect(self.post("/v1/login/anonymous", {}, headers={"X-Request-Id": "guest"}), 200)
+
+        def statements():
+            return [line["statement"] for line in self.site.log_lines()
+                    if "statement" in line and line.get("request") == "guest"]
+
+        wait_until(lambda: "transaction.commit" in statements(), what="the end of the transaction")
+        self.assertEqual(statements().count("transaction.begin"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
