@@ -138,29 +138,6 @@ comment on column identity_subjects.provider is
 comment on column identity_subjects.reserved_until is
   'For a former address of the user: until when no other user can have it. Null for the present one.';
 
-create type user_row as (
-  user_id text collate "C", app_id text collate "C", anonymous boolean, email text,
-  email_verified boolean, name text, given_name text, family_name text, nickname text, phone text,
-  locale text, zone text, picture text, version bigint, property_floor bigint,
-  blocked_at timestamptz, created_at timestamptz, updated_at timestamptz,
-  last_login_at timestamptz, login_count bigint);
-
-comment on type user_row is
-  'A user as functions return it. A function that returned rows of users would fail once the table has another column.';
-
-create function profile_of(u user_row) returns table (
-  id text, created_at timestamptz, updated_at timestamptz, version bigint, anonymous boolean,
-  blocked boolean, email text, email_verified boolean, name text, given_name text,
-  family_name text, nickname text, phone text, locale text, zone text, picture text)
-language sql stable rows 1 parallel safe
-begin atomic
-  select u.user_id, u.created_at, u.updated_at, u.version, u.anonymous, u.blocked_at is not null,
-    u.email, u.email_verified, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale,
-    u.zone, u.picture;
-end;
-
-comment on function profile_of(user_row) is 'Returns the profile as the API shows it.';
-
 create view profiles as
   select u.user_id as id, u.created_at, u.updated_at, u.version, u.anonymous,
     u.blocked_at is not null as blocked, u.email, u.email_verified, u.name, u.given_name,
@@ -180,8 +157,6 @@ comment on function patched(jsonb, text, text) is
 
 drop function patched(jsonb, text, text);
 drop view profiles;
-drop function profile_of(user_row);
-drop type user_row;
 drop table identity_subjects;
 drop table identities;
 drop table beginnings;

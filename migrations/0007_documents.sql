@@ -85,26 +85,8 @@ comment on column document_versions.actor is 'As in the table audit.';
 comment on column document_versions.kept is
   'How many versions the app kept when this one was written, or at the last maintenance.';
 
-create function keep_version(
-  of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb,
-  by_actor text) returns boolean
-  language plpgsql volatile
-as $$
-begin
-  insert into document_versions (user_id, class, version, app_id, body, actor, kept)
-  values (of_user, of_class, of_version, of_app, new_body, by_actor, count);
-  delete from document_versions v
-  where v.user_id = of_user and v.class = of_class and v.version <= of_version - count;
-  return true;
-end
-$$;
-
-comment on function keep_version(text, integer, text, text, bigint, jsonb, text) is
-  'Stores the version of a document that the same statement wrote, and deletes all but the newest `count`. The lock of the document orders the writers.';
-
 -- migrate: down
 
-drop function keep_version(text, integer, text, text, bigint, jsonb, text);
 drop table document_versions;
 drop table document_schemas;
 drop function merge_patch(jsonb, jsonb);

@@ -3,461 +3,6 @@
 --
 
 --
--- Name: user_row; Type: TYPE; Schema: public; Owner: -
---
-
-CREATE TYPE public.user_row AS (
-	user_id text COLLATE pg_catalog."C",
-	app_id text COLLATE pg_catalog."C",
-	anonymous boolean,
-	email text,
-	email_verified boolean,
-	name text,
-	given_name text,
-	family_name text,
-	nickname text,
-	phone text,
-	locale text,
-	zone text,
-	picture text,
-	version bigint,
-	property_floor bigint,
-	blocked_at timestamp with time zone,
-	created_at timestamp with time zone,
-	updated_at timestamp with time zone,
-	last_login_at timestamp with time zone,
-	login_count bigint
-);
-
-
---
--- Name: TYPE user_row; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TYPE public.user_row IS 'A user as functions return it. A function that returned rows of users would fail once the table has another column.';
-
-
---
--- Name: sessions; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.sessions (
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    session_id text NOT NULL COLLATE pg_catalog."C",
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    device_id text NOT NULL COLLATE pg_catalog."C",
-    client_id text COLLATE pg_catalog."C",
-    provider text NOT NULL COLLATE pg_catalog."C",
-    scope text NOT NULL COLLATE pg_catalog."C",
-    refresh_generation integer DEFAULT 1 NOT NULL,
-    refresh_salt bytea NOT NULL,
-    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
-    refreshes_clear_at timestamp with time zone DEFAULT now() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone,
-    end_reason text COLLATE pg_catalog."C",
-    address inet,
-    agent text,
-    authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
-    key_id text COLLATE pg_catalog."C",
-    style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C",
-    amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    browser_id text COLLATE pg_catalog."C",
-    audience text COLLATE pg_catalog."C",
-    issuer text COLLATE pg_catalog."C",
-    notifies boolean DEFAULT false NOT NULL,
-    CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
-);
-
-
---
--- Name: TABLE sessions; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.sessions IS 'Sessions. Each access and refresh token belongs to one.';
-
-
---
--- Name: COLUMN sessions.client_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.client_id IS 'The OpenID Connect client; null for the other wires.';
-
-
---
--- Name: COLUMN sessions.provider; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.provider IS 'The provider of the identity that signed in.';
-
-
---
--- Name: COLUMN sessions.refresh_generation; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.refresh_generation IS 'The number of the valid refresh token. An older number tells a repeated refresh from a stolen token.';
-
-
---
--- Name: COLUMN sessions.refresh_salt; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.refresh_salt IS 'The refresh token is derived from this, the generation and the master key.';
-
-
---
--- Name: COLUMN sessions.refreshes_clear_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.refreshes_clear_at IS 'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
-
-
---
--- Name: COLUMN sessions.end_reason; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.end_reason IS 'Why the session ended, such as logout, blocked or refresh_reuse.';
-
-
---
--- Name: COLUMN sessions.address; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.address IS 'The IP address of the sign-in.';
-
-
---
--- Name: COLUMN sessions.agent; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.agent IS 'The User-Agent field of the sign-in.';
-
-
---
--- Name: COLUMN sessions.authenticated_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.authenticated_at IS 'When the user last authenticated in this session.';
-
-
---
--- Name: COLUMN sessions.key_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.key_id IS 'The API key that opened the session, which ends with it; null for other credentials.';
-
-
---
--- Name: COLUMN sessions.style; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.style IS 'The wire of its tokens. No other wire refreshes or switches to the session.';
-
-
---
--- Name: COLUMN sessions.amr; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.amr IS 'The authentication methods (RFC 8176) of the user, with spaces between them.';
-
-
---
--- Name: COLUMN sessions.browser_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.browser_id IS 'The device of the user at the hosted pages from which a client of OpenID Connect got the session. Unlike the session there, it stays when the user signs in again.';
-
-
---
--- Name: COLUMN sessions.audience; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.audience IS 'The resource server whose access tokens an OpenID Connect client gets; null for none.';
-
-
---
--- Name: COLUMN sessions.issuer; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.issuer IS 'The issuer of the tokens of an OpenID Connect client; null for the other wires.';
-
-
---
--- Name: COLUMN sessions.notifies; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.sessions.notifies IS 'Whether the client still has to get a message when the session ends.';
-
-
---
--- Name: users; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.users (
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    foreign_id text COLLATE pg_catalog."C",
-    anonymous boolean NOT NULL,
-    email text,
-    email_verified boolean DEFAULT false NOT NULL,
-    name text,
-    given_name text,
-    family_name text,
-    nickname text,
-    phone text,
-    locale text,
-    zone text,
-    picture text,
-    version bigint DEFAULT 1 NOT NULL,
-    property_floor bigint DEFAULT 0 NOT NULL,
-    blocked_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_login_at timestamp with time zone,
-    login_count bigint DEFAULT 0 NOT NULL,
-    picture_url text,
-    CONSTRAINT users_foreign_id_check CHECK (((length(foreign_id) >= 3) AND (length(foreign_id) <= 255))),
-    CONSTRAINT users_picture_url_check CHECK ((length(picture_url) <= 2048)),
-    CONSTRAINT users_user_id_check CHECK ((user_id ~ '^[0-9a-f]{24}$'::text))
-);
-
-
---
--- Name: TABLE users; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.users IS 'Users of all apps, with their profiles.';
-
-
---
--- Name: COLUMN users.foreign_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.foreign_id IS 'The id that Auth0''s clients see, of a user who came with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
-
-
---
--- Name: COLUMN users.anonymous; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.anonymous IS 'Whether the user has no identity to sign in with again. Such a user is a guest.';
-
-
---
--- Name: COLUMN users.email; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.email IS 'The address as the user wrote it; email_key compares it.';
-
-
---
--- Name: COLUMN users.email_verified; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.email_verified IS 'Whether the user proved to receive mail there.';
-
-
---
--- Name: COLUMN users.picture; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.picture IS 'The name of the current picture in the table pictures.';
-
-
---
--- Name: COLUMN users.version; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.version IS 'Grows by one with each change of the profile, the address or the block.';
-
-
---
--- Name: COLUMN users.property_floor; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.property_floor IS 'The largest version of a removed property. A property with the same key continues above it.';
-
-
---
--- Name: COLUMN users.blocked_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.blocked_at IS 'When an administrator blocked the user; null if nobody did.';
-
-
---
--- Name: COLUMN users.picture_url; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.users.picture_url IS 'A picture elsewhere, which a back end has set for Auth0''s clients. No program fetches it.';
-
-
---
--- Name: caller(text, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.caller(of_user text, authority text) RETURNS SETOF public.user_row
-    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT u.user_id,
-     u.app_id,
-     u.anonymous,
-     u.email,
-     u.email_verified,
-     u.name,
-     u.given_name,
-     u.family_name,
-     u.nickname,
-     u.phone,
-     u.locale,
-     u.zone,
-     u.picture,
-     u.version,
-     u.property_floor,
-     u.blocked_at,
-     u.created_at,
-     u.updated_at,
-     u.last_login_at,
-     u.login_count
-    FROM public.users u
-   WHERE ((u.user_id = caller.of_user) AND
-         CASE
-             WHEN (caller.authority ~~ 'app:%'::text) THEN (caller.authority = ('app:'::text || u.app_id))
-             ELSE ((u.blocked_at IS NULL) AND (EXISTS ( SELECT
-                FROM public.sessions s
-               WHERE ((s.user_id = caller.of_user) AND (s.session_id = caller.authority) AND (s.ended_at IS NULL) AND (s.expires_at > now())))))
-         END);
-END;
-
-
---
--- Name: FUNCTION caller(of_user text, authority text); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.caller(of_user text, authority text) IS 'Returns the user that a request concerns. The authority is a session: no row if it has ended or the user is blocked. Or it is app: and an id: no row if the user is another app''s. The planner inlines it.';
-
-
---
--- Name: device_users; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.device_users (
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    device_id text NOT NULL COLLATE pg_catalog."C",
-    chosen_at timestamp with time zone DEFAULT now() NOT NULL,
-    assurance smallint DEFAULT 1 NOT NULL,
-    CONSTRAINT device_users_assurance_check CHECK (((assurance >= 0) AND (assurance <= 2)))
-);
-
-
---
--- Name: TABLE device_users; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.device_users IS 'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest chosen_at is active.';
-
-
---
--- Name: COLUMN device_users.chosen_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.device_users.chosen_at IS 'When the user last signed in on the device or was switched to.';
-
-
---
--- Name: COLUMN device_users.assurance; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.device_users.assurance IS 'How well the user authenticated there so far: 0 by an API key only, 1 by another credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.';
-
-
---
--- Name: devices; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.devices (
-    device_id text NOT NULL COLLATE pg_catalog."C",
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    secret_hash bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
-    previous_hash bytea,
-    replaced_at timestamp with time zone,
-    inactive_since timestamp with time zone,
-    CONSTRAINT devices_device_id_check CHECK ((device_id ~ '^[0-9a-f]{24}$'::text))
-);
-
-
---
--- Name: TABLE devices; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.devices IS 'Installations and browsers. Several users can be on one, so it is no user''s data.';
-
-
---
--- Name: COLUMN devices.secret_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.devices.secret_hash IS 'A keyed hash of the secret by which the device lists and switches its users. Each login replaces the secret.';
-
-
---
--- Name: COLUMN devices.previous_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.devices.previous_hash IS 'The hash before the last login, accepted for 30 seconds for requests that were under way.';
-
-
---
--- Name: COLUMN devices.replaced_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.devices.replaced_at IS 'When the last login replaced the secret.';
-
-
---
--- Name: COLUMN devices.inactive_since; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.devices.inactive_since IS 'Since when no user is active on the device; null while one may be.';
-
-
---
--- Name: device_places(text, boolean); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.device_places(of_device text, switching boolean) RETURNS TABLE(user_id text, chosen_at timestamp with time zone, session_id text, is_live boolean, is_active boolean)
-    LANGUAGE sql STABLE ROWS 4 PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT p.user_id,
-     p.chosen_at,
-     s.session_id,
-     (s.session_id IS NOT NULL),
-     ((s.session_id IS NOT NULL) AND (row_number() OVER (ORDER BY (device_places.switching AND (s.session_id IS NULL)), p.chosen_at DESC, p.user_id) = 1) AND (p.chosen_at > COALESCE(( SELECT d.inactive_since
-            FROM public.devices d
-           WHERE (d.device_id = device_places.of_device)), '-infinity'::timestamp with time zone)))
-    FROM (public.device_users p
-      LEFT JOIN LATERAL ( SELECT s_1.session_id
-            FROM public.sessions s_1
-           WHERE ((s_1.device_id = p.device_id) AND (s_1.user_id = p.user_id) AND (s_1.ended_at IS NULL) AND (s_1.expires_at > now()) AND ( SELECT (u.blocked_at IS NULL)
-                    FROM public.users u
-                   WHERE (u.user_id = p.user_id)))
-           ORDER BY s_1.created_at DESC, s_1.session_id DESC
-          LIMIT 1) s ON (true))
-   WHERE (p.device_id = device_places.of_device);
-END;
-
-
---
--- Name: FUNCTION device_places(of_device text, switching boolean); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.device_places(of_device text, switching boolean) IS 'Returns the users of a device, with the live session of each and whether it is active. Without switching, no other user becomes active when the active one signs out. The planner inlines it.';
-
-
---
 -- Name: email_key(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -474,80 +19,6 @@ COMMENT ON FUNCTION public.email_key(address text) IS 'Returns the form in which
 
 
 --
--- Name: record_event(text, text, text, text, text, text, inet, text, jsonb, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.record_event(of_user text, of_app text, of_action text, by_actor text, of_session text, of_device text, from_address inet, from_agent text, facts jsonb DEFAULT '{}'::jsonb, as_event text DEFAULT NULL::text) RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-declare
-  event text := coalesce(as_event, new_object_id());
-begin
-  insert into audit (
-    user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
-  values (
-    of_user, event, of_app, of_action, by_actor, of_session, of_device, from_address, from_agent,
-    facts);
-  return event;
-end
-$$;
-
-
---
--- Name: FUNCTION record_event(of_user text, of_app text, of_action text, by_actor text, of_session text, of_device text, from_address inet, from_agent text, facts jsonb, as_event text); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.record_event(of_user text, of_app text, of_action text, by_actor text, of_session text, of_device text, from_address inet, from_agent text, facts jsonb, as_event text) IS 'Inserts an audit event and returns its id.';
-
-
---
--- Name: end_sessions(text, text, text, inet, text, text, text, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text DEFAULT NULL::text, spared text DEFAULT NULL::text, by_key text DEFAULT NULL::text) RETURNS SETOF text
-    LANGUAGE sql
-    BEGIN ATOMIC
- WITH ended AS (
-          UPDATE public.sessions s SET ended_at = now(), end_reason = end_sessions.reason
-           WHERE ((s.user_id = end_sessions.of_user) AND (s.ended_at IS NULL) AND ((end_sessions.one IS NULL) OR (s.session_id = end_sessions.one) OR ((((' '::text || s.scope) || ' '::text) !~~ '% offline_access %'::text) AND (s.browser_id = ( SELECT o.device_id
-                    FROM public.sessions o
-                   WHERE ((o.user_id = end_sessions.of_user) AND (o.session_id = end_sessions.one)))))) AND ((end_sessions.spared IS NULL) OR (s.session_id <> end_sessions.spared)) AND ((end_sessions.by_key IS NULL) OR ((s.provider = 'api-key'::text) AND (COALESCE(s.key_id, end_sessions.by_key) = end_sessions.by_key))))
-           RETURNING s.user_id,
-             s.session_id,
-             s.device_id,
-             s.app_id
-         ), places AS (
-          DELETE FROM public.device_users p
-           WHERE ((p.user_id = end_sessions.of_user) AND (end_sessions.one IS NULL) AND (end_sessions.by_key IS NULL) AND (end_sessions.reason <> 'blocked'::text) AND (NOT (EXISTS ( SELECT
-                    FROM public.sessions s
-                   WHERE ((s.user_id = end_sessions.of_user) AND (s.session_id = end_sessions.spared) AND (s.device_id = p.device_id))))) AND (( SELECT count(*) AS count
-                    FROM ended) >= 0))
-           RETURNING p.user_id,
-             p.device_id
-         ), removed AS (
-          SELECT public.record_event(p.user_id, u.app_id, 'device_remove'::text, end_sessions.by_actor, NULL::text, p.device_id, end_sessions.from_address, end_sessions.from_agent) AS record_event
-            FROM (places p
-              JOIN public.users u ON ((u.user_id = end_sessions.of_user)))
-         ), facts AS (
-          SELECT e.session_id,
-             public.record_event(e.user_id, e.app_id, 'session_end'::text, end_sessions.by_actor, e.session_id, e.device_id, end_sessions.from_address, end_sessions.from_agent, jsonb_build_object('reason', end_sessions.reason)) AS record_event
-            FROM ended e
-         )
-  SELECT f.session_id
-    FROM facts f
-   WHERE (( SELECT count(*) AS count
-            FROM removed) >= 0);
-END;
-
-
---
--- Name: FUNCTION end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.end_sessions(of_user text, reason text, by_actor text, from_address inet, from_agent text, one text, spared text, by_key text) IS 'Ends sessions and returns their ids: one, those of an API key, or all but an optional spared one. Ending a session at the hosted pages also ends the sessions that clients got in its browser, except those with offline_access. Ending all also removes the user from devices, except from that of the spared session. A blocked user stays on them, as an administrator can undo a block.';
-
-
---
 -- Name: has_second_factor(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -561,88 +32,6 @@ CREATE FUNCTION public.has_second_factor(amr text) RETURNS boolean
 --
 
 COMMENT ON FUNCTION public.has_second_factor(amr text) IS 'Returns whether authentication methods (sessions.amr) include a second factor.';
-
-
---
--- Name: index_document(text, text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.index_document(of_app text, of_user text, of_class text, body jsonb) RETURNS boolean
-    LANGUAGE plpgsql
-    AS $$
-declare
-  changed record;
-begin
-  for changed in
-    select i.index_id, n.*
-    from search_indexes i
-    cross join lateral (select body #> i.path as value, jsonb_typeof(body #> i.path) as type) f
-    cross join lateral (
-      -- A list inside the path may have the member in its elements.
-      select coalesce(f.type <> 'null', false)
-          or exists (select from generate_series(1, cardinality(i.path) - 1) length
-            where jsonb_typeof(body #> i.path[1:length]) = 'array') as is_there,
-        case when i.kind = 'text' and f.type = 'string' then left(f.value #>> '{}', 256) end
-          as text_value,
-        case when i.kind = 'number' and f.type = 'number' then f.value::numeric end
-          as number_value,
-        case when i.kind = 'boolean' and f.type = 'boolean' then f.value::boolean end
-          as boolean_value
-    ) n
-    -- By the primary key, whatever the statistics: `limit` keeps the planner from a hash of all.
-    left join lateral (
-      select v.text_value, v.number_value, v.boolean_value, true as is_there
-      from search_values v where v.user_id = of_user and v.index_id = i.index_id limit 1
-    ) v on true
-    where i.app_id = of_app and i.class = of_class and i.state <> 'removing'
-      and (n.is_there <> (v.is_there is not null) or n.text_value is distinct from v.text_value
-        or n.number_value is distinct from v.number_value
-        or n.boolean_value is distinct from v.boolean_value)
-  loop
-    if changed.is_there then
-      insert into search_values (user_id, index_id, text_value, number_value, boolean_value)
-      values (of_user, changed.index_id, changed.text_value, changed.number_value,
-        changed.boolean_value)
-      on conflict (user_id, index_id) do update set text_value = excluded.text_value,
-        number_value = excluded.number_value, boolean_value = excluded.boolean_value;
-    else
-      delete from search_values v where v.user_id = of_user and v.index_id = changed.index_id;
-    end if;
-  end loop;
-  return true;
-end
-$$;
-
-
---
--- Name: FUNCTION index_document(of_app text, of_user text, of_class text, body jsonb); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.index_document(of_app text, of_user text, of_class text, body jsonb) IS 'Updates the search values of a document. Each statement that writes a document calls it. The lock of the document orders the writers, and each call sees what the one before stored, as the function is volatile.';
-
-
---
--- Name: keep_version(text, integer, text, text, bigint, jsonb, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.keep_version(of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb, by_actor text) RETURNS boolean
-    LANGUAGE plpgsql
-    AS $$
-begin
-  insert into document_versions (user_id, class, version, app_id, body, actor, kept)
-  values (of_user, of_class, of_version, of_app, new_body, by_actor, count);
-  delete from document_versions v
-  where v.user_id = of_user and v.class = of_class and v.version <= of_version - count;
-  return true;
-end
-$$;
-
-
---
--- Name: FUNCTION keep_version(of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb, by_actor text); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.keep_version(of_app text, count integer, of_user text, of_class text, of_version bigint, new_body jsonb, by_actor text) IS 'Stores the version of a document that the same statement wrote, and deletes all but the newest `count`. The lock of the document orders the writers.';
 
 
 --
@@ -799,81 +188,6 @@ COMMENT ON FUNCTION public.patched(patch jsonb, member text, stored text) IS 'Re
 
 
 --
--- Name: profile_of(public.user_row); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.profile_of(u public.user_row) RETURNS TABLE(id text, created_at timestamp with time zone, updated_at timestamp with time zone, version bigint, anonymous boolean, blocked boolean, email text, email_verified boolean, name text, given_name text, family_name text, nickname text, phone text, locale text, zone text, picture text)
-    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (u).user_id AS user_id,
-     (u).created_at AS created_at,
-     (u).updated_at AS updated_at,
-     (u).version AS version,
-     (u).anonymous AS anonymous,
-     ((u).blocked_at IS NOT NULL),
-     (u).email AS email,
-     (u).email_verified AS email_verified,
-     (u).name AS name,
-     (u).given_name AS given_name,
-     (u).family_name AS family_name,
-     (u).nickname AS nickname,
-     (u).phone AS phone,
-     (u).locale AS locale,
-     (u).zone AS zone,
-     (u).picture AS picture;
-END;
-
-
---
--- Name: FUNCTION profile_of(u public.user_row); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.profile_of(u public.user_row) IS 'Returns the profile as the API shows it.';
-
-
---
--- Name: proved_device(text, text, bytea); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.proved_device(of_device text, of_app text, shown bytea) RETURNS TABLE(device_id text, until timestamp with time zone)
-    LANGUAGE sql STABLE ROWS 1 PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT d.device_id,
-         CASE
-             WHEN (d.secret_hash = proved_device.shown) THEN 'infinity'::timestamp with time zone
-             ELSE d.replaced_at
-         END AS replaced_at
-    FROM public.devices d
-   WHERE ((d.device_id = proved_device.of_device) AND (d.app_id = proved_device.of_app) AND ((d.secret_hash = proved_device.shown) OR ((d.previous_hash = proved_device.shown) AND (d.replaced_at > (now() - '00:00:30'::interval)))));
-END;
-
-
---
--- Name: FUNCTION proved_device(of_device text, of_app text, shown bytea); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.proved_device(of_device text, of_app text, shown bytea) IS 'Returns one row if the presented hash authenticates the device. It acts for the users chosen there before `until`; a replaced secret never acts for the user of the login that replaced it. The planner inlines it.';
-
-
---
--- Name: record_change(text, text, jsonb); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.record_change(of_user text, of_app text, change jsonb) RETURNS boolean
-    LANGUAGE sql STRICT
-    BEGIN ATOMIC
- SELECT (public.record_event(of_user, of_app, 'data_change'::text, (change ->> 'actor'::text), (change ->> 'session'::text), NULL::text, ((change ->> 'address'::text))::inet, (change ->> 'agent'::text), jsonb_build_object('what', (change -> 'what'::text))) IS NOT NULL);
-END;
-
-
---
--- Name: FUNCTION record_change(of_user text, of_app text, change jsonb); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.record_change(of_user text, of_app text, change jsonb) IS 'Inserts the event of a change of user data. Does nothing for a null argument, which the statement passes if it changed nothing.';
-
-
---
 -- Name: require(boolean); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -924,137 +238,6 @@ COMMENT ON TABLE public.api_keys IS 'API keys with which users sign in.';
 --
 
 COMMENT ON COLUMN public.api_keys.key_hash IS 'A keyed hash of the key.';
-
-
---
--- Name: identities; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identities (
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    identity_id text NOT NULL COLLATE pg_catalog."C",
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    proved_by_reader boolean DEFAULT false NOT NULL,
-    CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
-);
-
-
---
--- Name: TABLE identities; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.identities IS 'Identities of users: what they sign in with.';
-
-
---
--- Name: COLUMN identities.provider; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.provider IS 'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
-
-
---
--- Name: COLUMN identities.subject; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.subject IS 'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
-
-
---
--- Name: COLUMN identities.profile; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.profile IS 'Of a linked identity: the id, foreign id, address and names of the user it had before.';
-
-
---
--- Name: COLUMN identities.proved_by_reader; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identities.proved_by_reader IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
-
-
---
--- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.identity_subjects (
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    provider text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL COLLATE pg_catalog."C",
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    identity_id text NOT NULL COLLATE pg_catalog."C",
-    reserved_until timestamp with time zone
-);
-
-
---
--- Name: TABLE identity_subjects; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.identity_subjects IS 'The user of each identity and address. An identity belongs to at most one user of an app. No foreign key, since several nodes distribute this table by another key than identities.';
-
-
---
--- Name: COLUMN identity_subjects.provider; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email stands for addresses, verified or not, and auth0 for users.foreign_id.';
-
-
---
--- Name: COLUMN identity_subjects.reserved_until; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Null for the present one.';
-
-
---
--- Name: revoke_credentials(text, text, text, inet, text, text); Type: FUNCTION; Schema: public; Owner: -
---
-
-CREATE FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text DEFAULT NULL::text) RETURNS boolean
-    LANGUAGE sql
-    BEGIN ATOMIC
- WITH gone AS (
-          DELETE FROM public.identities i
-           WHERE ((i.user_id = revoke_credentials.of_user) AND (i.provider <> ALL (ARRAY['password'::text, 'email'::text])))
-           RETURNING i.provider
-         ), subjects AS (
-          DELETE FROM public.identity_subjects s
-           WHERE ((s.user_id = revoke_credentials.of_user) AND (s.provider <> ALL (ARRAY['email'::text, 'auth0'::text])))
-         ), keys AS (
-          DELETE FROM public.api_keys k
-           WHERE (k.user_id = revoke_credentials.of_user)
-         ), places AS (
-          DELETE FROM public.device_users p
-           WHERE ((p.user_id = revoke_credentials.of_user) AND ((revoke_credentials.spared_device IS NULL) OR (p.device_id <> revoke_credentials.spared_device)))
-           RETURNING p.device_id
-         ), changed AS (
-          UPDATE public.users u SET version = (u.version + 1), updated_at = now()
-           WHERE (u.user_id = revoke_credentials.of_user)
-         ), facts AS (
-          SELECT public.record_event(revoke_credentials.of_user, revoke_credentials.of_app, 'unlink'::text, revoke_credentials.by_actor, NULL::text, NULL::text, revoke_credentials.from_address, revoke_credentials.from_agent, jsonb_build_object('provider', g.provider)) AS record_event
-            FROM gone g
-           WHERE (g.provider <> 'anonymous'::text)
-         UNION ALL
-          SELECT public.record_event(revoke_credentials.of_user, revoke_credentials.of_app, 'device_remove'::text, revoke_credentials.by_actor, NULL::text, p.device_id, revoke_credentials.from_address, revoke_credentials.from_agent) AS record_event
-            FROM places p
-         )
-  SELECT (count(*) >= 0)
-    FROM facts;
-END;
-
-
---
--- Name: FUNCTION revoke_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text); Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON FUNCTION public.revoke_credentials(of_user text, of_app text, by_actor text, from_address inet, from_agent text, spared_device text) IS 'Revokes all credentials but the address: API keys, linked identities, and accounts on devices but an optional spared one.';
 
 
 --
@@ -1661,6 +844,92 @@ COMMENT ON COLUMN public.consents.scope IS 'The scopes, with spaces between them
 
 
 --
+-- Name: device_users; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.device_users (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    device_id text NOT NULL COLLATE pg_catalog."C",
+    chosen_at timestamp with time zone DEFAULT now() NOT NULL,
+    assurance smallint DEFAULT 1 NOT NULL,
+    CONSTRAINT device_users_assurance_check CHECK (((assurance >= 0) AND (assurance <= 2)))
+);
+
+
+--
+-- Name: TABLE device_users; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.device_users IS 'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest chosen_at is active.';
+
+
+--
+-- Name: COLUMN device_users.chosen_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.device_users.chosen_at IS 'When the user last signed in on the device or was switched to.';
+
+
+--
+-- Name: COLUMN device_users.assurance; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.device_users.assurance IS 'How well the user authenticated there so far: 0 by an API key only, 1 by another credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.';
+
+
+--
+-- Name: devices; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.devices (
+    device_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    secret_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    previous_hash bytea,
+    replaced_at timestamp with time zone,
+    inactive_since timestamp with time zone,
+    CONSTRAINT devices_device_id_check CHECK ((device_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE devices; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.devices IS 'Installations and browsers. Several users can be on one, so it is no user''s data.';
+
+
+--
+-- Name: COLUMN devices.secret_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.secret_hash IS 'A keyed hash of the secret by which the device lists and switches its users. Each login replaces the secret.';
+
+
+--
+-- Name: COLUMN devices.previous_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.previous_hash IS 'The hash before the last login, accepted for 30 seconds for requests that were under way.';
+
+
+--
+-- Name: COLUMN devices.replaced_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.replaced_at IS 'When the last login replaced the secret.';
+
+
+--
+-- Name: COLUMN devices.inactive_since; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.inactive_since IS 'Since when no user is active on the device; null while one may be.';
+
+
+--
 -- Name: document_schemas; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1846,6 +1115,93 @@ COMMENT ON COLUMN public.hosts.settings IS 'A keyed hash of the value of each se
 --
 
 COMMENT ON COLUMN public.hosts.seen_at IS 'When a worker of the host last wrote this row.';
+
+
+--
+-- Name: identities; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identities (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    identity_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    profile jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    proved_by_reader boolean DEFAULT false NOT NULL,
+    CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE identities; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.identities IS 'Identities of users: what they sign in with.';
+
+
+--
+-- Name: COLUMN identities.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.provider IS 'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
+
+
+--
+-- Name: COLUMN identities.subject; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.subject IS 'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
+
+
+--
+-- Name: COLUMN identities.profile; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.profile IS 'Of a linked identity: the id, foreign id, address and names of the user it had before.';
+
+
+--
+-- Name: COLUMN identities.proved_by_reader; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.proved_by_reader IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
+
+
+--
+-- Name: identity_subjects; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.identity_subjects (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    identity_id text NOT NULL COLLATE pg_catalog."C",
+    reserved_until timestamp with time zone
+);
+
+
+--
+-- Name: TABLE identity_subjects; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.identity_subjects IS 'The user of each identity and address. An identity belongs to at most one user of an app. No foreign key, since several nodes distribute this table by another key than identities.';
+
+
+--
+-- Name: COLUMN identity_subjects.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email stands for addresses, verified or not, and auth0 for users.foreign_id.';
+
+
+--
+-- Name: COLUMN identity_subjects.reserved_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Null for the present one.';
 
 
 --
@@ -2112,6 +1468,159 @@ COMMENT ON COLUMN public.kept_answers.expires_at IS 'When the answer is deleted.
 
 
 --
+-- Name: sessions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.sessions (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    session_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    device_id text NOT NULL COLLATE pg_catalog."C",
+    client_id text COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    refresh_generation integer DEFAULT 1 NOT NULL,
+    refresh_salt bytea NOT NULL,
+    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    refreshes_clear_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    end_reason text COLLATE pg_catalog."C",
+    address inet,
+    agent text,
+    authenticated_at timestamp with time zone DEFAULT now() NOT NULL,
+    key_id text COLLATE pg_catalog."C",
+    style text DEFAULT 'native'::text NOT NULL COLLATE pg_catalog."C",
+    amr text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    browser_id text COLLATE pg_catalog."C",
+    audience text COLLATE pg_catalog."C",
+    issuer text COLLATE pg_catalog."C",
+    notifies boolean DEFAULT false NOT NULL,
+    CONSTRAINT sessions_session_id_check CHECK ((session_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE sessions; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.sessions IS 'Sessions. Each access and refresh token belongs to one.';
+
+
+--
+-- Name: COLUMN sessions.client_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.client_id IS 'The OpenID Connect client; null for the other wires.';
+
+
+--
+-- Name: COLUMN sessions.provider; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.provider IS 'The provider of the identity that signed in.';
+
+
+--
+-- Name: COLUMN sessions.refresh_generation; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.refresh_generation IS 'The number of the valid refresh token. An older number tells a repeated refresh from a stolen token.';
+
+
+--
+-- Name: COLUMN sessions.refresh_salt; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.refresh_salt IS 'The refresh token is derived from this, the generation and the master key.';
+
+
+--
+-- Name: COLUMN sessions.refreshes_clear_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.refreshes_clear_at IS 'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
+
+
+--
+-- Name: COLUMN sessions.end_reason; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.end_reason IS 'Why the session ended, such as logout, blocked or refresh_reuse.';
+
+
+--
+-- Name: COLUMN sessions.address; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.address IS 'The IP address of the sign-in.';
+
+
+--
+-- Name: COLUMN sessions.agent; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.agent IS 'The User-Agent field of the sign-in.';
+
+
+--
+-- Name: COLUMN sessions.authenticated_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.authenticated_at IS 'When the user last authenticated in this session.';
+
+
+--
+-- Name: COLUMN sessions.key_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.key_id IS 'The API key that opened the session, which ends with it; null for other credentials.';
+
+
+--
+-- Name: COLUMN sessions.style; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.style IS 'The wire of its tokens. No other wire refreshes or switches to the session.';
+
+
+--
+-- Name: COLUMN sessions.amr; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.amr IS 'The authentication methods (RFC 8176) of the user, with spaces between them.';
+
+
+--
+-- Name: COLUMN sessions.browser_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.browser_id IS 'The device of the user at the hosted pages from which a client of OpenID Connect got the session. Unlike the session there, it stays when the user signs in again.';
+
+
+--
+-- Name: COLUMN sessions.audience; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.audience IS 'The resource server whose access tokens an OpenID Connect client gets; null for none.';
+
+
+--
+-- Name: COLUMN sessions.issuer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.issuer IS 'The issuer of the tokens of an OpenID Connect client; null for the other wires.';
+
+
+--
+-- Name: COLUMN sessions.notifies; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.sessions.notifies IS 'Whether the client still has to get a message when the session ends.';
+
+
+--
 -- Name: live_sessions; Type: VIEW; Schema: public; Owner: -
 --
 
@@ -2360,6 +1869,109 @@ COMMENT ON COLUMN public.pictures.name IS 'Its name in the URL. It has 128 rando
 --
 
 COMMENT ON COLUMN public.pictures.body IS 'The picture; null if it is a file of that name in the operator''s folder.';
+
+
+--
+-- Name: users; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.users (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    foreign_id text COLLATE pg_catalog."C",
+    anonymous boolean NOT NULL,
+    email text,
+    email_verified boolean DEFAULT false NOT NULL,
+    name text,
+    given_name text,
+    family_name text,
+    nickname text,
+    phone text,
+    locale text,
+    zone text,
+    picture text,
+    version bigint DEFAULT 1 NOT NULL,
+    property_floor bigint DEFAULT 0 NOT NULL,
+    blocked_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_login_at timestamp with time zone,
+    login_count bigint DEFAULT 0 NOT NULL,
+    picture_url text,
+    CONSTRAINT users_foreign_id_check CHECK (((length(foreign_id) >= 3) AND (length(foreign_id) <= 255))),
+    CONSTRAINT users_picture_url_check CHECK ((length(picture_url) <= 2048)),
+    CONSTRAINT users_user_id_check CHECK ((user_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE users; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.users IS 'Users of all apps, with their profiles.';
+
+
+--
+-- Name: COLUMN users.foreign_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.foreign_id IS 'The id that Auth0''s clients see, of a user who came with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
+
+
+--
+-- Name: COLUMN users.anonymous; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.anonymous IS 'Whether the user has no identity to sign in with again. Such a user is a guest.';
+
+
+--
+-- Name: COLUMN users.email; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.email IS 'The address as the user wrote it; email_key compares it.';
+
+
+--
+-- Name: COLUMN users.email_verified; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.email_verified IS 'Whether the user proved to receive mail there.';
+
+
+--
+-- Name: COLUMN users.picture; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.picture IS 'The name of the current picture in the table pictures.';
+
+
+--
+-- Name: COLUMN users.version; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.version IS 'Grows by one with each change of the profile, the address or the block.';
+
+
+--
+-- Name: COLUMN users.property_floor; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.property_floor IS 'The largest version of a removed property. A property with the same key continues above it.';
+
+
+--
+-- Name: COLUMN users.blocked_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.blocked_at IS 'When an administrator blocked the user; null if nobody did.';
+
+
+--
+-- Name: COLUMN users.picture_url; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.users.picture_url IS 'A picture elsewhere, which a back end has set for Auth0''s clients. No program fetches it.';
 
 
 --

@@ -82,11 +82,12 @@ enum Accounts {
     _ context: RequestContext
   ) -> Completion {
     let taken = transaction.send(
-      AccountQueries.take,
+      CredentialRowQueries.takeAddress,
       context.app.id,
       address.key,
       user,
-      identity
+      identity,
+      ServerTime()
     )
     return { () async throws(Failure) in try await taken.rows(undone: .emailTaken) }
   }
@@ -111,14 +112,14 @@ enum Accounts {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await transaction.run(
-      AccountQueries.verify,
-      user,
-      context.app.id,
-      address.key,
-      IdentityID(),
-      isReader
-    )
+    let own = try await transaction.run(AccountQueries.proveIdentity, user, isReader)
+    let (app, key) = (context.app.id, address.key)
+    let identity = own.first ?? IdentityID()
+    if own.isEmpty {
+      _ = transaction.send(AccountQueries.addIdentity, user, app, key, identity, isReader)
+    }
+    _ = transaction.send(AccountQueries.setIdentity, user, app, key, identity)
+    try await transaction.send(AccountQueries.verify, user).rows()
   }
 }
 
@@ -138,64 +139,54 @@ package enum AccountQueries {
     """
   )
 
-  /// Gives an address to a user; undoes the transaction if another user has it, or may restore it.
-  ///
-  /// Two statements have the same rule: `UsersQueries.create` omits a taken address, and
-  /// `ImportQueries.emails` gives many addresses.
-  static let take = Statement<NoRow, AppID, String, UserID, IdentityID>(
-    "accounts.take",
-    """
-    with taken as (
-      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-      values ($1, 'email', $2, $3, $4)
-      on conflict (app_id, provider, subject) do update
-        set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
-        where s.user_id = excluded.user_id or s.reserved_until < now()
-      returning 1
-    )
-    select require((select count(*) from taken) = 1)
-    """
-  )
-
-  /// Makes a user who gets an address by `take`.
-  static let create = Statement<NoRow, UserID, AppID, IdentityID, String, String, String?, Bool>(
+  static let create = Statement<NoRow, UserID, AppID, String, Bool>(
     "accounts.create",
     """
-    with created as (
-      insert into users (user_id, app_id, anonymous, email, email_verified)
-      values ($1, $2, false, btrim($4), $7)
-    ), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      values ($1, $3, $2, case when $6::text is null then 'email' else 'password' end, $5)
-    )
-    insert into passwords (user_id, hash) select $1, $6 where $6::text is not null
+    insert into users (user_id, app_id, anonymous, email, email_verified)
+    values ($1, $2, false, btrim($3), $4)
     """
   )
 
-  /// Verifies an address, and gives the user an identity by it if it has none.
+  /// Returns the identity by which a user signs in with an address; no row without one.
   ///
-  /// - Parameter 5: whether it is verified by a mailed token alone.
-  static let verify = Statement<NoRow, UserID, AppID, String, IdentityID, Bool>(
+  /// - Parameter 2: whether the address is verified by a mailed token alone.
+  static let proveIdentity = Statement<IdentityID, UserID, Bool>(
+    "accounts.prove_identity",
+    """
+    update identities set proved_by_reader = $2
+    where user_id = $1 and provider in ('password', 'email')
+    returning identity_id
+    """
+  )
+
+  static let addIdentity = Statement<NoRow, UserID, AppID, String, IdentityID, Bool>(
+    "accounts.add_identity",
+    """
+    insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
+    values ($1, $4, $2, 'email', $3, $5)
+    """
+  )
+
+  /// Sets the identity of an address of the user.
+  static let setIdentity = Statement<NoRow, UserID, AppID, String, IdentityID>(
+    "accounts.set_identity",
+    """
+    update identity_subjects set identity_id = $4
+    where app_id = $2 and provider = 'email' and subject = $3 and user_id = $1
+    """
+  )
+
+  static let verify = Statement<NoRow, UserID>(
     "accounts.verify",
     """
-    with own as (
-      update identities set proved_by_reader = $5
-      where user_id = $1 and provider in ('password', 'email')
-      returning identity_id
-    ), made as (
-      insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
-      select $1, $4, $2, 'email', $3, $5 where not exists (select from own)
-    ), subject as (
-      update identity_subjects set identity_id = coalesce((select identity_id from own), $4)
-      where app_id = $2 and provider = 'email' and subject = $3 and user_id = $1
-    ), mails as (
-      delete from mail_tokens where user_id = $1 and purpose = 'verify'
-    )
+    with mails as (delete from mail_tokens where user_id = $1 and purpose = 'verify')
     update users set email_verified = true, anonymous = false, version = version + 1,
       updated_at = now()
     where user_id = $1
     """
   )
 
-  package static let all: [any PreparedStatement] = [find, take, create, verify]
+  package static let all: [any PreparedStatement] = [
+    find, create, proveIdentity, addIdentity, setIdentity, verify,
+  ]
 }

@@ -78,17 +78,25 @@ extension Emails {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) -> FormerEmail {
-    let rows = try await transaction.run(
-      EmailChangeQueries.change,
+    let key = address.key
+    let found = try await transaction.run(EmailChangeQueries.former, user, key)
+    guard let former = found.first else { throw .noEmail }
+    let taken = Accounts.sendTaking(address, for: user, former.identity, in: transaction, context)
+    let release =
+      former.wasVerified && origin == .mail ? EmailChangeQueries.reserve : IdentitiesQueries.release
+    _ = transaction.send(release, user, key)
+    _ = transaction.send(
+      EmailChangeQueries.setSubject,
       user,
-      address.stored(email),
-      address.key,
+      former.identity,
+      key,
       origin != .unverified,
       origin == .mail
     )
-    guard let before = rows.first else { throw .noEmail }
-    try await Accounts.sendTaking(address, for: user, before.identity, in: transaction, context)()
-    return before
+    let isVerified = origin != .unverified || former.isSame && former.wasVerified
+    _ = transaction.send(EmailChangeQueries.change, user, address.stored(email), isVerified)
+    try await taken()
+    return former.email
   }
 
   /// Restores a former address of a user by a mailed token, with a new password.
@@ -133,7 +141,7 @@ extension Emails {
       )
       if before.email != nil { try await notice.queue(in: transaction) }
       if takesPassword {
-        _ = try await transaction.run(PasswordQueries.set, user, hash)
+        try await Users.store(hash, of: user, in: transaction)
       } else {
         _ = try await transaction.run(PasswordQueries.remove, user)
       }
@@ -174,17 +182,28 @@ struct OwnEmail: RowDecodable {
 }
 
 /// The former address of a user.
-struct FormerEmail: RowDecodable {
-  /// The identity by which the user signs in.
-  let identity: IdentityID
+struct FormerEmail {
   /// Nil if it was not verified, or is the new one.
   package let email: String?
   let language: String?
+}
+
+/// The identity by which a user signs in with an address that is about to be replaced.
+struct FormerIdentity: RowDecodable {
+  let identity: IdentityID
+  /// Whether the new address is the same, perhaps in another spelling.
+  let isSame: Bool
+  let wasVerified: Bool
+  let email: FormerEmail
 
   init(from row: Row) throws(DatabaseError) {
     identity = try row.id(0)
-    email = row.text(ifAny: 1)
-    language = row.text(ifAny: 2)
+    isSame = try row.bool(1)
+    wasVerified = try row.bool(2)
+    email = FormerEmail(
+      email: wasVerified && !isSame ? row.text(ifAny: 3) : nil,
+      language: row.text(ifAny: 4)
+    )
   }
 }
 
@@ -193,53 +212,59 @@ package enum EmailChangeQueries {
   static let own = Statement<OwnEmail, UserID, Principal>(
     "email_change.own",
     """
-    select i.subject, c.locale from caller($1, $2) c
-    left join identities i on i.user_id = c.user_id and i.provider in ('password', 'email')
+    select i.subject, c.locale from users c
+    left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
+    where \(.isAuthorized)
     """
   )
 
-  /// Replaces the address of a user, who gets the new one by `AccountQueries.take`.
+  /// Returns the identity by which a user signs in with an address; no row without one.
   ///
-  /// Returns no row if the user had none.
-  /// Mailed tokens become invalid, except those that restore an address. The same address in another
-  /// spelling stays verified.
-  /// - Parameter 4: whether it is verified.
-  /// - Parameter 5: whether a mail has verified it. Then a token restores a former address that was
-  ///   verified, which stays reserved as long as the token is valid.
-  static let change = Statement<FormerEmail, UserID, String, String, Bool, Bool>(
+  /// - Parameter 2: the key of the new address.
+  static let former = Statement<FormerIdentity, UserID, String>(
+    "email_change.former",
+    """
+    select i.identity_id, i.subject = $2, u.email_verified, u.email, u.locale
+    from identities i join users u on u.user_id = $1
+    where i.user_id = $1 and i.provider in ('password', 'email')
+    """
+  )
+
+  /// Reserves the former address of a user, as long as a token can restore it.
+  static let reserve = Statement<NoRow, UserID, String>(
+    "email_change.reserve",
+    """
+    update identity_subjects set reserved_until = now() + interval '7 days'
+    where user_id = $1 and provider = 'email' and subject <> $2 and reserved_until is null
+    """
+  )
+
+  /// - Parameter 4: whether the address is verified.
+  /// - Parameter 5: whether a mail has verified it.
+  static let setSubject = Statement<NoRow, UserID, IdentityID, String, Bool, Bool>(
+    "email_change.set_subject",
+    """
+    update identities set subject = $3,
+      proved_by_reader = case when $5::boolean then false
+        when subject = $3 then proved_by_reader else $4::boolean end
+    where user_id = $1 and identity_id = $2
+    """
+  )
+
+  /// Sets the address of a user.
+  ///
+  /// Mailed tokens become invalid, except those that restore an address.
+  static let change = Statement<NoRow, UserID, String, Bool>(
     "email_change.change",
     """
-    with own as (
-      select i.identity_id, i.subject, u.email_verified, case when u.email_verified and i.subject <> $3
-        then u.email end as email, u.locale
-      from identities i join users u on u.user_id = i.user_id
-      where i.user_id = $1 and i.provider in ('password', 'email')
-    ), reserved as (
-      update identity_subjects s set reserved_until = now() + interval '7 days'
-      from own where s.user_id = $1 and s.provider = 'email' and s.subject <> $3
-        and s.reserved_until is null and own.email_verified and $5::boolean
-    ), gone as (
-      delete from identity_subjects s using own
-      where s.user_id = $1 and s.provider = 'email' and s.subject <> $3
-        and s.reserved_until is null and not (own.email_verified and $5::boolean)
-    ), identity as (
-      update identities i set subject = $3,
-        proved_by_reader = case when $5::boolean then false
-          when own.subject = $3 then i.proved_by_reader else $4::boolean end
-      from own where i.user_id = $1 and i.identity_id = own.identity_id
-    ), mails as (
-      delete from mail_tokens
-      where user_id = $1 and purpose <> 'restore' and exists (select from own)
+    with mails as (
+      delete from mail_tokens where user_id = $1 and purpose <> 'restore'
     ), flows as (
       delete from authentication_flows where user_id = $1 and purpose = 'change_email'
-    ), changed as (
-      update users set email = btrim($2), anonymous = false, version = version + 1,
-        email_verified = $4::boolean or email_verified and exists (
-          select from own where subject = $3),
-        updated_at = now()
-      where user_id = $1 and exists (select from own)
     )
-    select identity_id, email, locale from own
+    update users set email = btrim($2), anonymous = false, version = version + 1,
+      email_verified = $3, updated_at = now()
+    where user_id = $1
     """
   )
 
@@ -248,10 +273,12 @@ package enum EmailChangeQueries {
     "email_change.relink",
     """
     insert into identities (user_id, identity_id, app_id, provider, subject)
-    select $1::text, $4, $2, 'email', $3 where not exists (
-      select from identities where user_id = $1::text and provider in ('password', 'email'))
+    select u.user_id, $4, $2, 'email', $3 from users u where u.user_id = $1 and not exists (
+      select 1 from identities where user_id = $1 and provider in ('password', 'email'))
     """
   )
 
-  package static let all: [any PreparedStatement] = [own, change, relink]
+  package static let all: [any PreparedStatement] = [
+    own, former, reserve, setSubject, change, relink,
+  ]
 }

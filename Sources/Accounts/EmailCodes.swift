@@ -184,7 +184,7 @@ package enum EmailCodes {
       try await Takeover.run(of: user, flow.address, in: transaction, context)
       // The code of a registration comes with the password that the reader of the mail has chosen.
       if let hash = flow.hash {
-        _ = try await transaction.run(PasswordQueries.set, user, hash)
+        try await Users.store(hash, of: user, in: transaction)
       }
     }
     return Attempts.sendForget(of: flow.address.key, context, in: transaction)

@@ -53,27 +53,17 @@ import Postgres
   /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
   func create(in transaction: Transaction) async throws(Failure) -> Completion {
     try await flow?.use(in: transaction, context)
-    let identity = IdentityID()
-    let made = transaction.send(
-      AccountQueries.create,
-      user,
-      context.app.id,
-      identity,
-      address.stored(email),
-      address.key,
-      hash,
-      flow != nil
-    )
+    let (app, identity) = (context.app.id, IdentityID())
+    let (provider, key) = (hash == nil ? "email" : "password", address.key)
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
-    let completion: Completion = { () async throws(Failure) in
-      try await made.rows()
-      try await taken()
-    }
+    _ = transaction.send(AccountQueries.create, user, app, address.stored(email), flow != nil)
+    _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
+    if let hash { _ = transaction.send(CredentialRowQueries.addPassword, user, hash) }
     if let mail {
       // The token of the mail belongs to the user, who must be there.
-      try await completion()
+      try await taken()
       try await mail.queue(in: transaction)
     }
-    return completion
+    return taken
   }
 }

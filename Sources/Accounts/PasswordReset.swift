@@ -141,7 +141,7 @@ package enum Emails {
         }
         try await Users.revoke(of: user, "password_reset", in: transaction, context)
       }
-      _ = try await transaction.run(PasswordQueries.set, user, hash)
+      try await Users.store(hash, of: user, in: transaction)
       try await SecurityNotice.passwordReset.record(of: user, in: transaction, context)
       try await Attempts.sendForget(of: address.key, context, in: transaction)()
     }

@@ -37,25 +37,16 @@ package import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     try await Sessions.end(.all, of: user, "account_takeover", in: transaction, context)
-    _ = try await transaction.run(
-      TakeoverQueries.revoke,
-      user,
-      context.app.id,
-      context.principal.name,
-      context.address.text,
-      context.agent
-    )
+    _ = transaction.send(TakeoverQueries.removeFlows, user)
+    try await Sessions.revokeCredentials(of: user, in: transaction, context)
     _ = try await transaction.run(TakeoverQueries.removeFactors, user, time)
   }
 }
 
 package enum TakeoverQueries {
-  static let revoke = Statement<NoRow, UserID, AppID, String, String?, String?>(
-    "takeover.revoke",
-    """
-    with flows as (delete from authentication_flows where user_id = $1)
-    select revoke_credentials($1, $2, $3, $4::inet, $5)
-    """
+  static let removeFlows = Statement<NoRow, UserID>(
+    "takeover.remove_flows",
+    "delete from authentication_flows where user_id = $1"
   )
 
   /// Removes second factors that were confirmed, and recovery codes that were made, since a time.
@@ -72,5 +63,5 @@ package enum TakeoverQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [revoke, removeFactors]
+  package static let all: [any PreparedStatement] = [removeFlows, removeFactors]
 }

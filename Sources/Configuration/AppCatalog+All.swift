@@ -22,6 +22,6 @@ extension AppCatalog {
   /// The settings and data of all features and wires.
   package static let all = AppCatalog(
     settings: .all,
-    parts: [DocumentSchemas.self, ClientOrigins.self]
+    parts: [DocumentSchemas.self, IndexedDocuments.self, ClientOrigins.self]
   )
 }

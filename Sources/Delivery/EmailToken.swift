@@ -142,23 +142,7 @@ package struct MailedSubject: RowDecodable {
 }
 
 package enum MailTokenQueries {
-  /// Stores a token and queues its mail; the mail expires with the token.
-  static let write = Statement<
-    NoRow, UserID, String, BinaryBytes, String, Duration, MailID, AppID, BinaryBytes
-  >(
-    "mail_tokens.write",
-    """
-    with token as (
-      insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
-      values ($1, $2, $3, btrim($4), now() + $5::interval)
-      returning user_id, purpose, token_hash, expires_at
-    )
-    insert into mails (mail_id, app_id, kind, sealed, user_id, token_hash, expires_at)
-    select $6, $7, purpose, $8, user_id, token_hash, expires_at from token
-    """
-  )
-
-  /// Stores the token of a ticket.
+  /// Stores a token, of a mail or a ticket.
   static let issue = Statement<
     NoRow, UserID, String, BinaryBytes, String, Duration, Bool, String?
   >(
@@ -175,8 +159,8 @@ package enum MailTokenQueries {
     "mail_tokens.look",
     """
     select t.email, email_key(t.email), p.hash, t.verifies, t.result_url
-    from mail_tokens t join users u on u.user_id = t.user_id
-    left join passwords p on p.user_id = t.user_id
+    from mail_tokens t join users u on u.user_id = $1
+    left join passwords p on p.user_id = $1
     where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
       and u.app_id = $4 and u.blocked_at is null
     """
@@ -193,16 +177,16 @@ package enum MailTokenQueries {
     with taken as (
       delete from mail_tokens t using users u
       where t.user_id = $1 and t.purpose = $2 and t.token_hash = $3 and t.expires_at > now()
-        and u.user_id = t.user_id and u.app_id = $4 and u.blocked_at is null
+        and u.user_id = $1 and u.app_id = $4 and u.blocked_at is null
       returning t.user_id, t.expires_at
     ), others as (
       delete from mail_tokens m using taken
-      where m.user_id = taken.user_id and m.purpose = $2 and m.token_hash <> $3
+      where m.user_id = $1 and m.purpose = $2 and m.token_hash <> $3
         and ($2 <> 'restore' or m.expires_at >= taken.expires_at)
     )
     select (extract(epoch from expires_at) * 1000000)::bigint from taken
     """
   )
 
-  package static let all: [any PreparedStatement] = [write, issue, look, take]
+  package static let all: [any PreparedStatement] = [issue, look, take]
 }

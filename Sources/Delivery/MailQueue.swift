@@ -56,14 +56,34 @@ extension RequestContext {
     try await transaction.run(call)
   }
 
-  /// Queues a mail together with its token, in one statement.
+  /// Queues a mail together with its token; the mail expires with the token.
   func queue(
     _ mail: QueuedMail?,
     with token: EmailToken,
     in transaction: Transaction
   ) async throws(Failure) {
-    guard let mail, let call = queuing(mail, with: token) else { return }
-    try await transaction.run(call)
+    guard let mail, let sealed = sealed(mail) else { return }
+    let (user, purpose, hash) = (token.user, token.purpose.rawValue, token.hash)
+    _ = transaction.send(
+      MailTokenQueries.issue,
+      user,
+      purpose,
+      hash,
+      token.email,
+      token.lifetime,
+      true,
+      nil
+    )
+    try await transaction.send(
+      OutboxQueries.addWithToken,
+      mail.id,
+      app.id,
+      purpose,
+      sealed,
+      token.lifetime,
+      user,
+      hash
+    ).rows()
   }
 
   private func queuing(
@@ -73,22 +93,6 @@ extension RequestContext {
   ) -> PendingQuery? {
     sealed(mail).map { sealed in
       PendingQuery(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
-    }
-  }
-
-  private func queuing(_ mail: QueuedMail, with token: EmailToken) -> PendingQuery? {
-    sealed(mail).map { sealed in
-      PendingQuery(
-        MailTokenQueries.write,
-        token.user,
-        token.purpose.rawValue,
-        token.hash,
-        token.email,
-        token.lifetime,
-        mail.id,
-        app.id,
-        sealed
-      )
     }
   }
 

@@ -10,6 +10,17 @@ package enum OutboxQueries {
     """
   )
 
+  /// Queues a mail with the token of a user.
+  static let addWithToken = Statement<
+    NoRow, MailID, AppID, String, BinaryBytes, Duration, UserID, BinaryBytes
+  >(
+    "outbox.add_with_token",
+    """
+    insert into mails (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash)
+    values ($1, $2, $3, $4, now() + $5::interval, $6, $7)
+    """
+  )
+
   /// Claims due mails for one worker, for longer than all of them may take.
   ///
   /// If the worker dies, its claims expire and other workers continue. Served by `mails_by_turn`.
@@ -119,6 +130,6 @@ package enum OutboxQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    add, claim, sent, putOff, takeRequest, remove, expire, state, page, retry, drop,
+    add, addWithToken, claim, sent, putOff, takeRequest, remove, expire, state, page, retry, drop,
   ]
 }

@@ -4,8 +4,7 @@ package import Postgres
 
 /// The stored versions of documents, in apps with the setting `document_history`.
 ///
-/// The statement that writes a document also stores its new version; see `keep_version` in
-/// `migrations/`.
+/// The transaction that writes a document also stores its new version; see `DocumentTraces`.
 package enum DocumentHistory {
   /// Returns the versions of a document without their bodies, newest first.
   ///
@@ -90,12 +89,13 @@ package enum DocumentHistoryQueries {
     "document_history.page",
     """
     select v.version, v.changed_at, v.actor, v.deleted
-    from caller($1, $2) c
+    from users c
     left join lateral (
       select version, changed_at, actor, body is null as deleted from document_versions v
-      where v.user_id = c.user_id and v.class = $3 and v.version < coalesce($4, 9223372036854775807)
+      where v.user_id = $1 and v.class = $3 and v.version < coalesce($4, 9223372036854775807)
       order by version desc limit $5::bigint
     ) v on true
+    where \(.isAuthorized)
     order by v.version desc
     """
   )
@@ -107,11 +107,32 @@ package enum DocumentHistoryQueries {
     "document_history.read",
     """
     select v.body::text, v.version
-    from caller($1, $2) c
-    left join document_versions v on v.user_id = c.user_id and v.class = $3
+    from users c
+    left join document_versions v on v.user_id = $1 and v.class = $3
       and v.version = $4::bigint and v.body is not null
+    where \(.isAuthorized)
     """
   )
 
-  package static let all: [any PreparedStatement] = [page, read]
+  /// Stores the present version of a document.
+  ///
+  /// - Parameter 4: the actor.
+  /// - Parameter 5: how many versions the app keeps.
+  static let keep = Statement<NoRow, UserID, DocumentKind, AppID, String, Int>(
+    "document_history.keep",
+    """
+    insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+    select d.user_id, d.class, d.version, $3, case when d.deleted_at is null then d.body end, $4,
+      $5::bigint
+    from documents d where d.user_id = $1 and d.class = $2
+    """
+  )
+
+  /// Deletes the versions up to one.
+  static let trim = Statement<NoRow, UserID, DocumentKind, Int>(
+    "document_history.trim",
+    "delete from document_versions where user_id = $1 and class = $2 and version <= $3::bigint"
+  )
+
+  package static let all: [any PreparedStatement] = [page, read, keep, trim]
 }

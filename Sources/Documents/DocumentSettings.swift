@@ -5,6 +5,8 @@ package struct DocumentSettings: SettingsSection {
   /// In characters.
   package let propertyStringLength: Int
   package let isAppMetadataReadable: Bool
+  /// How many versions of each document are kept; 0 for none.
+  let versionsKept: Int
 
   package init(_ read: inout SettingsReader) {
     propertyStringLength = read.number(
@@ -19,7 +21,7 @@ package struct DocumentSettings: SettingsSection {
       safe: false,
       "whether users may read their app metadata"
     )
-    read.declare(
+    versionsKept = read.number(
       "document_history",
       0...100,
       0,

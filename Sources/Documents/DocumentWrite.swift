@@ -23,31 +23,35 @@ struct DocumentWrite {
 
   /// Writes the document.
   ///
+  /// The update of an existing document is one statement, unless other rows follow from it.
   /// - Throws: as `Documents.write`.
   @EventLoop func run(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     try document.requireWritable(context)
-    let rows = try await context.write(
-      DocumentsQueries.write,
-      user,
-      context.principal,
-      document,
-      TextBytes(body),
-      isMerge,
-      condition.allowed.map(VersionList.init),
-      condition.allowsFirst,
-      context.principal.name,
-      DataChange(of: document.pathName, context),
-      violation: .documentTooLarge(limit: document.limit)
-    )
-    guard let row = rows.first else { throw context.gone }
-    guard let written = row.document else {
-      let current = try await Documents.version(of: document, of: user, context)
-      throw .preconditionFailed(current: current)
+    let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
+    let event = Event(changeOf: document.pathName, of: user, context)
+    if event == nil, !traces.areExpected, condition.allowed != [] {
+      let rows = try await context.write(
+        DocumentsQueries.update,
+        user,
+        context.principal,
+        document,
+        TextBytes(body),
+        isMerge,
+        condition.allowed.map(VersionList.init),
+        false,
+        violation: tooLarge
+      )
+      if let written = rows.first { return written }
     }
-    return written
+    let written = try await context.transaction { transaction async throws(Failure) in
+      try await write(traces, event, of: user, in: transaction, context)
+    }
+    if let written { return written }
+    let current = try await Documents.version(of: document, of: user, context)
+    throw .preconditionFailed(current: current)
   }
 
   /// Writes the document in a transaction, whose user is locked.
@@ -59,19 +63,52 @@ struct DocumentWrite {
     _ context: RequestContext
   ) async throws(Failure) {
     try document.requireWritable(context)
-    let rows = try await transaction.send(
-      DocumentsQueries.write,
-      user,
-      context.principal,
-      document,
-      TextBytes(body),
-      isMerge,
-      condition.allowed.map(VersionList.init),
-      condition.allowsFirst,
-      context.principal.name,
-      DataChange(of: document.pathName, context)
-    ).rows(violation: .documentTooLarge(limit: document.limit))
-    guard let row = rows.first else { throw context.gone }
-    if row.document == nil { throw .preconditionFailed(current: 0) }
+    let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
+    let event = Event(changeOf: document.pathName, of: user, context)
+    guard try await write(traces, event, of: user, in: transaction, context) == nil else { return }
+    try await context.requireSession(of: user)
+    throw .preconditionFailed(current: 0)
   }
+
+  /// Updates or creates the document; returns nil if the session or the condition forbids it.
+  ///
+  /// If another transaction creates it at the same time, its row is locked after the first pass.
+  @EventLoop private func write(
+    _ traces: DocumentTraces,
+    _ event: Event?,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument? {
+    let (principal, text) = (context.principal, TextBytes(body))
+    for _ in 0..<2 {
+      let updated = transaction.send(
+        DocumentsQueries.update,
+        user,
+        principal,
+        document,
+        text,
+        isMerge,
+        condition.allowed.map(VersionList.init),
+        true
+      )
+      let created =
+        condition.allowsFirst
+        ? transaction.send(DocumentsQueries.create, user, principal, document, text, isMerge) : nil
+      let indexes = traces.sendIndexes(in: transaction)
+      var written = try await updated.rows(violation: tooLarge).first
+      if let created {
+        let rows = try await created.rows(violation: tooLarge)
+        written = written ?? rows.first
+      }
+      if let written {
+        traces.send(written.version, try await indexes.rows().first, in: transaction)
+        _ = event?.send(in: transaction, context)
+        return written
+      }
+    }
+    return nil
+  }
+
+  private var tooLarge: Failure { .documentTooLarge(limit: document.limit) }
 }

@@ -159,12 +159,15 @@ package enum DocumentChange: Sendable {
   /// Returns the current version after a conflict.
   ///
   /// It reads again, because the failed write may have seen an older version.
+  /// - Throws: `.notFound` if the user does not exist, `.sessionEnded`, `.databaseUnavailable`.
   package static func version(
     of document: DocumentKind,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Int {
-    try await context.first(DocumentsQueries.version, user, context.principal, document) ?? 0
+    let row = try await context.first(DocumentsQueries.version, user, context.principal, document)
+    guard let row else { throw context.gone }
+    return row
   }
 
   /// Deletes a document, which is then `{}` in version 0.
@@ -178,19 +181,41 @@ package enum DocumentChange: Sendable {
     _ context: RequestContext
   ) async throws(Failure) {
     try document.requireWritable(context)
-    let rows = try await context.write(
-      DocumentsQueries.delete,
-      user,
-      context.principal,
-      document,
-      condition.allowed.map(VersionList.init),
-      context.principal.name,
-      DataChange(of: document.pathName, context)
-    )
-    guard let isDeleted = rows.first else { throw context.gone }
-    // Without a condition, deleting an absent document succeeds.
-    guard !isDeleted, condition.allowed != nil else { return }
+    let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
+    let event = Event(changeOf: document.pathName, of: user, context)
+    let allowed = condition.allowed.map(VersionList.init)
+    if event == nil, !traces.areExpected {
+      let principal = context.principal
+      let rows = try await context.write(
+        DocumentsQueries.delete,
+        user,
+        principal,
+        document,
+        allowed,
+        false
+      )
+      if !rows.isEmpty { return }
+    }
+    let isDeleted = try await context.transaction { transaction async throws(Failure) in
+      let principal = context.principal
+      let deleted = transaction.send(
+        DocumentsQueries.delete,
+        user,
+        principal,
+        document,
+        allowed,
+        true
+      )
+      let indexes = traces.sendIndexes(in: transaction)
+      guard let version = try await deleted.rows().first else { return false }
+      traces.send(version, try await indexes.rows().first, in: transaction)
+      _ = event?.send(in: transaction, context)
+      return true
+    }
+    if isDeleted { return }
     let current = try await version(of: document, of: user, context)
+    // Without a condition, deleting an absent document succeeds.
+    guard condition.allowed != nil else { return }
     guard current == 0, condition.allowsFirst else { throw .preconditionFailed(current: current) }
   }
 }

@@ -107,11 +107,7 @@ package enum UserRecordQueries {
   static let read = Statement<UserRecord, UserID, Principal, Bool, Bool>(
     "user_records.read",
     """
-    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
-      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
-      p.zone, p.picture, (select u.foreign_id from users u where u.user_id = $1),
-      (select u.picture_url from users u where u.user_id = $1), c.last_login_at,
-      c.login_count,
+    select \(.profile), c.foreign_id, c.picture_url, c.last_login_at, c.login_count,
       (select coalesce(json_agg(json_build_object('provider', i.provider, 'subject', i.subject,
           'profile', i.profile, 'issuer', (select s.name from issuers s
             where s.app_id = c.app_id and i.provider = 'jwt:' || s.issuer))
@@ -121,7 +117,7 @@ package enum UserRecordQueries {
         and d.class = 'metadata' and d.deleted_at is null),
       (select d.body from documents d where $4::boolean and d.user_id = $1
         and d.class = 'app_metadata' and d.deleted_at is null)
-    from caller($1, $2) c cross join lateral profile_of(c) p
+    from users c where \(.isAuthorized)
     """
   )
 

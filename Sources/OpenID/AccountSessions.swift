@@ -89,7 +89,7 @@ package enum AccountSessionQueries {
     """
     select s.session_id, s.device_id, s.browser_id, coalesce(n.name, s.client_id), host(s.address), s.agent,
       s.created_at, s.refreshed_at
-    from caller($1, $2) c
+    from users c
     left join lateral (
       select s.session_id, s.device_id, s.browser_id, s.client_id, s.address, s.agent,
         s.created_at, s.refreshed_at
@@ -98,6 +98,7 @@ package enum AccountSessionQueries {
       order by s.session_id desc limit $3::bigint
     ) s on true
     left join clients n on n.client_id = s.client_id
+    where \(.isAuthorized)
     order by s.session_id desc
     """
   )

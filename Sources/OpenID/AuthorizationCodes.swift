@@ -166,10 +166,13 @@ package import Tenancy
     }
     let lifetime = ClientSession.lifetime(of: scopes, for: client, at: server)
     let place = ClientSessions.place(of: client.id, on: row.device, context)
+    let principal = row.principal(in: context.app.id)
+    let limit = ClientSession.limit - 1
+    _ = transaction.send(ClientSessionQueries.makeRoom, row.user, place, client.id, limit)
     let opened = try await transaction.run(
       ClientSessionQueries.open,
       row.user,
-      row.principal(in: context.app.id),
+      principal,
       SessionID(),
       place,
       client.id,
@@ -178,7 +181,6 @@ package import Tenancy
       BinaryBytes(Credential.salt()),
       lifetime,
       context.address.text,
-      ClientSession.limit - 1,
       context.agent,
       request.issuer,
       client.settings.backchannelLogoutURL != nil

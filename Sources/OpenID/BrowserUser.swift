@@ -119,11 +119,11 @@ package enum BrowserUserQueries {
     select u.user_id, s.session_id, d.device_id, floor(extract(epoch from s.authenticated_at))::bigint,
       p.is_active, u.email, u.name, u.picture, s.provider, has_second_factor(s.amr),
       not meets_mfa($5::boolean, s.amr, s.provider, u.anonymous), u.locale
-    from proved_device($1, $2, $3) d
-    cross join lateral device_places(d.device_id, $4::boolean) p
+    from devices d
+    cross join \(.places(switching: "$4::boolean")) p
     join sessions s on s.user_id = p.user_id and s.session_id = p.session_id and s.style = 'pages'
     join users u on u.user_id = p.user_id
-    where p.is_live and p.chosen_at < d.until
+    where \(.isProvedDevice) and p.is_live and p.chosen_at < \(.provedUntil)
     order by p.is_active desc, p.chosen_at desc, p.user_id
     """
   )

@@ -52,7 +52,8 @@ package struct ClientSession: RowDecodable {
     client = ClientID(trusted: row.text(ifAny: 3) ?? "")
     scopes = try row.text(4).split(separator: " ").map(String.init)
     audience = row.text(ifAny: 5)
-    authenticatedAt = try row.int(6)
+    let (seconds, _) = try row.time(6).microseconds.dividedDown(by: 1_000_000)
+    authenticatedAt = seconds
     methods = try row.text(7).split(separator: " ").map(String.init)
     generation = try row.int(8)
     salt = try row.binary(9)
@@ -184,36 +185,42 @@ package struct ClientSession: RowDecodable {
 }
 
 package enum ClientSessionQueries {
-  /// Opens a session in the browser of a live one of the pages, and ends the oldest of the client there
-  /// beyond a limit.
+  /// Ends the oldest sessions of a client in a browser, beyond a limit.
+  ///
+  /// - Parameter 2: the device of the client in the browser.
+  /// - Parameter 4: the limit, less one.
+  static let makeRoom = Statement<NoRow, UserID, DeviceID, ClientID, Int>(
+    "client_sessions.make_room",
+    """
+    update sessions s set ended_at = now(), end_reason = 'session_limit'
+    where s.user_id = $1 and s.session_id = any (array(
+      select o.session_id from sessions o
+      where o.user_id = $1 and o.device_id = $2 and o.client_id = $3 and o.ended_at is null
+      order by o.session_id desc offset $4::bigint limit 100))
+    """
+  )
+
+  /// Opens a session in the browser of a live one of the pages.
   ///
   /// Returns no row if the session of the pages has ended or the user is blocked.
   /// - Parameter 2: the session of the pages.
-  /// - Parameter 11: the limit, less one.
   static let open = Statement<
     ClientSession, UserID, Principal, SessionID, DeviceID, ClientID, String, String?, BinaryBytes,
-    Duration, String?, Int, String?, String, Bool
+    Duration, String?, String?, String, Bool
   >(
     "client_sessions.open",
     """
-    with surplus as (
-      update sessions s set ended_at = now(), end_reason = 'session_limit'
-      where s.user_id = $1 and s.session_id = any (array(
-        select o.session_id::text from sessions o
-        where o.user_id = $1 and o.device_id = $4 and o.client_id = $5 and o.ended_at is null
-        order by o.session_id desc offset $11::bigint limit 100))
-    )
     insert into sessions (
       user_id, session_id, device_id, app_id, client_id, provider, scope, audience, refresh_salt,
       expires_at, address, agent, authenticated_at, style, amr, browser_id, issuer,
       notifies)
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
-      $12, p.authenticated_at, 'openid', p.amr, p.device_id, $13, $14
-    from caller($1, $2::text) c
-    join sessions p on p.user_id = c.user_id and p.session_id = $2::text and p.style = 'pages'
-    returning user_id, session_id, device_id, client_id, scope, audience,
-      floor(extract(epoch from authenticated_at))::bigint, amr, refresh_generation, refresh_salt,
-      issuer
+      $11, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13
+    from users c
+    join sessions p on p.user_id = $1 and p.session_id = $2::text and p.style = 'pages'
+    where \(.isAuthorized)
+    returning user_id, session_id, device_id, client_id, scope, audience, authenticated_at, amr,
+      refresh_generation, refresh_salt, issuer
     """
   )
 
@@ -221,9 +228,8 @@ package enum ClientSessionQueries {
   static let find = Statement<ClientSession, UserID, SessionID>(
     "client_sessions.find",
     """
-    select user_id, session_id, device_id, client_id, scope, audience,
-      floor(extract(epoch from authenticated_at))::bigint, amr, refresh_generation, refresh_salt,
-      issuer
+    select user_id, session_id, device_id, client_id, scope, audience, authenticated_at, amr,
+      refresh_generation, refresh_salt, issuer
     from sessions
     where user_id = $1 and session_id = $2 and ended_at is null and expires_at > now()
       and style = 'openid'
@@ -233,8 +239,8 @@ package enum ClientSessionQueries {
   /// Returns one row if a session is live and its user not blocked.
   static let live = Statement<String, UserID, String>(
     "client_sessions.live",
-    "select user_id from caller($1, $2)"
+    "select c.user_id from users c where \(.isAuthorized)"
   )
 
-  package static let all: [any PreparedStatement] = [open, find, live]
+  package static let all: [any PreparedStatement] = [makeRoom, open, find, live]
 }

@@ -151,7 +151,7 @@ package enum ConsentQueries {
     """
     insert into consents (user_id, client_id, audience, scope) values ($1, $2, $3, $4)
     on conflict (user_id, client_id, audience)
-      do update set scope = excluded.scope, updated_at = now()
+      do update set scope = excluded.scope, updated_at = excluded.updated_at
     """
   )
 

@@ -145,54 +145,60 @@ package enum UserLinkQueries {
     "user_links.fresh",
     """
     select s.session_id
-    from caller($1, $2) c join sessions s on s.user_id = c.user_id and s.session_id = $2
-    where s.authenticated_at > now() - $3::interval
+    from users c join sessions s on s.user_id = $1 and s.session_id = $2
+    where s.authenticated_at > now() - $3::interval and \(.isAuthorized)
     """
   )
 
-  /// Gives a user an address and its password, in place of one that an issuer has asserted.
-  static let giveAddress = Statement<NoRow, UserID, String, Bool, String?>(
-    "user_links.give_address",
+  /// Removes an address that an issuer has asserted.
+  static let removeAsserted = Statement<NoRow, UserID>(
+    "user_links.remove_asserted",
     """
-    with asserted as (
-      delete from identity_subjects
-      where user_id = $1 and provider = 'email' and reserved_until is null
-    ), password as (
-      insert into passwords (user_id, hash) select $1, $4 where $4::text is not null
-    )
-    update users set email = $2, email_verified = $3 where user_id = $1
+    delete from identity_subjects
+    where user_id = $1 and provider = 'email' and reserved_until is null
     """
+  )
+
+  static let setAddress = Statement<NoRow, UserID, String, Bool>(
+    "user_links.set_address",
+    "update users set email = $2, email_verified = $3 where user_id = $1"
   )
 
   /// Writes identities, whose former user was deleted before.
   ///
-  /// A former address of the user may be reserved for it.
-  static let adopt = Statement<NoRow, UserID, AppID, TextBytes>(
+  /// - Parameter 4: the time of the transaction.
+  static let adopt = Statement<NoRow, UserID, AppID, TextBytes, ServerTime>(
     "user_links.adopt",
     """
-    with rows as materialized (
-      select r.id, r.provider, r.subject, r.proved_by_reader, r.profile, r.place
-      from jsonb_array_elements($3::jsonb) with ordinality as e (row, place)
-      cross join lateral (
-        select e.row ->> 'id', e.row ->> 'provider', e.row ->> 'subject',
-          (e.row ->> 'proved_by_reader')::boolean, e.row -> 'profile', e.place
-      ) as r (id, provider, subject, proved_by_reader, profile, place)
-    ), identity as (
-      insert into identities (
-        user_id, identity_id, app_id, provider, subject, proved_by_reader, profile, created_at)
-      select $1, id, $2, provider, subject, proved_by_reader, profile,
-        clock_timestamp() + place * interval '1 microsecond'
-      from rows
-    ), subject as (
-      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-      select $2, case when provider = 'password' then 'email' else provider end, subject, $1, id
-      from rows
-      on conflict (app_id, provider, subject) do update
-        set identity_id = excluded.identity_id, reserved_until = null
-        where s.user_id = excluded.user_id
-    )
-    update users set version = version + 1, updated_at = now() where user_id = $1
+    insert into identities (
+      user_id, identity_id, app_id, provider, subject, proved_by_reader, profile, created_at)
+    select u.user_id, e.row ->> 'id', $2, e.row ->> 'provider', e.row ->> 'subject',
+      (e.row ->> 'proved_by_reader')::boolean, e.row -> 'profile',
+      $4::timestamptz + e.place * interval '1 microsecond'
+    from users u cross join jsonb_array_elements($3::jsonb) with ordinality as e (row, place)
+    where u.user_id = $1
     """
+  )
+
+  /// Gives the subjects of identities to their new user.
+  ///
+  /// A former address of the user may be reserved for it.
+  static let adoptSubjects = Statement<NoRow, UserID, AppID, TextBytes>(
+    "user_links.adopt_subjects",
+    """
+    insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
+    select $2, case e.row ->> 'provider' when 'password' then 'email' else e.row ->> 'provider' end,
+      e.row ->> 'subject', $1, e.row ->> 'id'
+    from jsonb_array_elements($3::jsonb) as e (row)
+    on conflict (app_id, provider, subject) do update
+      set identity_id = excluded.identity_id, reserved_until = null
+      where s.user_id = excluded.user_id
+    """
+  )
+
+  static let count = Statement<NoRow, UserID>(
+    "user_links.count",
+    "update users set version = version + 1, updated_at = now() where user_id = $1"
   )
 
   /// Removes an identity of a user, with its address.
@@ -226,40 +232,30 @@ package enum UserLinkQueries {
     "select user_id from users where user_id = $1"
   )
 
-  /// Creates the user of an identity, with the id that clients knew if it is free.
-  static let create = Statement<NoRow, UserID, AppID, IdentityID, TextBytes>(
+  /// Creates the user of an identity.
+  ///
+  /// - Parameter 4: the id that clients knew, if it is free.
+  static let create = Statement<NoRow, UserID, AppID, TextBytes, String?>(
     "user_links.create",
     """
-    with row as (
-      select r.name, r.given_name, r.family_name, r.nickname, r.foreign_id, r.provider, r.subject,
-        r.proved_by_reader, r.email, coalesce(r.email_verified, false) as email_verified, r.hash
-      from jsonb_to_record($4::jsonb) as r (name text, given_name text, family_name text,
-        nickname text, foreign_id text, provider text, subject text, proved_by_reader boolean,
-        email text, email_verified boolean, hash text)
-    ), known as (
-      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-      select $2, 'auth0', foreign_id, $1, $1 from row where foreign_id is not null
-      on conflict do nothing returning subject
-    ), created as (
-      insert into users (user_id, app_id, foreign_id, anonymous, email, email_verified, name,
-        given_name, family_name, nickname)
-      select $1, $2, (select subject from known), false, email, email_verified, name, given_name,
-        family_name, nickname
-      from row
-    ), password as (
-      insert into passwords (user_id, hash) select $1, hash from row where hash is not null
-    ), identity as (
-      insert into identities (
-        user_id, identity_id, app_id, provider, subject, proved_by_reader)
-      select $1, $3, $2, provider, subject, proved_by_reader from row
-    )
-    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    select $2, case when provider = 'password' then 'email' else provider end, subject, $1, $3
-    from row
+    insert into users (user_id, app_id, foreign_id, anonymous, email, email_verified, name,
+      given_name, family_name, nickname)
+    values ($1, $2, $4, false, $3::jsonb ->> 'email',
+      coalesce(($3::jsonb ->> 'email_verified')::boolean, false), $3::jsonb ->> 'name',
+      $3::jsonb ->> 'given_name', $3::jsonb ->> 'family_name', $3::jsonb ->> 'nickname')
+    """
+  )
+
+  static let addIdentity = Statement<NoRow, UserID, AppID, IdentityID, String, String, Bool>(
+    "user_links.add_identity",
+    """
+    insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
+    values ($1, $3, $2, $4, $5, $6)
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    issued, anyIssued, party, fresh, giveAddress, adopt, release, known, create,
+    issued, anyIssued, party, fresh, removeAsserted, setAddress, adopt, adoptSubjects, count,
+    release, known, create, addIdentity,
   ]
 }

@@ -171,21 +171,18 @@ import Sessions
     try await Sessions.end(.all, of: secondary, "link", in: transaction, context)
     try await Users.remove(secondary, linkedTo: primary, in: transaction, context)
     if found.address != nil, let email = found.email {
-      _ = try await transaction.run(
-        UserLinkQueries.giveAddress,
-        primary,
-        email,
-        found.isEmailVerified,
-        found.hash
-      )
+      let isVerified = found.isEmailVerified
+      _ = transaction.send(UserLinkQueries.removeAsserted, primary)
+      if let hash = found.hash {
+        _ = transaction.send(CredentialRowQueries.addPassword, primary, hash)
+      }
+      _ = transaction.send(UserLinkQueries.setAddress, primary, email, isVerified)
     }
     let rows = found.identities.map { $0.row(of: found, secondary) }
-    _ = try await transaction.run(
-      UserLinkQueries.adopt,
-      primary,
-      context.app.id,
-      TextBytes(JSON.array(rows).serialized())
-    )
+    let (app, list) = (context.app.id, TextBytes(JSON.array(rows).serialized()))
+    _ = transaction.send(UserLinkQueries.adopt, primary, app, list, ServerTime())
+    _ = transaction.send(UserLinkQueries.adoptSubjects, primary, app, list)
+    try await transaction.send(UserLinkQueries.count, primary).rows()
     for identity in found.identities {
       try await SecurityNotice.linked(identity.provider).record(
         of: primary,
@@ -224,18 +221,56 @@ import Sessions
       )
       var new = identity.formerUser ?? UserID()
       if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }
-      _ = try await transaction.send(
-        UserLinkQueries.create,
-        new,
-        context.app.id,
-        IdentityID(),
-        TextBytes(identity.userRow(of: found).serialized())
-      ).rows(duplicate: .identityTaken)
+      try await create(new, of: identity, found, in: transaction, context)
       try await Event("unlink", of: user, detail: ["provider": .string(identity.provider)])
         .record(in: transaction, context)
       try await Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
         .record(in: transaction, context)
     }
+  }
+}
+
+extension UserLinks {
+  /// Creates the user of an identity, with the id that clients knew if it is free.
+  private static func create(
+    _ user: UserID,
+    of identity: LinkParty.Identity,
+    _ party: LinkParty,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let (app, id) = (context.app.id, IdentityID())
+    let row = identity.userRow(of: party)
+    var foreign = row["foreign_id"]?.string
+    if let known = foreign {
+      let (provider, part) = ("auth0", IdentityID(trusted: user.text))
+      let claim = CredentialRowQueries.claimIfFree
+      let claimed = try await transaction.run(claim, app, provider, known, user, part)
+      if claimed.isEmpty { foreign = nil }
+    }
+    let provider = identity.provider == "password" ? "email" : identity.provider
+    let claimed = transaction.send(
+      CredentialRowQueries.claim,
+      app,
+      provider,
+      identity.subject,
+      user,
+      id
+    )
+    _ = transaction.send(UserLinkQueries.create, user, app, TextBytes(row.serialized()), foreign)
+    if let hash = row["hash"]?.string {
+      _ = transaction.send(CredentialRowQueries.addPassword, user, hash)
+    }
+    _ = transaction.send(
+      UserLinkQueries.addIdentity,
+      user,
+      app,
+      id,
+      identity.provider,
+      identity.subject,
+      identity.isProvedByReader
+    )
+    try await claimed.rows(undone: .identityTaken)
   }
 }
 

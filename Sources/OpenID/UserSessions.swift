@@ -142,16 +142,14 @@ package struct UserSession: Listed {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await transaction.run(
+    let ended = try await transaction.run(
       UserSessionQueries.end,
       user,
       ending.one,
       ending.includesSessions,
-      ending.includesRefreshTokens,
-      context.principal.name,
-      context.address.text,
-      context.agent
+      ending.includesRefreshTokens
     )
+    Sessions.recordEnds(ended, of: user, "revoked", in: transaction, context)
   }
 }
 
@@ -167,14 +165,14 @@ package enum UserSessionQueries {
     "user_sessions.list",
     """
     select s.session_id, s.client_id,
-      (select max(p.session_id::text) from sessions p
+      (select max(p.session_id) from sessions p
         where p.user_id = $1 and p.device_id = s.browser_id and p.client_id is null
           and p.ended_at is null and p.expires_at > now()),
       s.created_at, s.refreshed_at, s.authenticated_at, s.expires_at, host(s.address), s.agent, s.amr, s.scope, s.audience,
       coalesce((select string_agg(distinct c.client_id, ' ') from sessions c
         where c.user_id = $1 and c.browser_id = s.device_id and c.ended_at is null
           and c.expires_at > now()), '')
-    from caller($1, $2) u
+    from users c
     left join lateral (
       select s.session_id, s.device_id, s.client_id, s.browser_id, s.created_at, s.refreshed_at,
         s.authenticated_at, s.expires_at, s.address, s.agent, s.amr, s.scope, s.audience
@@ -186,32 +184,26 @@ package enum UserSessionQueries {
         and ($4::text is null or s.session_id = $4) and s.session_id < coalesce($5, 'g')
       order by s.session_id desc limit $6::bigint
     ) s on true
+    where \(.isAuthorized)
     order by s.session_id desc
     """
   )
 
-  /// Ends sessions and records an event for each.
+  /// Ends sessions and returns them.
   ///
   /// - Parameter 2: one of them, and with a session those of clients in its browser; null for all.
   /// - Parameter 3: whether sessions end, of the user and of clients without `offline_access`.
   /// - Parameter 4: whether sessions of clients with `offline_access` end.
-  static let end = Statement<
-    NoRow, UserID, SessionID?, Bool, Bool, String, String?, String?
-  >(
+  static let end = Statement<StandingSession, UserID, SessionID?, Bool, Bool>(
     "user_sessions.end",
     """
-    with ended as (
-      update sessions s set ended_at = now(), end_reason = 'revoked'
-      where s.user_id = $1 and s.ended_at is null
-        and ($2::text is null or s.session_id = $2 or $3 and s.browser_id = (
-          select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
-        and case when s.client_id is not null and ' ' || s.scope || ' ' like '% offline_access %'
-          then $4::boolean else $3::boolean end
-      returning s.user_id, s.app_id, s.session_id, s.device_id
-    )
-    select record_event(user_id, app_id, 'session_end', $5, session_id, device_id, $6::inet, $7,
-      '{"reason": "revoked"}')
-    from ended
+    update sessions s set ended_at = now(), end_reason = 'revoked'
+    where s.user_id = $1 and s.ended_at is null
+      and ($2::text is null or s.session_id = $2 or $3 and s.browser_id = (
+        select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
+      and case when s.client_id is not null and ' ' || s.scope || ' ' like '% offline_access %'
+        then $4::boolean else $3::boolean end
+    returning s.session_id, s.device_id
     """
   )
 

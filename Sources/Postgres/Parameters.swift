@@ -78,8 +78,11 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
 
 /// The server's start time of the transaction, as a parameter.
 ///
-/// PostgreSQL converts the text `now` when it binds the parameter. So the hosts' clocks need not
-/// agree, and a statement needs no `now()` where expressions must be immutable.
+/// PostgreSQL converts the text `now` when it binds the parameter. So a statement needs no `now()`
+/// where expressions must be immutable. All statements of a transaction get the same value.
+///
+/// The clocks of hosts need not agree: each time that is stored, or compared with a stored one, is
+/// the database's. In a distributed database it is the coordinator's.
 package struct ServerTime: Bindable, Sendable {
   package init() {}
 

@@ -3,7 +3,7 @@ package import EventLoop
 /// One call of a statement with parameters, and its result.
 @safe @EventLoop package final class PendingQuery {
   let name: StaticString
-  let sql: StaticString
+  let sql: SQL
   /// SQL that is sent together with its values; nil for a prepared statement.
   let composed: String?
   let parameters: Parameters
@@ -36,7 +36,7 @@ package import EventLoop
     self.init(statement.name, statement.sql, parameters)
   }
 
-  package init(_ name: StaticString, _ sql: StaticString, _ parameters: Parameters) {
+  package init(_ name: StaticString, _ sql: SQL, _ parameters: Parameters) {
     self.name = name
     self.sql = sql
     composed = nil

@@ -1,4 +1,4 @@
-import Postgres
+package import Postgres
 
 /// The user, API client or operator that makes a request, with its scopes.
 ///
@@ -64,7 +64,20 @@ package final class Principal: Sendable {
   }
 }
 
-/// The second argument of the SQL function `caller`, which decides what the principal may access.
+extension SQL {
+  /// The condition that the principal `$2` may access the user `$1`, who is `c` in the statement.
+  ///
+  /// A session must be live, and its user not blocked. A back end reaches the users of its app. The
+  /// keys are parameters, so that one node of a distributed database has all rows.
+  package static let isAuthorized: SQL = """
+    c.user_id = $1 and ($2::text = 'app:' || c.app_id or c.blocked_at is null and exists (
+        select 1 from sessions s
+        where s.user_id = $1 and s.session_id = $2::text and s.ended_at is null
+          and s.expires_at > now()))
+    """
+}
+
+/// The second parameter of statements with `SQL.isAuthorized`.
 extension Principal: Bindable {
   package func appendText(to bytes: inout [UInt8]) -> Bool {
     switch role {

@@ -128,7 +128,7 @@ package enum PrincipalQueries {
   /// Returns one row if the principal may access the user.
   package static let live = Statement<String, UserID, Principal>(
     "principal.live",
-    "select user_id from caller($1, $2)"
+    "select c.user_id from users c where \(.isAuthorized)"
   )
 
   package static let all: [any PreparedStatement] = [live]

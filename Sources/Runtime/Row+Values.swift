@@ -18,6 +18,10 @@ extension Row {
   }
 }
 
+extension ID: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self = try row.id(0) }
+}
+
 extension JSONLimits {
   /// The limits for text from PostgreSQL: documents stored under earlier limits stay readable.
   package static let stored = JSONLimits(depth: 512, numberLength: .max)

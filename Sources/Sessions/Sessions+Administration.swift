@@ -30,19 +30,10 @@ extension Sessions {
     var cursor: UserID?
     var (users, sessions) = (0, 0)
     repeat {
-      let rows = try await context.write(
-        SessionsAdministrationQueries.end,
-        app,
-        cursor,
-        provider,
-        context.principal.name,
-        context.address.text,
-        context.agent
-      )
-      let batch = try rows.first.orUnforeseen("a batch of users")
+      let batch = try await context.readLatest(SessionsAdministrationQueries.users, app, cursor)
       cursor = batch.last
-      users += batch.users
-      sessions += batch.sessions
+      users += batch.count
+      sessions += try await end(batch, of: provider, in: app, context)
       progress(users, sessions)
     } while cursor != nil
     var detail = JSONObject()
@@ -59,17 +50,34 @@ extension Sessions {
   }
 }
 
-/// The result of one batch of a thousand users.
-struct EndedSessions: RowDecodable {
-  /// The last user of the batch; nil after the last batch.
-  let last: UserID?
-  let users: Int
-  let sessions: Int
-
-  init(from row: Row) throws(DatabaseError) {
-    last = row.text(ifAny: 0).map(UserID.init(trusted:))
-    users = try row.int(1)
-    sessions = try row.int(2)
+extension Sessions {
+  /// Ends the sessions of users and records them.
+  ///
+  /// - Parameters:
+  ///   - users: the users.
+  ///   - provider: ends only sessions of users with an identity of this provider; nil for all.
+  ///   - app: the app of the users.
+  ///   - context: the context of the request.
+  /// - Returns: the number of ended sessions.
+  /// - Throws: `.databaseUnavailable`.
+  private static func end(
+    _ users: [UserID],
+    of provider: String?,
+    in app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Int {
+    try await context.transaction { transaction async throws(Failure) in
+      let sent = users.map { user in
+        transaction.send(SessionsAdministrationQueries.end, user, provider)
+      }
+      var count = 0
+      for (user, sent) in zip(users, sent) {
+        let ended = try await sent.rows()
+        recordEnds(ended, of: user, "sessions_end", app: app, in: transaction, context)
+        count += ended.count
+      }
+      return count
+    }
   }
 }
 
@@ -86,33 +94,30 @@ package enum SessionsAdministrationQueries {
     """
   )
 
-  /// Ends the sessions of the next thousand users, and records an event for each user.
+  /// Returns the next thousand users.
   ///
-  /// With a provider, it ends only the sessions of users with an identity of that provider. Served
-  /// by `users_by_app`.
-  static let end = Statement<
-    EndedSessions, AppID, UserID?, String?, String, String?, String?
-  >(
-    "sessions.end_all",
+  /// Served by `users_by_app`.
+  static let users = Statement<UserID, AppID, UserID?>(
+    "sessions.users",
     """
-    with batch as (
-      select user_id from users
-      where app_id = $1 and user_id > coalesce($2, '') order by user_id limit 1000
-    ), ended as (
-      update sessions s set ended_at = now(), end_reason = 'sessions_end'
-      from batch b
-      where s.user_id = b.user_id and s.ended_at is null and s.expires_at > now()
-        and ($3::text is null or exists (
-          select from identities i where i.user_id = b.user_id and i.provider = $3))
-      returning s.user_id, s.session_id, s.device_id
-    ), facts as (
-      select record_event(user_id, $1, 'session_end', $4, session_id, device_id, $5::inet, $6,
-        '{"reason": "sessions_end"}')
-      from ended
-    )
-    select max(user_id::text), count(*), (select count(*) from facts) from batch
+    select user_id from users
+    where app_id = $1 and user_id > coalesce($2, '') order by user_id limit 1000
     """
   )
 
-  package static let all: [any PreparedStatement] = [provider, end]
+  /// Ends the live sessions of a user and returns them.
+  ///
+  /// With a provider, it ends only those of a user with an identity of that provider.
+  static let end = Statement<StandingSession, UserID, String?>(
+    "sessions.end_all",
+    """
+    update sessions s set ended_at = now(), end_reason = 'sessions_end'
+    where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
+      and ($2::text is null or exists (
+        select 1 from identities i where i.user_id = $1 and i.provider = $2))
+    returning s.session_id, s.device_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [provider, users, end]
 }

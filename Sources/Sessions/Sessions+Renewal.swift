@@ -66,12 +66,14 @@ extension Sessions {
     try await credential?.sendCheck(in: transaction, context)()
     // A copy of the old secret would reach the new session. Wires without secrets have none to copy.
     let secret = style.keepsSessions ? nil : Credential(.device, of: device)
-    let renewed = try await transaction.run(
+    let mustMeet = context.app.sessionSettings.mfa == .required && methods.isEmpty
+    _ = transaction.send(SessionsQueries.retire, user, session, ServerTime(), reason, mustMeet)
+    let renewed = transaction.send(
       SessionsQueries.renew,
       user,
       session,
+      ServerTime(),
       SessionID(),
-      reason,
       credential?.provider,
       BinaryBytes(Credential.salt()),
       context.app.sessionSettings.sessionLifetime,
@@ -80,11 +82,16 @@ extension Sessions {
       credential?.apiKey,
       credential?.authenticatedAt,
       style.name,
-      context.app.sessionSettings.mfa == .required && methods.isEmpty,
-      secret?.hash(context.keys.master),
       methods
     )
-    guard var live = renewed.first else { throw context.gone }
+    if !methods.isEmpty {
+      _ = transaction.send(SessionsQueries.raiseAssurance, user, device, methods)
+    }
+    if let secret {
+      let hash = secret.hash(context.keys.master)
+      _ = transaction.send(SessionsQueries.replaceSecret, device, hash)
+    }
+    guard var live = try await renewed.rows().first else { throw context.gone }
     live.deviceSecret = secret
     return live
   }

@@ -27,11 +27,12 @@ extension Sessions {
   }
 }
 
-struct StandingSession: RowDecodable {
+/// A session and its device.
+package struct StandingSession: RowDecodable {
   let session: SessionID
   let device: DeviceID
 
-  init(from row: Row) throws(DatabaseError) {
+  package init(from row: Row) throws(DatabaseError) {
     session = try row.id(0)
     device = try row.id(1)
   }

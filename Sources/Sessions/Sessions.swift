@@ -1,5 +1,6 @@
 package import Runtime
 package import EventLoop
+import JSON
 import Postgres
 
 /// Sessions: a sign-in creates them, refreshes extend them, and a sign-out ends them.
@@ -160,26 +161,24 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     guard let session = context.principal.session else { throw context.gone }
-    guard next == .none else {
-      guard try await end(session, of: user, "logout", context) else { throw context.gone }
-      return
-    }
     try await context.transaction { transaction async throws(Failure) in
-      try await Devices.deactivate(user, in: transaction, context)
-      guard try await end(.one(session), of: user, "logout", in: transaction, context) else {
-        throw context.gone
-      }
+      if next == .none { try await Devices.deactivate(user, in: transaction, context) }
+      let ended = try await end(.one(session), of: user, "logout", in: transaction, context)
+      guard !ended.isEmpty else { throw context.gone }
     }
   }
 
-  /// Ends a session, and returns whether it was live.
-  @discardableResult package static func end(
+  /// Ends a session in the name of its user.
+  package static func end(
     _ session: SessionID,
     of user: UserID,
     _ reason: String,
     _ context: RequestContext
-  ) async throws(Failure) -> Bool {
-    try await context.write(ending(.one(session), of: user, reason, by: "user", context)).count > 0
+  ) async throws(Failure) {
+    let principal = Principal(.user, in: context.app.id, scopes: Scopes(""))
+    _ = try await context.transaction { transaction async throws(Failure) in
+      try await end(.one(session), of: user, reason, by: principal, in: transaction, context)
+    }
   }
 
   /// Which sessions of a user end.
@@ -191,45 +190,67 @@ import Postgres
     case opened(by: APIKeyID)
   }
 
-  /// Ends sessions of a user in the transaction that causes it, and returns whether one was live.
+  /// Ends sessions of a user in the transaction that causes it, and records them.
+  ///
+  /// The end of all sessions also removes the user from devices, except from that of the spared
+  /// session. A blocked user stays on them, as an administrator can undo a block.
+  /// - Parameters:
+  ///   - which: the sessions.
+  ///   - user: the user.
+  ///   - reason: why they end.
+  ///   - principal: the actor; nil for the principal of the request.
+  ///   - transaction: the transaction.
+  ///   - context: the context of the request.
+  /// - Returns: the sessions that were not ended before.
+  /// - Throws: `.databaseUnavailable`.
   @discardableResult package static func end(
     _ which: Ending,
     of user: UserID,
     _ reason: String,
+    by principal: Principal? = nil,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) -> Bool {
-    let call = ending(which, of: user, reason, by: context.principal.name, context)
-    return try await transaction.run(call).count > 0
-  }
-
-  private static func ending(
-    _ which: Ending,
-    of user: UserID,
-    _ reason: String,
-    by actor: String,
-    _ context: RequestContext
-  ) -> PendingQuery {
-    var ended: SessionID?
+  ) async throws(Failure) -> [SessionID] {
+    var one: SessionID?
     var spared: SessionID?
     var key: APIKeyID?
     switch which {
     case .all: break
-    case .one(let session): ended = session
+    case .one(let session): one = session
     case .others(let session): spared = session
     case .opened(let id): key = id
     }
-    return PendingQuery(
-      SessionsQueries.end,
-      user,
-      ended,
-      spared,
-      reason,
-      actor,
-      context.address.text,
-      context.agent,
-      key
-    )
+    // Sessions are locked before places, as when a device forgets a user.
+    let ending = transaction.send(SessionsQueries.end, user, one, spared, reason, key)
+    let leaving =
+      one == nil && key == nil && reason != "blocked"
+      ? transaction.send(SessionsQueries.leaveDevices, user, spared) : nil
+    let ended = try await ending.rows()
+    let principal = principal ?? context.principal
+    for device in try await leaving?.rows() ?? [] {
+      let place = EventPlace(session: nil, device: device)
+      _ = Event("device_remove", of: user, at: place)
+        .send(in: transaction, by: principal, context)
+    }
+    recordEnds(ended, of: user, reason, by: principal, in: transaction, context)
+    return ended.map(\.session)
+  }
+
+  /// Sends the events of sessions that the transaction has ended.
+  package static func recordEnds(
+    _ ended: [StandingSession],
+    of user: UserID,
+    _ reason: String,
+    app: AppID? = nil,
+    by principal: Principal? = nil,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) {
+    for session in ended {
+      let place = EventPlace(session: session.session, device: session.device)
+      _ = Event("session_end", of: user, at: place, detail: ["reason": .string(reason)])
+        .send(in: transaction, app: app, by: principal ?? context.principal, context)
+    }
   }
 
   // MARK: The user's view
@@ -265,8 +286,8 @@ import Postgres
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction, context)
       let which = session.map(Ending.one) ?? .others(than: context.principal.session)
-      let wasLive = try await end(which, of: user, "ended", in: transaction, context)
-      if session != nil, !wasLive { throw .notFound }
+      let ended = try await end(which, of: user, "ended", in: transaction, context)
+      if session != nil, ended.isEmpty { throw .notFound }
     }
   }
 

@@ -138,11 +138,12 @@ package enum SignedSessionQueries {
     """
     update sessions s set refreshed_at = now(),
       expires_at = least(now() + $3::interval,
-        case when not c.anonymous then s.created_at + $4::interval end)
-    from caller($1, $2) c
-    where s.user_id = c.user_id and s.session_id = $2 and s.ended_at is null
+        case when not c.anonymous then \(.sum("s.created_at", "$4::interval")) end)
+    from users c
+    where \(.isAuthorized) and s.user_id = $1 and s.session_id = $2 and s.ended_at is null
       and s.style = $6
-      and (c.anonymous or $4::interval is null or s.created_at + $4::interval > now())
+      and (c.anonymous or $4::interval is null
+        or \(.sum("s.created_at", "$4::interval")) > now())
       and meets_mfa($5::boolean, s.amr, s.provider, c.anonymous)
     returning s.session_id
     """

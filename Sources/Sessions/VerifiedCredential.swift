@@ -123,7 +123,7 @@ package enum CredentialQueries {
     "credentials.password",
     """
     select require((select blocked_at is null from users where user_id = $1)
-      and exists (select from passwords where user_id = $1 and hash = $2))
+      and exists (select 1 from passwords where user_id = $1 and hash = $2))
     """
   )
 
@@ -132,7 +132,7 @@ package enum CredentialQueries {
     """
     select require((select blocked_at is null from users where user_id = $1)
       and exists (
-        select from identity_subjects where app_id = $2 and provider = $3 and subject = $4
+        select 1 from identity_subjects where app_id = $2 and provider = $3 and subject = $4
           and user_id = $1 and reserved_until is null))
     """
   )
@@ -142,7 +142,7 @@ package enum CredentialQueries {
     """
     select require((select blocked_at is null from users where user_id = $1)
       and exists (
-        select from api_keys where user_id = $1 and key_id = $2 and disabled_at is null))
+        select 1 from api_keys where user_id = $1 and key_id = $2 and disabled_at is null))
     """
   )
 

@@ -8,8 +8,6 @@ insert into users (user_id, app_id, anonymous, last_login_at, login_count)
   values (:user, :app, true, now(), 1);
 insert into identities (user_id, identity_id, app_id, provider, subject)
   values (:user, :identity, :app, 'anonymous', :user);
-insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-  values (:app, 'anonymous', :user, :user, :identity);
 insert into attempts as a (app_id, subject, clear_at) values (:app, int4send(:address), now())
   on conflict (app_id, subject) do update set clear_at = greatest(a.clear_at, now());
 insert into devices (device_id, app_id, secret_hash) values (:device, :app, sha256(convert_to(:device, 'UTF8')));
@@ -17,5 +15,6 @@ insert into device_users (user_id, device_id, chosen_at) values (:user, :device,
 insert into sessions (user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at)
   values (:user, :session, :device, :app, 'anonymous', '', sha256(convert_to(:session, 'UTF8')),
     now() + interval '60 days');
-select record_event(:user, :app, 'login', 'user', :session, :device, null, null);
+insert into audit (user_id, event_id, app_id, action, actor, session_id, device_id)
+  values (:user, new_object_id(), :app, 'login', 'user', :session, :device);
 commit;

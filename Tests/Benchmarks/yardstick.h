@@ -10,13 +10,16 @@
 
 // The product's query, with its two columns swapped.
 #define QUERY \
-  "select p.version, json_build_object(" \
-  "'id', p.id, 'created_at', p.created_at, 'updated_at', p.updated_at, 'version', p.version, " \
-  "'anonymous', p.anonymous, 'blocked', p.blocked, 'email', p.email, " \
-  "'email_verified', p.email_verified, 'name', p.name, 'given_name', p.given_name, " \
-  "'family_name', p.family_name, 'nickname', p.nickname, 'phone', p.phone, 'locale', p.locale, " \
-  "'zone', p.zone, 'picture', '/v1/pictures/' || p.picture)::text " \
-  "from caller($1, $2) c cross join lateral profile_of(c) p"
+  "select c.version, json_build_object(" \
+  "'id', c.user_id, 'created_at', c.created_at, 'updated_at', c.updated_at, " \
+  "'version', c.version, 'anonymous', c.anonymous, 'blocked', c.blocked_at is not null, " \
+  "'email', c.email, 'email_verified', c.email_verified, 'name', c.name, " \
+  "'given_name', c.given_name, 'family_name', c.family_name, 'nickname', c.nickname, " \
+  "'phone', c.phone, 'locale', c.locale, 'zone', c.zone, " \
+  "'picture', '/v1/pictures/' || c.picture)::text " \
+  "from users c where c.user_id = $1 and ($2::text = 'app:' || c.app_id " \
+  "or c.blocked_at is null and exists (select 1 from sessions s where s.user_id = $1 " \
+  "and s.session_id = $2::text and s.ended_at is null and s.expires_at > now()))"
 #define ID_LENGTH 24
 
 typedef struct {

@@ -33,16 +33,6 @@ import Testing
     #expect(Set(names).count == names.count)
   }
 
-  @Test func `each write of a document stores a version and updates indexes`() {
-    for statement in allStatements {
-      let sql = "\(statement.sql)"
-      let writes = ["insert into documents", "update documents"].contains { sql.contains($0) }
-      for call in ["index_document(", "keep_version("] {
-        #expect(!writes || sql.contains(call), "\(statement.name)")
-      }
-    }
-  }
-
   /// Tests RFC 7396, appendix A, for objects in the database.
   @Test(arguments: [
     (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),

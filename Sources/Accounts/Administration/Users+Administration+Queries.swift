@@ -83,18 +83,18 @@ package enum UsersAdministrationQueries {
     select u.version, u.blocked_at is not null, u.email, email_key(u.email),
       u.email_verified,
       exists (
-        select from identities i
-        where i.user_id = u.user_id and i.provider in ('password', 'email')),
+        select 1 from identities i
+        where i.user_id = $1 and i.provider in ('password', 'email')),
       u.locale
     from users u where u.user_id = $1 and u.app_id = $2
     """
   )
 
-  static let setBlocked = Statement<NoRow, UserID, Bool>(
+  /// - Parameter 2: since when the user is blocked; null to unblock it.
+  static let setBlocked = Statement<NoRow, UserID, ServerTime?>(
     "users.set_blocked",
     """
-    update users set blocked_at = case when $2::boolean then now() end, version = version + 1,
-      updated_at = now()
+    update users set blocked_at = $2::timestamptz, version = version + 1, updated_at = now()
     where user_id = $1
     """
   )

@@ -83,7 +83,8 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) {
     guard found.isBlocked != isBlocked else { return }
-    _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, isBlocked)
+    let time = isBlocked ? ServerTime() : nil
+    _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, time)
     if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction, context) }
     try await Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
       in: transaction,

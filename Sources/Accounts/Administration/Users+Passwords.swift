@@ -43,7 +43,7 @@ extension Users {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await transaction.run(PasswordQueries.set, user, hash)
+    try await Users.store(hash, of: user, in: transaction)
     try await revoke(of: user, "password_set", in: transaction, context)
     try await SecurityNotice.passwordSet.record(of: user, in: transaction, context)
   }

@@ -96,7 +96,7 @@ package enum NetworkFlowQueries {
     where f.app_id = $1 and f.network = $2 and f.purpose = $3 and f.tries > 0
       and f.expires_at > now()
       and (f.code_hash = $4 or not exists (
-        select from authentication_flows m
+        select 1 from authentication_flows m
         where m.app_id = $1 and m.network = $2 and m.purpose = $3 and m.tries > 0
           and m.expires_at > now() and m.code_hash = $4))
     returning f.flow_id, f.email_key, f.email, f.code_hash = $4

@@ -193,15 +193,15 @@ package enum FreshProofQueries {
     "fresh_proof.is_fresh",
     """
     select exists (
-        select from sessions s where s.user_id = c.user_id and s.session_id = $2
+        select 1 from sessions s where s.user_id = $1 and s.session_id = $2
           and case when s.provider = 'anonymous'
             then not exists (
-              select from identities i
-              where i.user_id = c.user_id and i.provider not in ('anonymous', 'api-key'))
+              select 1 from identities i
+              where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
             else s.authenticated_at > now() - $3::interval end)
       or not exists (
-        select from identities i where i.user_id = c.user_id and i.provider <> 'anonymous')
-    from caller($1, $2) c
+        select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous')
+    from users c where \(.isAuthorized)
     """
   )
 

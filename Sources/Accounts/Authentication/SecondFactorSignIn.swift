@@ -56,9 +56,11 @@ package import Postgres
     guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
     let flow = FlowID()
     let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
+    let app = context.app.id
+    _ = transaction.send(SecondFactorFlowQueries.makeRoom, app, credential.user, limit)
     _ = try await transaction.run(
       SecondFactorFlowQueries.begin,
-      context.app.id,
+      app,
       flow,
       purpose.rawValue,
       credential.user,
@@ -66,8 +68,7 @@ package import Postgres
       credential.evidence,
       credential.authenticatedAt,
       tries,
-      lifetime,
-      limit
+      lifetime
     )
     return .additionalFactorRequired(
       flow: Credential(.flow, of: flow).text(context.keys.master),
@@ -219,23 +220,27 @@ package import Postgres
 }
 
 package enum SecondFactorFlowQueries {
-  /// Adds a flow, and deletes the oldest flows of second factors beyond the limit.
+  /// Deletes the oldest flows of second factors beyond a limit.
   ///
   /// The user is locked. Flows that another request has locked stay.
+  /// - Parameter 3: the limit.
+  static let makeRoom = Statement<NoRow, AppID, UserID, Int>(
+    "second_factor_flows.make_room",
+    """
+    delete from authentication_flows
+    where app_id = $1 and flow_id = any (array(
+      select f.flow_id from authentication_flows f
+      where f.user_id = $2 and f.purpose in ('second_factor', 'enroll')
+      order by f.expires_at desc offset $3::bigint - 1 for update skip locked))
+    """
+  )
+
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
-  /// - Parameter 10: the limit.
   static let begin = Statement<
-    NoRow, AppID, FlowID, String, UserID, String, String?, Int?, Int, Duration, Int
+    NoRow, AppID, FlowID, String, UserID, String, String?, Int?, Int, Duration
   >(
     "second_factor_flows.begin",
     """
-    with surplus as (
-      delete from authentication_flows
-      where app_id = $1 and flow_id = any (array(
-        select f.flow_id::text from authentication_flows f
-        where f.user_id = $4 and f.purpose in ('second_factor', 'enroll')
-        order by f.expires_at desc offset $10::bigint - 1 for update skip locked))
-    )
     insert into authentication_flows (
       app_id, flow_id, purpose, user_id, provider, evidence, authenticated_at, tries, expires_at)
     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval)
@@ -268,5 +273,7 @@ package enum SecondFactorFlowQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [begin, enrollingUser, giveBack, finish]
+  package static let all: [any PreparedStatement] = [
+    makeRoom, begin, enrollingUser, giveBack, finish,
+  ]
 }

@@ -1,6 +1,7 @@
 import Runtime
 import Sessions
 import EventLoop
+import JSON
 import Postgres
 
 /// The last step of every sign-in: a verified credential becomes a session.
@@ -120,45 +121,73 @@ import Postgres
   ) -> (LiveSession, Completion) {
     let master = context.keys.master
     let settings = context.app.sessionSettings
+    let (user, app) = (credential.user, context.app.id)
     let device = known?.id ?? DeviceID()
     let secret = known.flatMap { $0.isBare ? $0.secret : nil } ?? Credential(.device, of: device)
     let live = LiveSession(on: device, scope: style.scopes.text, deviceSecret: secret)
     let entered = transaction.send(
-      SessionsQueries.enter,
-      credential.user,
+      SessionCreationQueries.enterDevice,
       device,
-      context.app.id,
+      app,
       known?.secret.hash(master),
       secret.hash(master)
     )
+    let room =
+      known == nil
+      ? nil : transaction.send(SessionCreationQueries.requireRoom, device, user, Devices.limit)
+    _ = transaction.send(SessionCreationQueries.countLogin, user)
+    if !credential.isOfNewUser {
+      _ = transaction.send(
+        SessionCreationQueries.makeRoom,
+        user,
+        device,
+        style.keepsSessions,
+        settings.sessionsPerUser
+      )
+      _ = transaction.send(
+        SessionCreationQueries.recordSurplus,
+        user,
+        EventID(),
+        ServerTime(),
+        context.address.text,
+        context.agent
+      )
+    }
+    let methods =
+      methods.isEmpty ? credential.methods : "\(credential.methods) \(methods)"
+    let isByKey = credential.apiKey != nil
+    _ = transaction.send(SessionCreationQueries.enterPlace, user, device, methods, isByKey)
     let opened = transaction.send(
-      SessionsQueries.open,
-      credential.user,
+      SessionCreationQueries.insert,
+      user,
       live.session,
       device,
-      context.app.id,
+      app,
       credential.provider,
       live.scope,
       BinaryBytes(live.salt),
       style.party?.lifetime ?? settings.sessionLifetime,
       context.address.text,
       context.agent,
-      Devices.limit,
-      settings.sessionsPerUser,
       credential.apiKey,
       credential.authenticatedAt,
       style.name,
-      EventID(),
-      methods.isEmpty ? credential.methods : "\(credential.methods) \(methods)",
-      style.keepsSessions,
+      methods,
       style.party?.client,
       style.party?.audience,
       style.party?.issuer,
       style.party?.isNotified ?? false
     )
+    var detail = JSONObject()
+    detail["provider"] = .string(credential.provider)
+    detail["client_id"] = (style.party?.client).map { .string($0.text) }
+    let place = EventPlace(session: live.session, device: device)
+    _ = Event("login", of: user, at: place, detail: .object(detail))
+      .send(in: transaction, by: Principal(.user, in: app, scopes: Scopes("")), context)
     let created: Completion = { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)
-      try await opened.rows(undone: .deviceFull(limit: Devices.limit))
+      try await room?.rows(undone: .deviceFull(limit: Devices.limit))
+      try await opened.rows()
     }
     return (live, created)
   }

@@ -46,13 +46,20 @@ package import Postgres
       let made = try await transaction.run(
         APIKeyQueries.make,
         user,
-        context.app.id,
         id,
         name,
         key.hash(master),
         limit
       )
       guard !made.isEmpty else { throw .tooManyAPIKeys(limit: limit) }
+      _ = transaction.send(
+        CredentialRowQueries.addIdentity,
+        user,
+        IdentityID(trusted: id.text),
+        context.app.id,
+        "api-key",
+        id.text
+      )
       try await Identities.finish("api-key", of: user, in: transaction, context)
     }
     return Made(id: id, key: key.text(master))
@@ -99,7 +106,7 @@ package import Postgres
         user,
         context.principal,
         key,
-        isDisabled
+        isDisabled ? ServerTime() : nil
       ).first
       guard let found, found.isThere else { throw .notFound }
       guard found.isChanged else { return }
@@ -205,21 +212,14 @@ struct DisabledKey: RowDecodable {
 
 package enum APIKeyQueries {
   /// Returns no row if the user has reached its limit of keys.
-  static let make = Statement<String, UserID, AppID, APIKeyID, String, BinaryBytes, Int>(
+  static let make = Statement<String, UserID, APIKeyID, String, BinaryBytes, Int>(
     "api_keys.make",
     """
-    with made as (
-      insert into api_keys (user_id, key_id, name, key_hash)
-      select $1::text, $3::text, $4, $5
-      where (select count(*) from api_keys where user_id = $1::text) < $6::bigint
-      returning user_id
-    ), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, $3::text, $2, 'api-key', $3::text from made
-    )
-    update users u set version = u.version + 1, updated_at = now()
-    from made m where u.user_id = m.user_id
-    returning u.user_id
+    insert into api_keys (user_id, key_id, name, key_hash)
+    select u.user_id, $2, $3, $4
+    from users u
+    where u.user_id = $1 and (select count(*) from api_keys where user_id = $1) < $5::bigint
+    returning key_id
     """
   )
 
@@ -235,7 +235,8 @@ package enum APIKeyQueries {
     "api_keys.list",
     """
     select k.key_id, k.name, k.disabled_at is not null, k.created_at, k.last_used_at
-    from caller($1, $2) c left join api_keys k on k.user_id = c.user_id
+    from users c left join api_keys k on k.user_id = $1
+    where \(.isAuthorized)
     order by k.created_at, k.key_id
     """
   )
@@ -247,17 +248,19 @@ package enum APIKeyQueries {
     """
   )
 
-  static let setDisabled = Statement<DisabledKey, UserID, Principal, APIKeyID, Bool>(
+  static let setDisabled = Statement<
+    DisabledKey, UserID, Principal, APIKeyID, ServerTime?
+  >(
     "api_keys.set_disabled",
     """
-    with c as (select user_id from caller($1, $2)), changed as (
-      update api_keys k set disabled_at = case when $4::boolean then now() end
-      from c where k.user_id = c.user_id and k.key_id = $3
-        and (k.disabled_at is not null) <> $4::boolean
+    with c as (select user_id from users c where \(.isAuthorized)), changed as (
+      update api_keys k set disabled_at = $4::timestamptz
+      from c where k.user_id = $1 and k.key_id = $3
+        and (k.disabled_at is null) <> ($4::timestamptz is null)
       returning 1
     )
-    select exists (select from api_keys k where k.user_id = c.user_id and k.key_id = $3),
-      exists (select from changed)
+    select exists (select 1 from api_keys k where k.user_id = $1 and k.key_id = $3),
+      exists (select 1 from changed)
     from c
     """
   )
@@ -267,7 +270,7 @@ package enum APIKeyQueries {
     """
     update api_keys k set last_used_at = now() from users u
     where k.user_id = $1 and k.key_id = $2 and k.key_hash = $3 and k.disabled_at is null
-      and u.user_id = k.user_id and u.app_id = $4 and u.blocked_at is null
+      and u.user_id = $1 and u.app_id = $4 and u.blocked_at is null
     returning k.user_id
     """
   )

@@ -2,6 +2,7 @@ import Delivery
 package import Runtime
 package import Sessions
 import EventLoop
+import Postgres
 
 /// Links an address and a password to a user.
 extension Identities {
@@ -89,18 +90,16 @@ extension Identities {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    let identity = IdentityID()
-    let linked = transaction.send(
-      IdentitiesQueries.linkPassword,
-      user,
-      context.principal,
-      identity,
-      address.stored(email),
-      address.key,
-      hash
-    )
+    let (app, key, identity) = (context.app.id, address.key, IdentityID())
+    let found = try await transaction.run(IdentitiesQueries.hasAddress, user, context.principal)
+    guard found.first == false else { throw .identityExists }
+    _ = transaction.send(IdentitiesQueries.release, user, key)
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
-    guard try await !linked.rows(duplicate: .identityExists).isEmpty else { throw .identityExists }
+    let added = hash.map { transaction.send(CredentialRowQueries.addPassword, user, $0) }
+    let provider = hash == nil ? "email" : "password"
+    _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
+    _ = transaction.send(IdentitiesQueries.setAddress, user, address.stored(email), key)
     try await taken()
+    if let added, try await added.rows().isEmpty { throw .identityExists }
   }
 }

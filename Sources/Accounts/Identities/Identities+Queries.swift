@@ -49,7 +49,8 @@ package enum IdentitiesQueries {
     """
     select i.identity_id, i.provider, i.subject,
       i.provider not in ('password', 'email') or c.email_verified, i.created_at
-    from caller($1, $2) c left join identities i on i.user_id = c.user_id
+    from users c left join identities i on i.user_id = $1
+    where \(.isAuthorized)
     order by i.created_at, i.identity_id
     """
   )
@@ -63,70 +64,34 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Links an address, which the user gets by `AccountQueries.take`, and a password unless it is null.
-  ///
-  /// Returns no row if the session has ended, or if the user already logs in by an address. It
-  /// replaces an address that an issuer has asserted; the same address stays verified if it was.
-  /// - Parameter 5: the key of the address.
-  static let linkPassword = Statement<
-    String, UserID, Principal, IdentityID, String, String, String?
-  >(
-    "identities.link_password",
+  /// Returns one row if the session is live: whether the user signs in by an address.
+  static let hasAddress = Statement<Bool, UserID, Principal>(
+    "identities.has_address",
     """
-    with c as (
-      select user_id, app_id from caller($1, $2) where not exists (
-        select from identities where user_id = $1 and provider in ('password', 'email'))
-    ), password as (
-      insert into passwords (user_id, hash) select user_id, $6 from c where $6::text is not null
-    ), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, $3, app_id,
-        case when $6::text is null then 'email' else 'password' end, $5
-      from c
-    ), asserted as (
-      delete from identity_subjects s using c
-      where s.user_id = c.user_id and s.provider = 'email' and s.subject <> $5
-        and s.reserved_until is null
-    )
-    update users u set email = btrim($4),
-      email_verified = u.email_verified and email_key(u.email) is not distinct from $5,
-      version = u.version + 1, updated_at = now()
-    from c where u.user_id = c.user_id
-    returning u.user_id
+    select exists (
+      select 1 from identities where user_id = $1 and provider in ('password', 'email'))
+    from users c where \(.isAuthorized)
     """
   )
 
-  /// Links a subject at an issuer; returns one row if the session is live.
-  ///
-  /// Violates `identity_subjects_taken` if the identity belongs to another user.
-  static let linkSubject = Statement<String, UserID, Principal, IdentityID, String, String>(
-    "identities.link_subject",
+  /// Gives up the address of a user, unless it is this one.
+  static let release = Statement<NoRow, UserID, String>(
+    "identities.release",
     """
-    with c as (select user_id, app_id from caller($1, $2)), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, $3, app_id, $4, $5 from c
-    ), subject as (
-      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-      select app_id, $4, $5, user_id, $3 from c
-    )
-    update users u set version = u.version + 1, updated_at = now()
-    from c where u.user_id = c.user_id
-    returning u.user_id
+    delete from identity_subjects
+    where user_id = $1 and provider = 'email' and subject <> $2 and reserved_until is null
     """
   )
 
-  /// Makes a guest who has another identity a permanent user.
+  /// Sets the address of a user; the same address stays verified if it was.
   ///
-  /// `ImportQueries.settle` does so for many users.
-  static let settle = Statement<NoRow, UserID, AppID>(
-    "identities.settle",
+  /// - Parameter 3: the key of the address.
+  static let setAddress = Statement<NoRow, UserID, String, String>(
+    "identities.set_address",
     """
-    with identity as (
-      delete from identities where user_id = $1 and provider = 'anonymous'
-    ), subject as (
-      delete from identity_subjects where app_id = $2 and provider = 'anonymous' and subject = $1
-    )
-    update users set anonymous = false where user_id = $1
+    update users set email = btrim($2),
+      email_verified = email_verified and email_key(email) is not distinct from $3
+    where user_id = $1
     """
   )
 
@@ -137,27 +102,18 @@ package enum IdentitiesQueries {
     select max(t.expires_at) from mail_tokens t
     where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
       and not exists (
-        select from identities i
-        where i.user_id = t.user_id and i.provider in ('password', 'email'))
+        select 1 from identities i
+        where i.user_id = $1 and i.provider in ('password', 'email'))
     having count(*) > 0
     """
   )
 
-  /// Revokes the credentials that a guest had before its first link.
-  ///
-  /// - Parameters:
-  ///   - 6: the session to keep; null for none.
-  ///   - 7: the device of that session.
-  static let revokeGuest = Statement<
-    NoRow, UserID, AppID, String, String?, String?, SessionID?, DeviceID?
-  >(
-    "identities.revoke_guest",
+  /// Returns one row if the user has more than what a guest can have.
+  static let isNoGuest = Statement<String, UserID>(
+    "identities.is_no_guest",
     """
-    select revoke_credentials($1, $2, $3, $4::inet, $5, $7), (
-      select count(*) from end_sessions($1, 'link', $3, $4::inet, $5, null, $6))
-    where not exists (
-      select from identities i
-      where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
+    select identity_id from identities
+    where user_id = $1 and provider not in ('anonymous', 'api-key') limit 1
     """
   )
 
@@ -166,7 +122,7 @@ package enum IdentitiesQueries {
     "identities.others",
     """
     select i.provider, (select count(*) from identities o
-      where o.user_id = i.user_id and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
+      where o.user_id = $1 and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
     from identities i where i.user_id = $1 and i.identity_id = $2
     """
   )
@@ -197,13 +153,13 @@ package enum IdentitiesQueries {
       email_verified = u.email_verified and not o.is_address
     from gone g, lateral (
       select g.provider in ('password', 'email') or exists (
-        select from identity_subjects s
+        select 1 from identity_subjects s
         where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email') as is_address) o
     where u.user_id = g.user_id
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, linkPassword, linkSubject, settle, wayBack, revokeGuest, others, unlink,
+    list, holder, hasAddress, release, setAddress, wayBack, isNoGuest, others, unlink,
   ]
 }

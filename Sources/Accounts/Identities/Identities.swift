@@ -89,7 +89,7 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = transaction.send(IdentitiesQueries.settle, user, context.app.id)
+    _ = transaction.send(CredentialRowQueries.settle, user)
     try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
   }
 
@@ -153,15 +153,22 @@ import Postgres
         at: external.authenticatedAt
       )
       if holder.first?.user == user { return (credential, isNew: false) }
-      let linked = try await transaction.send(
-        IdentitiesQueries.linkSubject,
+      guard try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
+      else {
+        throw context.gone
+      }
+      let (app, identity) = (context.app.id, IdentityID())
+      let (provider, subject) = (external.provider, external.subject)
+      let claimed = transaction.send(
+        CredentialRowQueries.claim,
+        app,
+        provider,
+        subject,
         user,
-        context.principal,
-        IdentityID(),
-        external.provider,
-        external.subject
-      ).rows(duplicate: .identityTaken)
-      guard !linked.isEmpty else { throw context.gone }
+        identity
+      )
+      _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
+      try await claimed.rows(undone: .identityTaken)
       return (credential, isNew: true)
     }
     guard let style else {
@@ -182,16 +189,10 @@ import Postgres
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await transaction.run(
-      IdentitiesQueries.revokeGuest,
-      user,
-      context.app.id,
-      context.principal.name,
-      context.address.text,
-      context.agent,
-      context.principal.session,
-      context.principal.device
-    )
+    guard try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty else { return }
+    let (session, device) = (context.principal.session, context.principal.device)
+    try await Sessions.revokeCredentials(of: user, sparing: device, in: transaction, context)
+    try await Sessions.end(.others(than: session), of: user, "link", in: transaction, context)
   }
 
   /// Unlinks an identity of the user.
@@ -212,8 +213,16 @@ import Postgres
       if found.others == 0 {
         // A guest whose only credential was an API key still has its session.
         guard found.provider == "api-key",
-          try await !transaction.run(UserOriginQueries.comeBack, user).isEmpty
+          let app = try await transaction.run(UserOriginQueries.comeBack, user).first
         else { throw .lastIdentity }
+        _ = transaction.send(
+          CredentialRowQueries.addIdentity,
+          user,
+          IdentityID(),
+          app,
+          "anonymous",
+          user.text
+        )
       }
       try await SecurityNotice.unlinked(found.provider).record(of: user, in: transaction, context)
       _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)

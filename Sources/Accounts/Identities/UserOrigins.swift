@@ -32,7 +32,8 @@ package enum UserOriginQueries {
     "beginnings.note",
     """
     insert into beginnings (user_id, kind)
-    select c.user_id, 'anonymous' from caller($1, $2) c where c.anonymous on conflict do nothing
+    select c.user_id, 'anonymous' from users c where c.anonymous and \(.isAuthorized)
+    on conflict do nothing
     """
   )
 
@@ -41,28 +42,19 @@ package enum UserOriginQueries {
     "beginnings.was_anonymous",
     """
     select exists (
-      select from beginnings b where b.user_id = c.user_id and b.kind = 'anonymous')
-    from caller($1, $2) c
+      select 1 from beginnings b where b.user_id = $1 and b.kind = 'anonymous')
+    from users c where \(.isAuthorized)
     """
   )
 
-  /// Makes a user anonymous again; returns one row if the user began as a guest.
-  static let comeBack = Statement<String, UserID>(
+  /// Makes a user anonymous again; returns its app if the user began as a guest.
+  static let comeBack = Statement<AppID, UserID>(
     "beginnings.come_back",
     """
-    with began as (
-      select u.user_id, u.app_id, new_object_id() as identity_id
-      from beginnings b join users u on u.user_id = b.user_id
-      where b.user_id = $1 and b.kind = 'anonymous'
-    ), identity as (
-      insert into identities (user_id, identity_id, app_id, provider, subject)
-      select user_id, identity_id, app_id, 'anonymous', user_id from began
-    ), subject as (
-      insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-      select app_id, 'anonymous', user_id, user_id, identity_id from began
-    )
-    update users u set anonymous = true from began b where u.user_id = b.user_id
-    returning u.user_id
+    update users set anonymous = true
+    where user_id = $1 and exists (
+      select 1 from beginnings where user_id = $1 and kind = 'anonymous')
+    returning app_id
     """
   )
 
@@ -77,7 +69,7 @@ package enum UserOriginQueries {
   static let isUnused = Statement<String, UserID, Bool>(
     "beginnings.is_unused",
     """
-    select u.user_id from users u left join beginnings b on b.user_id = u.user_id
+    select u.user_id from users u left join beginnings b on b.user_id = $1
     where u.user_id = $1
       and (b.kind = 'registered' and u.login_count = 0 or $2 and u.login_count <= 1)
     """
@@ -87,13 +79,13 @@ package enum UserOriginQueries {
   static let isBare = Statement<String, UserID>(
     "beginnings.is_bare",
     """
-    select u.user_id from users u join beginnings b on b.user_id = u.user_id
+    select u.user_id from users u join beginnings b on b.user_id = $1
     where u.user_id = $1 and b.kind = 'registered'
       and u.login_count = 0 and u.blocked_at is null
-      and not exists (select from documents d where d.user_id = u.user_id)
-      and not exists (select from properties p where p.user_id = u.user_id)
+      and not exists (select 1 from documents d where d.user_id = $1)
+      and not exists (select 1 from properties p where p.user_id = $1)
       and not exists (
-        select from identities i where i.user_id = u.user_id and i.provider <> 'password')
+        select 1 from identities i where i.user_id = $1 and i.provider <> 'password')
     """
   )
 

@@ -128,27 +128,43 @@ struct OwnPassword: RowDecodable {
   }
 }
 
+extension Users {
+  /// Makes a password the credential of a locked user with an address.
+  @EventLoop static func store(
+    _ hash: String,
+    of user: UserID,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    _ = transaction.send(PasswordQueries.prepare, user)
+    try await transaction.send(PasswordQueries.set, user, hash).rows()
+  }
+}
+
 package enum PasswordQueries {
   static let own = Statement<OwnPassword, UserID, Principal>(
     "passwords.own",
     """
-    select p.hash, i.subject from caller($1, $2) c
-    left join passwords p on p.user_id = c.user_id
-    left join identities i on i.user_id = c.user_id and i.provider in ('password', 'email')
+    select p.hash, i.subject from users c
+    left join passwords p on p.user_id = $1
+    left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
+    where \(.isAuthorized)
     """
   )
 
-  /// Sets the password of a user with an address, and deletes its reset tokens.
+  /// Makes a password the credential of a user's address, and deletes its reset tokens.
+  static let prepare = Statement<NoRow, UserID>(
+    "passwords.prepare",
+    """
+    with used as (delete from mail_tokens where user_id = $1 and purpose = 'reset')
+    update identities set provider = 'password' where user_id = $1 and provider = 'email'
+    """
+  )
+
   static let set = Statement<NoRow, UserID, String>(
     "passwords.set",
     """
-    with used as (
-      delete from mail_tokens where user_id = $1 and purpose = 'reset'
-    ), identity as (
-      update identities set provider = 'password' where user_id = $1 and provider = 'email'
-    )
     insert into passwords (user_id, hash) values ($1, $2)
-    on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
+    on conflict (user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at
     """
   )
 
@@ -177,5 +193,5 @@ package enum PasswordQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [own, set, remove, replace]
+  package static let all: [any PreparedStatement] = [own, prepare, set, remove, replace]
 }

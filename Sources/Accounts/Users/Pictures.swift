@@ -72,16 +72,20 @@ package enum Pictures {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> String? {
-    let rows = try await context.write(
-      PictureQueries.replace,
-      user,
-      context.principal,
-      name,
-      body,
-      DataChange(of: "picture", context)
-    )
-    guard let row = rows.first else { throw context.gone }
-    return row.name
+    try await context.transaction { transaction async throws(Failure) in
+      let changed = transaction.send(PictureQueries.change, user, context.principal, name)
+      let removed = transaction.send(PictureQueries.remove, user)
+      if let name { _ = transaction.send(PictureQueries.add, user, name, body) }
+      guard try await !changed.rows().isEmpty else {
+        // A user without a picture does not change; a session that has ended changes nothing.
+        guard try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
+        else { throw context.gone }
+        throw .notFound
+      }
+      let former = try await removed.rows().first
+      try await Event(changeOf: "picture", of: user, context)?.record(in: transaction, context)
+      return former
+    }
   }
 
   /// Returns the picture with the name in a profile, to any client.
@@ -107,26 +111,25 @@ struct PictureBody: RowDecodable {
 }
 
 package enum PictureQueries {
-  /// Returns one row if the session is live.
-  static let replace = Statement<
-    ReplacedPicture, UserID, Principal, String?, BinaryBytes?, DataChange?
-  >(
-    "pictures.replace",
+  /// Returns no row if the session has ended, or if a user without a picture gets none.
+  static let change = Statement<String, UserID, Principal, String?>(
+    "pictures.change",
     """
-    with c as (select user_id from caller($1, $2)), old as (
-      delete from pictures p using c where p.user_id = c.user_id returning p.name
-    ), new as (
-      insert into pictures (user_id, name, body)
-      select c.user_id, $3::text, $4::bytea from c where $3::text is not null
-    ), changed as (
-      update users u set picture = $3::text, picture_url = null, version = u.version + 1,
-        updated_at = now()
-      from c where u.user_id = c.user_id and coalesce($3::text, u.picture, u.picture_url) is not null
-      returning u.user_id, u.app_id
-    )
-    select (select min(name) from old), record_change(w.user_id, w.app_id, $5::jsonb)
-    from c left join changed w on true
+    update users c set picture = $3::text, picture_url = null, version = c.version + 1,
+      updated_at = now()
+    where \(.isAuthorized) and coalesce($3::text, c.picture, c.picture_url) is not null
+    returning c.user_id
     """
+  )
+
+  static let remove = Statement<String, UserID>(
+    "pictures.remove",
+    "delete from pictures where user_id = $1 returning name"
+  )
+
+  static let add = Statement<NoRow, UserID, String, BinaryBytes?>(
+    "pictures.add",
+    "insert into pictures (user_id, name, body) values ($1, $2, $3::bytea)"
   )
 
   static let show = Statement<PictureBody, UserID, String>(
@@ -134,5 +137,5 @@ package enum PictureQueries {
     "select body from pictures where user_id = $1 and name = $2 and body is not null"
   )
 
-  package static let all: [any PreparedStatement] = [replace, show]
+  package static let all: [any PreparedStatement] = [change, remove, add, show]
 }

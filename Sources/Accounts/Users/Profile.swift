@@ -31,7 +31,7 @@ package struct Profile: Listed {
     nickname ?? email.map { String($0.prefix { $0 != "@" }) } ?? shownName
   }
 
-  /// Reads the columns of the function `profile_of`, in their order.
+  /// Reads the columns of `SQL.profile`.
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
     createdAt = try row.time(1)
@@ -50,4 +50,13 @@ package struct Profile: Listed {
     zone = row.text(ifAny: 14)
     picture = row.text(ifAny: 15)
   }
+}
+
+extension SQL {
+  /// The columns of a profile, of a statement that reads or changes `users c`.
+  package static let profile: SQL = """
+    c.user_id, c.created_at, c.updated_at, c.version, c.anonymous, c.blocked_at is not null,
+      c.email, c.email_verified, c.name, c.given_name, c.family_name, c.nickname, c.phone,
+      c.locale, c.zone, c.picture
+    """
 }

@@ -61,16 +61,27 @@ import ReferenceData
   ) async throws(Failure) -> Profile {
     let faults = members.compactMap { name, value in fault(name, value) }
     guard faults.isEmpty else { throw .invalid(faults) }
-    let found = try await context.written(
-      ProfileQueries.change,
-      user,
-      context.principal,
-      TextBytes(JSON.object(members).serialized()),
-      condition.allowed.map(VersionList.init),
-      DataChange(of: "profile", context)
-    )
-    guard let found else { throw context.gone }
-    guard let changed = found.first else {
+    let text = TextBytes(JSON.object(members).serialized())
+    let versions = condition.allowed.map(VersionList.init)
+    let changed: Profile?
+    if let event = Event(changeOf: "profile", of: user, context) {
+      changed = try await context.transaction { transaction async throws(Failure) in
+        let rows = try await transaction.run(
+          ProfileQueries.change,
+          user,
+          context.principal,
+          text,
+          versions
+        )
+        if !rows.isEmpty { try await event.record(in: transaction, context) }
+        return rows.first
+      }
+    } else {
+      let principal = context.principal
+      changed = try await context.write(ProfileQueries.change, user, principal, text, versions)
+        .first
+    }
+    guard let changed else {
       throw .preconditionFailed(current: try await read(of: user, context).version)
     }
     return changed
@@ -92,10 +103,10 @@ import ReferenceData
       user,
       context.principal,
       TextBytes(JSON.object(members).serialized()),
-      nil,
-      DataChange(of: "profile", context)
+      nil
     )
     if found.isEmpty { throw context.gone }
+    try await Event(changeOf: "profile", of: user, context)?.record(in: transaction, context)
   }
 
   /// Computes changes with `revision` from the current profile, and repeats that after a concurrent
@@ -170,10 +181,7 @@ package enum ProfileQueries {
   static let read = Statement<Profile, UserID, Principal>(
     "profile.read",
     """
-    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
-      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
-      p.zone, p.picture
-    from caller($1, $2) c cross join lateral profile_of(c) p
+    select \(.profile) from users c where \(.isAuthorized)
     """
   )
 
@@ -185,42 +193,30 @@ package enum ProfileQueries {
     "profile.text",
     """
     select json_build_object(
-      'id', p.id, 'created_at', p.created_at, 'updated_at', p.updated_at, 'version', p.version,
-      'anonymous', p.anonymous, 'blocked', p.blocked, 'email', p.email,
-      'email_verified', p.email_verified, 'name', p.name, 'given_name', p.given_name,
-      'family_name', p.family_name, 'nickname', p.nickname, 'phone', p.phone,
-      'locale', p.locale, 'zone', p.zone, 'picture', $3::text || p.picture)::text, p.version
-    from caller($1, $2) c cross join lateral profile_of(c) p
+      'id', c.user_id, 'created_at', c.created_at, 'updated_at', c.updated_at,
+      'version', c.version, 'anonymous', c.anonymous, 'blocked', c.blocked_at is not null,
+      'email', c.email, 'email_verified', c.email_verified, 'name', c.name,
+      'given_name', c.given_name, 'family_name', c.family_name, 'nickname', c.nickname,
+      'phone', c.phone, 'locale', c.locale, 'zone', c.zone,
+      'picture', $3::text || c.picture)::text, c.version
+    from users c where \(.isAuthorized)
     """
   )
 
-  /// Returns one row if the session is live; its columns are null if the version condition failed.
-  static let change = Statement<
-    Found<Profile>, UserID, Principal, TextBytes, VersionList?, DataChange?
-  >(
+  /// Returns no row if the session has ended or the version condition failed.
+  static let change = Statement<Profile, UserID, Principal, TextBytes, VersionList?>(
     "profile.change",
     """
-    with c as (select user_id from caller($1, $2)), changed as (
-      update users u set name = patched($3::jsonb, 'name', u.name),
-        given_name = patched($3::jsonb, 'given_name', u.given_name),
-        family_name = patched($3::jsonb, 'family_name', u.family_name),
-        nickname = patched($3::jsonb, 'nickname', u.nickname),
-        phone = patched($3::jsonb, 'phone', u.phone),
-        locale = patched($3::jsonb, 'locale', u.locale),
-        zone = patched($3::jsonb, 'zone', u.zone),
-        version = u.version + 1, updated_at = now()
-      from c
-      where u.user_id = c.user_id
-        and ($4::bigint[] is null or u.version = any ($4::bigint[]))
-      returning u.user_id, u.created_at, u.updated_at, u.version, u.anonymous,
-        u.blocked_at is not null as blocked, u.email, u.email_verified, u.name, u.given_name,
-        u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture, u.app_id
-    )
-    select w.user_id, w.created_at, w.updated_at, w.version, w.anonymous, w.blocked, w.email,
-      w.email_verified, w.name, w.given_name, w.family_name, w.nickname, w.phone, w.locale,
-      w.zone, w.picture,
-      record_change(w.user_id, w.app_id, $5::jsonb)
-    from c left join changed w on true
+    update users c set name = patched($3::jsonb, 'name', c.name),
+      given_name = patched($3::jsonb, 'given_name', c.given_name),
+      family_name = patched($3::jsonb, 'family_name', c.family_name),
+      nickname = patched($3::jsonb, 'nickname', c.nickname),
+      phone = patched($3::jsonb, 'phone', c.phone),
+      locale = patched($3::jsonb, 'locale', c.locale),
+      zone = patched($3::jsonb, 'zone', c.zone),
+      version = c.version + 1, updated_at = now()
+    where \(.isAuthorized) and ($4::bigint[] is null or c.version = any ($4::bigint[]))
+    returning \(.profile)
     """
   )
 

@@ -44,22 +44,40 @@ package enum Users {
 
   /// Sends the statements that make the user with one identity.
   ///
+  /// A guest has no subject.
   /// - Returns: a function that waits, and throws `.identityTaken` if another user has the identity.
-  func write(in transaction: Transaction) -> Completion {
+  func write(in transaction: Transaction) async throws(Failure) -> Completion {
+    let (user, app, identity) = (credential.user, context.app.id, IdentityID())
+    let (provider, subject) = (credential.provider, credential.evidence)
+    var email: String?
+    if let address {
+      let taken = try await transaction.run(
+        CredentialRowQueries.takeFreeAddress,
+        app,
+        address.key,
+        user,
+        identity,
+        ServerTime()
+      )
+      if !taken.isEmpty { email = profile["email"]?.string }
+    }
+    let claimed = subject.map {
+      transaction.send(CredentialRowQueries.claim, app, provider, $0, user, identity)
+    }
+    let members = TextBytes(JSON.object(profile).serialized())
+    _ = transaction.send(UsersQueries.create, user, app, subject == nil, members, email)
     let made = transaction.send(
-      UsersQueries.create,
-      credential.user,
-      context.app.id,
-      IdentityID(),
-      credential.provider,
-      credential.evidence ?? credential.user.text,
-      credential.evidence == nil,
-      TextBytes(JSON.object(profile).serialized()),
-      address?.key
+      CredentialRowQueries.addIdentity,
+      user,
+      identity,
+      app,
+      provider,
+      subject ?? user.text
     )
     let counted = limit?.sendSpending(in: transaction)
     return { () async throws(Failure) in
-      try await made.rows(duplicate: .identityTaken)
+      try await claimed?.rows(undone: .identityTaken)
+      try await made.rows()
       try await counted?()
     }
   }

@@ -23,7 +23,8 @@ package enum PropertyQueries {
     "properties.read",
     """
     select p.key, p.value, p.version
-    from caller($1, $2) c left join properties p on p.user_id = c.user_id order by p.key
+    from users c left join properties p on p.user_id = $1
+    where \(.isAuthorized) order by p.key
     """
   )
 
@@ -31,9 +32,7 @@ package enum PropertyQueries {
   static let lock = Statement<Int, UserID, Principal>(
     "properties.lock",
     """
-    select u.property_floor from users u
-    where u.user_id = $1 and exists (select from caller($1, $2))
-    for no key update of u
+    select c.property_floor from users c where \(.isAuthorized) for no key update of c
     """
   )
 
@@ -41,9 +40,8 @@ package enum PropertyQueries {
   static let lockAnonymous = Statement<Int, UserID, Principal>(
     "properties.lock_anonymous",
     """
-    select u.property_floor from users u
-    where u.user_id = $1 and u.anonymous and exists (select from caller($1, $2))
-    for no key update of u
+    select c.property_floor from users c where c.anonymous and \(.isAuthorized)
+    for no key update of c
     """
   )
 
@@ -52,23 +50,32 @@ package enum PropertyQueries {
     "select key, value, version from properties where user_id = $1"
   )
 
-  /// Deletes keys and writes others, with their new versions.
-  static let write = Statement<NoRow, UserID, TextBytes, TextBytes, Int>(
-    "properties.write",
+  /// Deletes keys.
+  ///
+  /// - Parameter 3: the floor after the deletion.
+  static let remove = Statement<NoRow, UserID, TextArray, Int>(
+    "properties.remove",
     """
-    with removed as (
-      delete from properties where user_id = $1
-        and key in (select jsonb_array_elements_text($2::jsonb))
-    ), floor as (
-      update users set property_floor = $4 where user_id = $1 and property_floor <> $4
-    )
-    insert into properties (user_id, key, value, version)
-    select $1, w.key, w.value, w.version
-    from jsonb_to_recordset($3::jsonb) as w (key text, value text, version bigint)
-    on conflict (user_id, key) do update
-    set value = excluded.value, version = excluded.version, updated_at = now()
+    with removed as (delete from properties where user_id = $1 and key = any ($2::text[]))
+    update users set property_floor = $3::bigint where user_id = $1 and property_floor <> $3::bigint
     """
   )
 
-  package static let all: [any PreparedStatement] = [read, lock, lockAnonymous, stored, write]
+  /// Writes keys with their new versions.
+  static let write = Statement<NoRow, UserID, TextBytes>(
+    "properties.write",
+    """
+    insert into properties (user_id, key, value, version)
+    select u.user_id, w.key, w.value, w.version
+    from users u
+    cross join jsonb_to_recordset($2::jsonb) as w (key text, value text, version bigint)
+    where u.user_id = $1
+    on conflict (user_id, key) do update
+    set value = excluded.value, version = excluded.version, updated_at = excluded.updated_at
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    read, lock, lockAnonymous, stored, remove, write,
+  ]
 }

@@ -97,17 +97,16 @@ package enum Properties {
     _ context: RequestContext
   ) async throws(Failure) {
     if !set.removed.isEmpty || !set.written.isEmpty {
-      _ = try await transaction.run(
-        PropertyQueries.write,
+      _ = transaction.send(
+        PropertyQueries.remove,
         user,
-        TextBytes(JSON.array(set.removed.map { JSON.string($0.text) }).serialized()),
-        TextBytes(set.rows.serialized()),
+        TextArray(set.removed.map(\.text)),
         set.floor
       )
+      try await transaction.send(PropertyQueries.write, user, TextBytes(set.rows.serialized()))
+        .rows()
     }
-    if let fact = DataChange(of: "properties", context) {
-      _ = try await transaction.run(EventQueries.recordChange, user, context.app.id, fact)
-    }
+    try await Event(changeOf: "properties", of: user, context)?.record(in: transaction, context)
   }
 
   private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {

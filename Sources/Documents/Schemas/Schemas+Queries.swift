@@ -51,7 +51,7 @@ package enum SchemaQueries {
     insert into document_schemas as s (app_id, class, schema_id, body)
     values ($1, $2, $3, $4::json)
     on conflict (app_id, class) do update
-    set schema_id = excluded.schema_id, body = excluded.body, updated_at = now()
+    set schema_id = excluded.schema_id, body = excluded.body, updated_at = excluded.updated_at
     returning s.xmax = 0
     """
   )

@@ -117,15 +117,15 @@ package struct FilterComposer {
     switch term.subject {
     case .profile(let member): condition(member, term.test)
     case .provider:
-      append("exists (select from identities i where i.user_id = u.user_id and ")
+      append("exists (select 1 from identities i where i.user_id = u.user_id and ")
       compare(term.test) { $0.append("i.provider") }
       append(")")
     case .document(let document, let path):
       if let index = cover.index(for: term), !term.test.readsDocument {
-        append("exists (select from search_values v where v.user_id = u.user_id and ")
+        append("exists (select 1 from search_values v where v.user_id = u.user_id and ")
         condition(index, term.test)
       } else {
-        append("exists (select from documents d where d.user_id = u.user_id and d.class = ")
+        append("exists (select 1 from documents d where d.user_id = u.user_id and d.class = ")
         statement.bind(document, as: "text")
         append(" and d.deleted_at is null and ")
         condition(path, term.test)

@@ -7,9 +7,44 @@ struct IndexBatch: RowDecodable {
   let count: Int
   let isLast: Bool
 
+  init(count: Int, isLast: Bool) {
+    self.count = count
+    self.isLast = isLast
+  }
+
   init(from row: Row) throws(DatabaseError) {
     count = try row.int(0)
     isLast = try row.bool(1)
+  }
+}
+
+/// An index that is being built.
+struct BuildingIndex: RowDecodable {
+  let app: AppID
+  let document: DocumentKind
+  /// The last user whose documents are indexed; empty before the first.
+  let builtTo: String
+  /// The index, as `SearchValueQueries.indexes` returns it.
+  let indexes: String
+
+  init(from row: Row) throws(DatabaseError) {
+    guard let document = DocumentKind(rawValue: try row.text(1)) else {
+      throw DatabaseError(.unexpectedColumn, "an index of an unknown class")
+    }
+    app = try row.id(0)
+    self.document = document
+    builtTo = try row.text(2)
+    indexes = try row.text(3)
+  }
+}
+
+struct UserToIndex: RowDecodable {
+  let user: UserID
+  let hasDocument: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    hasDocument = try row.bool(1)
   }
 }
 
@@ -71,37 +106,42 @@ package enum SearchIndexQueries {
     """
   )
 
-  /// Indexes the documents of the next `$2` users; returns no row if another process has finished.
-  ///
-  /// The lock on the documents delays their writers, which then see the index and update its
-  /// values.
-  static let build = Statement<IndexBatch, IndexID, Int>(
-    "search_indexes.build",
+  /// Locks an index that is being built; returns no row if another process has finished.
+  static let lockBuilding = Statement<BuildingIndex, IndexID>(
+    "search_indexes.lock_building",
     """
-    with i as (
-      select app_id, index_id, class, built_to from search_indexes
-      where index_id = $1 and state = 'building' for update
-    ), page as (
-      select p.user_id from i cross join lateral (
-        select user_id from users u
-        where u.app_id = i.app_id and u.user_id > i.built_to order by u.user_id limit $2::bigint
-      ) p
-    ), locked as (
-      select d.user_id, d.body from i cross join page p
-      join documents d on d.user_id = p.user_id and d.class = i.class and d.deleted_at is null
-      order by d.user_id for share of d
-    ), looked_at as (
-      select count(index_document(i.app_id, l.user_id, i.class, l.body)) as documents
-      from i cross join locked l
-    ), size as (
-      select count(*) as users, max(user_id::text) as last from page
-    )
-    update search_indexes x
-    set built_to = coalesce(s.last, x.built_to),
-      state = case when s.users < $2::bigint then 'ready' else x.state end
-    from i, looked_at l, size s
-    where x.app_id = i.app_id and x.index_id = i.index_id and l.documents >= 0
-    returning s.users, s.users < $2::bigint
+    select app_id, class, built_to,
+      jsonb_build_array(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))
+    from search_indexes where index_id = $1 and state = 'building' for update
+    """
+  )
+
+  /// Returns the next users of an app, and whether each has a document of the kind.
+  static let users = Statement<UserToIndex, AppID, String, DocumentKind, Int>(
+    "search_indexes.users",
+    """
+    select u.user_id, d.user_id is not null
+    from users u
+    left join documents d on d.user_id = u.user_id and d.class = $3 and d.deleted_at is null
+    where u.app_id = $1 and u.user_id > $2 order by u.user_id limit $4::bigint
+    """
+  )
+
+  /// Locks a document, so that its writers wait, and then see the index and update its values.
+  static let lockDocument = Statement<NoRow, UserID, DocumentKind>(
+    "search_indexes.lock_document",
+    """
+    select 1 from documents where user_id = $1 and class = $2 and deleted_at is null for share
+    """
+  )
+
+  /// - Parameter 2: the last user whose documents are indexed.
+  static let advance = Statement<NoRow, IndexID, String, Bool>(
+    "search_indexes.advance",
+    """
+    update search_indexes
+    set built_to = $2, state = case when $3::boolean then 'ready' else state end
+    where index_id = $1
     """
   )
 
@@ -141,6 +181,6 @@ package enum SearchIndexQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, unfinished, find, add, remove, settle, build, clear,
+    list, unfinished, find, add, remove, settle, lockBuilding, users, lockDocument, advance, clear,
   ]
 }

@@ -157,12 +157,13 @@ package enum SearchIndexes {
         if settled { break }
         await EventLoop.sleep(for: .milliseconds(50))
       }
-      let statement =
-        index.state == .removing ? SearchIndexQueries.clear : SearchIndexQueries.build
       var (done, size) = (0, batch)
       while true {
         do throws(DatabaseError) {
-          let result = try await database.write(statement, index.id, size).first
+          let result =
+            index.state == .removing
+            ? try await database.write(SearchIndexQueries.clear, index.id, size).first
+            : try await build(index.id, size, in: database)
           done += result?.count ?? 0
           progress(done)
           guard let result, !result.isLast else { return }
@@ -174,6 +175,35 @@ package enum SearchIndexes {
       }
     } catch {
       throw Failure(error)
+    }
+  }
+
+  /// Indexes the documents of the next users; returns nil if another process has finished.
+  private static func build(
+    _ index: IndexID,
+    _ count: Int,
+    in database: Database
+  ) async throws(DatabaseError) -> IndexBatch? {
+    try await database.transaction { engine async throws(DatabaseError) in
+      let found = try await engine.run(SearchIndexQueries.lockBuilding, index).first
+      guard let found else { return nil }
+      let (app, document) = (found.app, found.document)
+      let users = try await engine.run(
+        SearchIndexQueries.users,
+        app,
+        found.builtTo,
+        document,
+        count
+      )
+      let transaction = Transaction(engine)
+      for user in users where user.hasDocument {
+        _ = engine.send(SearchIndexQueries.lockDocument, user.user, document)
+        SearchValues.send(of: document, user.user, found.indexes, in: transaction)
+      }
+      let last = users.last?.user.text ?? found.builtTo
+      let isLast = users.count < count
+      _ = try await engine.run(SearchIndexQueries.advance, index, last, isLast)
+      return IndexBatch(count: users.count, isLast: isLast)
     }
   }
 

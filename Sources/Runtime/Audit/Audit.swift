@@ -47,14 +47,15 @@ package enum AuditQueries {
     """
     select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
       e.agent, e.detail, e.app
-    from caller($1, $2) c
+    from users c
     left join lateral (
       select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
         e.agent, e.detail, e.app
       from audit_entries e
-      where e.subject_id = c.user_id and e.id < coalesce($3, 'g')
+      where e.subject_id = $1 and e.id < coalesce($3, 'g')
       order by e.id desc limit $4::bigint
     ) e on true
+    where \(.isAuthorized)
     order by e.id desc
     """
   )

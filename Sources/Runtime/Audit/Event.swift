@@ -8,17 +8,34 @@ package import Postgres
 package struct Event {
   private let action: String
   private let user: UserID?
+  private let place: EventPlace?
   private let detail: JSON
 
   /// - Parameters:
   ///   - action: login, login_failure, session_end, link, unlink, password_change … as the docs
   ///     list them.
   ///   - user: the user it concerns; nil for an event of the app.
+  ///   - place: the session and the device it concerns; nil for those of the principal.
   ///   - detail: more facts; no secrets, no email addresses.
-  package init(_ action: String, of user: UserID? = nil, detail: JSON = [:]) {
+  package init(
+    _ action: String,
+    of user: UserID? = nil,
+    at place: EventPlace? = nil,
+    detail: JSON = [:]
+  ) {
     self.action = action
     self.user = user
+    self.place = place
     self.detail = detail
+  }
+
+  /// Creates the event of a change of user data.
+  ///
+  /// Returns nil for a user's own change in an app that does not record these.
+  @EventLoop package init?(changeOf what: String, of user: UserID, _ context: RequestContext) {
+    if context.principal.session != nil, !context.app.eventSettings.recordsOwnChanges { return nil }
+    let place = EventPlace(session: context.principal.session, device: nil)
+    self.init("data_change", of: user, at: place, detail: ["what": .string(what)])
   }
 
   /// Records the event in the transaction of the action.
@@ -36,18 +53,30 @@ package struct Event {
     by principal: Principal? = nil,
     _ context: RequestContext
   ) async throws(Failure) {
+    try await send(in: transaction, app: app, by: principal, context).rows()
+  }
+
+  /// Sends the insert of the event without waiting.
+  @EventLoop package func send(
+    in transaction: Transaction,
+    as event: EventID = EventID(),
+    app: AppID? = nil,
+    by principal: Principal? = nil,
+    _ context: RequestContext
+  ) -> Sent<NoRow> {
     let app = app ?? context.app.id
     let isOfOther = context.principal.user != nil && user != nil && user != context.principal.user
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
-    _ = try await transaction.run(
+    let place = place ?? EventPlace(session: principal.session, device: principal.device)
+    return transaction.send(
       EventQueries.record,
       user?.text ?? app.text,
-      EventID(),
+      event,
       app,
       action,
       principal.name,
-      principal.session,
-      principal.device,
+      place.session,
+      place.device,
       context.address.text,
       context.agent,
       TextBytes(detail.serialized())
@@ -64,45 +93,32 @@ package struct Event {
   }
 }
 
-/// The event of a change of user data, which the changing statement passes to `record_change`.
-package struct DataChange: Bindable {
-  private let json: JSON
-
-  /// Returns nil for a user's own change in an app that does not record these.
-  @EventLoop package init?(of what: String, _ context: RequestContext) {
-    let principal = context.principal
-    if principal.session != nil, !context.app.eventSettings.recordsOwnChanges { return nil }
-    json = [
-      "what": .string(what), "actor": .string(principal.name),
-      "session": principal.session.map { .string($0.text) } ?? .null,
-      "address": context.address.text.map(JSON.string) ?? .null,
-      "agent": context.agent.map(JSON.string) ?? .null,
-    ]
-  }
-
-  package func appendText(to bytes: inout [UInt8]) -> Bool {
-    TextBytes(json.serialized()).appendText(to: &bytes)
-  }
-}
-
 package enum EventQueries {
-  static let record = Statement<
+  /// Inserts an event; the first parameter is the user, or the app for an event without one.
+  package static let record = Statement<
     NoRow, String, EventID, AppID, String, String, SessionID?, DeviceID?, String?, String?,
     TextBytes
   >(
     "events.record",
     """
-    select record_event($1, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb, $2)
+    insert into audit (
+      user_id, event_id, app_id, action, actor, session_id, device_id, address, agent, detail)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::inet, $9, $10::jsonb)
     """
   )
 
-  /// Records a change that takes several statements, in their transaction.
-  package static let recordChange = Statement<NoRow, UserID, AppID, DataChange?>(
-    "events.record_change",
-    "select record_change($1, $2, $3::jsonb)"
-  )
+  package static let all: [any PreparedStatement] = [record]
+}
 
-  package static let all: [any PreparedStatement] = [record, recordChange]
+/// The session and the device that an event concerns.
+package struct EventPlace {
+  package let session: SessionID?
+  package let device: DeviceID?
+
+  package init(session: SessionID?, device: DeviceID?) {
+    self.session = session
+    self.device = device
+  }
 }
 
 extension RequestContext {

@@ -58,8 +58,8 @@ package enum AuditLogQueries {
     select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
       e.agent, e.detail, e.app
     from (
-      select where exists (select from users where user_id = $1 and app_id = $2)
-        or exists (select from audit where user_id = $1 and app_id = $2)
+      select where exists (select 1 from users where user_id = $1 and app_id = $2)
+        or exists (select 1 from audit where user_id = $1 and app_id = $2)
     ) u
     left join lateral (
       select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,

@@ -5,11 +5,41 @@ package import Postgres
 struct DevicePlaceRow: RowDecodable {
   package let user: UserID?
   let live: LiveSession?
+  let isActive: Bool
   var isKnown: Bool { user != nil }
 
   init(from row: Row) throws(DatabaseError) {
     live = row.isNull(0) ? nil : try LiveSession(from: row)
-    user = row.text(ifAny: 5).map(UserID.init(trusted:))
+    user = row.id(ifAny: 5)
+    isActive = row.isNull(6) ? false : try row.bool(6)
+  }
+}
+
+/// A user whom a device has logged out or forgotten.
+struct LeftPlace: RowDecodable {
+  let isKnown: Bool
+  /// The session on the device that has ended.
+  let session: SessionID?
+  /// Whether a session has ended, there or of a client in the same browser.
+  let hasEnded: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    isKnown = try row.bool(0)
+    session = row.id(ifAny: 1)
+    hasEnded = try row.bool(2)
+  }
+}
+
+/// A user with the session that has ended; nil for none.
+struct EndedPlace: RowDecodable {
+  let user: UserID?
+  let session: SessionID?
+  let device: DeviceID?
+
+  init(from row: Row) throws(DatabaseError) {
+    user = row.id(ifAny: 0)
+    session = row.id(ifAny: 1)
+    device = row.id(ifAny: 2)
   }
 }
 
@@ -88,7 +118,7 @@ package enum DevicesQueries {
   static let record = Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>(
     "devices.record",
     """
-    select d.app_id = $2 and d.secret_hash = $3::bytea, exists (select from proved_device($1, $2, $3)),
+    select d.app_id = $2 and d.secret_hash = $3::bytea, coalesce(\(.isProvedDevice), false),
       coalesce((
         select string_agg(p.user_id || p.assurance::text, ' ') from device_users p
         where p.device_id = d.device_id), '')
@@ -104,9 +134,10 @@ package enum DevicesQueries {
     """
     select u.user_id, p.chosen_at, p.is_live, p.is_active, u.anonymous, u.name, u.nickname,
       case when u.blocked_at is null then u.email end, u.picture
-    from proved_device($1, $2, $3) d
-    left join lateral device_places(d.device_id, $4::boolean) p on p.chosen_at < d.until
+    from devices d
+    left join lateral \(.places(switching: "$4::boolean")) p on p.chosen_at < \(.provedUntil)
     left join users u on u.user_id = p.user_id
+    where \(.isProvedDevice)
     order by p.is_active desc, p.chosen_at desc, p.user_id
     """
   )
@@ -115,38 +146,34 @@ package enum DevicesQueries {
   ///
   /// Its columns are null if the device does not know the user. They are also null if the user has
   /// no live session there for that protocol.
-  /// - Parameter 8: whether the session must have passed a second factor, or need none.
+  /// - Parameter 6: whether the session must have passed a second factor, or need none.
   static let activate = Statement<
-    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String?, String?, String, Bool
+    DevicePlaceRow, DeviceID, AppID, BinaryBytes, UserID, String, Bool
   >(
     "devices.activate",
     """
     with device as (
       update devices d set last_seen_at = now(),
         inactive_since = case when not exists (
-          select from device_places(d.device_id, true) a where a.user_id = $4 and a.is_live)
+          select 1 from \(.places(switching: "true")) a where a.user_id = $4 and a.is_live)
           then d.inactive_since end
-      from proved_device($1, $2, $3) p
-      where d.device_id = p.device_id returning d.device_id, p.until
+      where \(.isProvedDevice) returning d.device_id, \(.provedUntil) as until
     ), place as (
       select p.user_id, s.session_id, p.is_active
-      from device d cross join lateral device_places(d.device_id, true) p
+      from device d cross join \(.places(switching: "true")) p
       left join sessions s
-        on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $7
-        and meets_mfa($8::boolean, s.amr, s.provider,
+        on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $5
+        and meets_mfa($6::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))
       where p.user_id = $4 and p.chosen_at < d.until
     ), chosen as (
       update device_users p set chosen_at = clock_timestamp() from place
       where p.device_id = $1 and p.user_id = place.user_id and place.session_id is not null
-    ), fact as (
-      select record_event(user_id, $2, 'device_switch', 'user', session_id, $1, $5::inet, $6)
-      from place where session_id is not null and not is_active
     )
-    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, place.user_id
+    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, place.user_id,
+      place.is_active
     from device left join place on true
     left join sessions s on s.user_id = place.user_id and s.session_id = place.session_id
-    where (select count(*) from fact) >= 0
     """
   )
 
@@ -166,48 +193,47 @@ package enum DevicesQueries {
     "devices.refresh",
     """
     with device as (
-      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
-      where d.device_id = p.device_id returning d.device_id, p.until
+      update devices d set last_seen_at = now()
+      where \(.isProvedDevice) returning d.device_id, \(.provedUntil) as until
     ), session as (
       update sessions s set refreshed_at = now(),
-        expires_at = least(now() + $4::interval,
-          s.created_at + $7::interval)
-      from device d cross join lateral device_places(d.device_id, $5::boolean) p
+        expires_at = least(now() + $4::interval, \(.sum("s.created_at", "$7::interval")))
+      from device d cross join \(.places(switching: "$5::boolean")) p
       where coalesce(p.user_id = $6::text, true) and (p.is_active or $5 and $6::text is not null)
         and p.chosen_at < d.until and s.user_id = p.user_id
         and s.session_id = p.session_id and s.ended_at is null and s.style = $8
-        and ($7::interval is null or s.created_at + $7::interval > now())
+        and ($7::interval is null or \(.sum("s.created_at", "$7::interval")) > now())
         and meets_mfa($9::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))
       returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
     )
-    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id
+    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, s.user_id, true
     from device left join session s on true
     """
   )
 
-  /// Returns one row if the device credential is valid: whether the device knew the user.
+  /// Returns one row if the device credential is valid: whether the device knew the user, and what
+  /// has ended.
   ///
   /// - Parameters:
-  ///   - 8: whether the device stays without an active user.
-  ///   - 9: whether the app lets a device switch users. If not, no other user becomes active in
+  ///   - 6: whether the device stays without an active user.
+  ///   - 7: whether the app lets a device switch users. If not, no other user becomes active in
   ///     place of the user who was chosen last. That also holds if the device forgets that user.
   static let leave = Statement<
-    Bool, DeviceID, AppID, BinaryBytes, UserID, Bool, String?, String?, Bool, Bool
+    LeftPlace, DeviceID, AppID, BinaryBytes, UserID, Bool, Bool, Bool
   >(
     "devices.leave",
     """
     with device as (
       update devices d set last_seen_at = now(),
-        inactive_since = case when case when $9::boolean
-          then $8::boolean and exists (
-            select from device_places(d.device_id, true) a where a.user_id = $4 and a.is_active)
+        inactive_since = case when case when $7::boolean
+          then $6::boolean and exists (
+            select 1 from \(.places(switching: "true")) a where a.user_id = $4 and a.is_active)
           else $4 = (
             select u.user_id from device_users u where u.device_id = d.device_id
             order by u.chosen_at desc, u.user_id limit 1) end
           then clock_timestamp() else d.inactive_since end
-      from proved_device($1, $2, $3) p
-      where d.device_id = p.device_id returning d.device_id, p.until
+      where \(.isProvedDevice) returning d.device_id, \(.provedUntil) as until
     ), place as (
       select p.user_id from device_users p join device d on d.device_id = p.device_id
       where p.user_id = $4 and p.chosen_at < d.until
@@ -220,35 +246,33 @@ package enum DevicesQueries {
     ), forgotten as (
       delete from device_users d using place p
       where $5::boolean and d.user_id = p.user_id and d.device_id = $1
-    ), fact as (
-      select record_event(place.user_id, $2,
-        case when $5::boolean then 'device_remove' else 'device_logout' end, 'user',
-        (select min(session_id::text) filter (where device_id = $1) from ended), $1, $6::inet, $7)
-      from place where $5::boolean or exists (select from ended)
     )
-    select place.user_id is not null from device left join place on true
-    where (select count(*) from fact) >= 0
+    select place.user_id is not null, e.session_id, e.has_ended
+    from device left join place on true
+    cross join (
+      select min(session_id) filter (where device_id = $1) as session_id, count(*) > 0 as has_ended
+      from ended
+    ) e
     """
   )
 
-  /// Logs all users of a device out; returns one row if the device credential is valid.
-  static let leaveAll = Statement<String, DeviceID, AppID, BinaryBytes, String?, String?>(
+  /// Logs all users of a device out; returns at least one row if the device credential is valid.
+  ///
+  /// The rows are the users with the sessions that have ended.
+  static let leaveAll = Statement<EndedPlace, DeviceID, AppID, BinaryBytes>(
     "devices.leave_all",
     """
     with device as (
-      update devices d set last_seen_at = now() from proved_device($1, $2, $3) p
-      where d.device_id = p.device_id returning d.device_id, p.until
+      update devices d set last_seen_at = now()
+      where \(.isProvedDevice) returning d.device_id, \(.provedUntil) as until
     ), ended as (
       update sessions s set ended_at = now(), end_reason = 'device_logout'
       from device d join device_users p on p.device_id = d.device_id and p.chosen_at < d.until
       where s.user_id = p.user_id and s.ended_at is null and (s.device_id = $1
         or s.browser_id = $1 and ' ' || s.scope || ' ' not like '% offline_access %')
       returning s.user_id, s.session_id, s.device_id
-    ), fact as (
-      select record_event(user_id, $2, 'device_logout', 'user', session_id, device_id, $4::inet, $5)
-      from ended
     )
-    select device_id from device where (select count(*) from fact) >= 0
+    select e.user_id, e.session_id, e.device_id from device left join ended e on true
     """
   )
 
@@ -263,7 +287,7 @@ package enum DevicesQueries {
     """
     update devices set inactive_since = clock_timestamp()
     where device_id = $1 and exists (
-      select from device_places($1, true) p where p.user_id = $2 and p.is_active)
+      select 1 from \(.places(switching: "true")) p where p.user_id = $2 and p.is_active)
     """
   )
 

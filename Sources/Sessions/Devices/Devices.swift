@@ -1,44 +1,7 @@
 package import Runtime
-package import EventLoop
+import EventLoop
 import JSON
 import Postgres
-
-/// The credential of a device, as a client sends it.
-package struct DeviceCredential: Sendable {
-  package let id: DeviceID
-  package let secret: Credential
-  /// Whether it came in a cookie, which a browser sends unasked.
-  package let isCookie: Bool
-  /// Whether the client has sent only an id; the secret then never leaves the server.
-  package let isBare: Bool
-
-  /// A device known by its id alone.
-  ///
-  /// Its secret is derived from the id, and no client gets it. Devices with a credential have other
-  /// secrets.
-  package init(bare id: DeviceID) {
-    self.id = id
-    secret = Credential(.device, of: id, salt: [UInt8](repeating: 0, count: 16))
-    isCookie = false
-    isBare = true
-  }
-
-  /// Reads a credential; returns nil if this master key never issued it.
-  @EventLoop package init?(_ text: String, isCookie: Bool = false, _ context: RequestContext) {
-    guard let secret = Credential(.device, text, context.keys.master) else { return nil }
-    self.secret = secret
-    self.isCookie = isCookie
-    isBare = false
-    id = secret.owner()
-  }
-}
-
-/// The choice of the next active user of a device, after its active user logs out.
-package enum NextActive: String, CaseIterable, Sendable {
-  /// The logged-in user who logged in, or was chosen, last.
-  case mostRecent = "most_recent"
-  case none
-}
 
 /// Devices, and the users known on each.
 ///
@@ -78,21 +41,39 @@ package enum Devices {
   ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
     guard context.app.sessionSettings.allowsSwitching else { throw .switchingForbidden }
-    let rows = try await context.write(
-      DevicesQueries.activate,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.keys.master),
-      user,
-      context.address.text,
-      context.agent,
-      style.name,
-      context.app.sessionSettings.mfa == .required
-    )
-    guard let row = rows.first else { throw .deviceUnknown }
-    guard row.isKnown else { throw .notFound }
-    guard let live = row.live else { throw .notLoggedIn }
+    let live = try await context.transaction { transaction async throws(Failure) in
+      let rows = try await transaction.run(
+        DevicesQueries.activate,
+        proof.id,
+        context.app.id,
+        proof.secret.hash(context.keys.master),
+        user,
+        style.name,
+        context.app.sessionSettings.mfa == .required
+      )
+      guard let row = rows.first else { throw Failure.deviceUnknown }
+      guard row.isKnown else { throw .notFound }
+      guard let live = row.live else { throw .notLoggedIn }
+      if !row.isActive {
+        record("device_switch", of: user, live.session, proof.id, in: transaction, context)
+      }
+      return live
+    }
     return try await Sessions.grant(live, of: user, as: style, context)
+  }
+
+  /// Sends the event of a user on a device.
+  @EventLoop private static func record(
+    _ action: String,
+    of user: UserID,
+    _ session: SessionID?,
+    _ device: DeviceID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) {
+    let principal = Principal(.user, in: context.app.id, scopes: Scopes(""))
+    let place = EventPlace(session: session, device: device)
+    _ = Event(action, of: user, at: place).send(in: transaction, by: principal, context)
   }
 
   /// Returns new tokens for a browser that has its device credential in a cookie.
@@ -157,20 +138,23 @@ package enum Devices {
     _ context: RequestContext
   ) async throws(Failure) {
     let proof = try known(context)
-    let rows = try await context.write(
-      DevicesQueries.leave,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.keys.master),
-      user,
-      isForgotten,
-      context.address.text,
-      context.agent,
-      next == .none,
-      context.app.sessionSettings.allowsSwitching
-    )
-    guard let isKnown = rows.first else { throw .deviceUnknown }
-    guard isKnown else { throw .notFound }
+    try await context.transaction { transaction async throws(Failure) in
+      let rows = try await transaction.run(
+        DevicesQueries.leave,
+        proof.id,
+        context.app.id,
+        proof.secret.hash(context.keys.master),
+        user,
+        isForgotten,
+        next == .none,
+        context.app.sessionSettings.allowsSwitching
+      )
+      guard let left = rows.first else { throw Failure.deviceUnknown }
+      guard left.isKnown else { throw .notFound }
+      guard isForgotten || left.hasEnded else { return }
+      let action = isForgotten ? "device_remove" : "device_logout"
+      record(action, of: user, left.session, proof.id, in: transaction, context)
+    }
   }
 
   /// Leaves the device of a session without an active user, before its user logs out.
@@ -188,15 +172,19 @@ package enum Devices {
   /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
   @EventLoop package static func logoutAll(_ context: RequestContext) async throws(Failure) {
     let proof = try known(context)
-    let rows = try await context.write(
-      DevicesQueries.leaveAll,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.keys.master),
-      context.address.text,
-      context.agent
-    )
-    guard !rows.isEmpty else { throw .deviceUnknown }
+    try await context.transaction { transaction async throws(Failure) in
+      let rows = try await transaction.run(
+        DevicesQueries.leaveAll,
+        proof.id,
+        context.app.id,
+        proof.secret.hash(context.keys.master)
+      )
+      guard !rows.isEmpty else { throw Failure.deviceUnknown }
+      for row in rows {
+        guard let user = row.user, let device = row.device else { continue }
+        record("device_logout", of: user, row.session, device, in: transaction, context)
+      }
+    }
   }
 
   /// Checks before a login that the device credential is valid and the device has room for the

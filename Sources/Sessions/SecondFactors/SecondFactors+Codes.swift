@@ -57,14 +57,9 @@ extension SecondFactors {
     let secret = (0..<secretLength).map { _ in UInt8.random(in: .min ... .max) }
     let sealed = try sealed(secret, as: id, of: user, context)
     _ = try await transaction.run(SecondFactorQueries.removeUnconfirmed, user)
-    let account = try await transaction.run(
-      SecondFactorQueries.add,
-      user,
-      id,
-      BinaryBytes(sealed),
-      limit
-    ).first
-    guard let account else { throw .tooManyFactors(limit: limit) }
+    let added = transaction.send(SecondFactorQueries.add, user, id, BinaryBytes(sealed), limit)
+    let account = try await transaction.run(SecondFactorQueries.account, user).first ?? user.text
+    guard try await !added.rows().isEmpty else { throw .tooManyFactors(limit: limit) }
     let issuer = context.app.sessionSettings.mfaIssuer
     return Enrollment(
       id: id,

@@ -47,7 +47,7 @@ package enum SecondFactorQueries {
     "delete from second_factors where user_id = $1 and confirmed_at is null"
   )
 
-  /// Adds a factor that is not confirmed, and returns the name of the account.
+  /// Adds a factor that is not confirmed.
   ///
   /// Returns no row if the user has as many as allowed. The user must be locked.
   /// - Parameter 4: how many are allowed.
@@ -55,10 +55,18 @@ package enum SecondFactorQueries {
     "second_factors.add",
     """
     insert into second_factors (user_id, factor_id, secret)
-    select $1::text, $2, $3
-    where (select count(*) from second_factors where user_id = $1) < $4::bigint
-    returning (select coalesce(email, user_id) from users where user_id = $1)
+    select u.user_id, $2, $3
+    from users u
+    where u.user_id = $1
+      and (select count(*) from second_factors where user_id = $1) < $4::bigint
+    returning factor_id
     """
+  )
+
+  /// Returns the name of the account in an authenticator app.
+  static let account = Statement<String, UserID>(
+    "second_factors.account",
+    "select coalesce(email, user_id) from users where user_id = $1"
   )
 
   package static let factors = Statement<StoredFactor, UserID>(
@@ -73,7 +81,7 @@ package enum SecondFactorQueries {
   package static let isEnrolled = Statement<Bool, UserID>(
     "second_factors.is_enrolled",
     """
-    select exists (select from second_factors where user_id = $1 and confirmed_at is not null)
+    select exists (select 1 from second_factors where user_id = $1 and confirmed_at is not null)
     """
   )
 
@@ -84,11 +92,11 @@ package enum SecondFactorQueries {
     "second_factors.is_met",
     """
     select not $3::boolean or not exists (
-        select from second_factors f where f.user_id = c.user_id and f.confirmed_at is not null)
+        select 1 from second_factors f where f.user_id = $1 and f.confirmed_at is not null)
       or exists (
-        select from sessions s
-        where s.user_id = c.user_id and s.session_id = $2 and has_second_factor(s.amr))
-    from caller($1, $2) c
+        select 1 from sessions s
+        where s.user_id = $1 and s.session_id = $2 and has_second_factor(s.amr))
+    from users c where \(.isAuthorized)
     """
   )
 
@@ -115,10 +123,11 @@ package enum SecondFactorQueries {
   static let list = Statement<ListedFactor, UserID, Principal>(
     "second_factors.list",
     """
-    select (select count(*) from recovery_codes r where r.user_id = c.user_id), f.factor_id,
+    select (select count(*) from recovery_codes r where r.user_id = $1), f.factor_id,
       f.created_at, f.last_used_at
-    from caller($1, $2) c
-    left join second_factors f on f.user_id = c.user_id and f.confirmed_at is not null
+    from users c
+    left join second_factors f on f.user_id = $1 and f.confirmed_at is not null
+    where \(.isAuthorized)
     order by f.created_at, f.factor_id
     """
   )
@@ -150,10 +159,10 @@ package enum SecondFactorQueries {
     with sessions as (
       update sessions set amr = btrim(replace(amr, 'mfa otp', ''))
       where user_id = $1 and ended_at is null and has_second_factor(amr) and not exists (
-        select from second_factors where user_id = $1 and confirmed_at is not null)
+        select 1 from second_factors where user_id = $1 and confirmed_at is not null)
     )
     delete from recovery_codes where user_id = $1 and not exists (
-      select from second_factors where user_id = $1 and confirmed_at is not null)
+      select 1 from second_factors where user_id = $1 and confirmed_at is not null)
     """
   )
 
@@ -162,7 +171,8 @@ package enum SecondFactorQueries {
     "recovery_codes.add",
     """
     insert into recovery_codes (user_id, code_hash)
-    select $1::text, decode(s, 'hex') from unnest(string_to_array($2, ' ')) s
+    select u.user_id, decode(s, 'hex')
+    from users u cross join unnest(string_to_array($2, ' ')) s where u.user_id = $1
     """
   )
 
@@ -173,7 +183,7 @@ package enum SecondFactorQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    removeUnconfirmed, add, factors, isEnrolled, isMet, confirm, use, list, remove,
+    removeUnconfirmed, add, account, factors, isEnrolled, isMet, confirm, use, list, remove,
     removeAll,
     removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
   ]

@@ -41,20 +41,25 @@ package enum AppsAdministrationQueries {
     """
   )
 
-  /// Merges settings, and replaces the hosts by those of a JSON array.
-  ///
-  /// Violates `app_hosts_pkey` if a host belongs to another app.
-  static let change = Statement<NoRow, AppID, TextBytes, TextBytes>(
+  static let removeHosts = Statement<NoRow, AppID, TextArray>(
+    "apps.remove_hosts",
+    "delete from app_hosts where app_id = $1 and host <> all ($2::text[])"
+  )
+
+  /// Undoes the transaction if a host belongs to another app.
+  static let addHosts = Statement<NoRow, AppID, TextArray>(
+    "apps.add_hosts",
+    """
+    insert into app_hosts as h (host, app_id) select distinct w.host, $1 from unnest($2::text[]) w (host)
+    on conflict (host) do update
+    set app_id = case when require(h.app_id = excluded.app_id) then excluded.app_id end
+    """
+  )
+
+  /// Merges settings.
+  static let change = Statement<NoRow, AppID, TextBytes>(
     "apps.change",
     """
-    with wanted as (
-      select distinct host from jsonb_array_elements_text($3::jsonb) as w (host)
-    ), gone as (
-      delete from app_hosts where app_id = $1 and host not in (select host from wanted)
-    ), added as (
-      insert into app_hosts (host, app_id) select host, $1 from wanted w
-      where not exists (select from app_hosts h where h.host = w.host and h.app_id = $1)
-    )
     update apps set settings = merge_patch(settings, $2::jsonb), version = version + 1,
       updated_at = now()
     where app_id = $1
@@ -62,6 +67,6 @@ package enum AppsAdministrationQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    create, createManagementAPI, list, find, lock, change,
+    create, createManagementAPI, list, find, lock, removeHosts, addHosts, change,
   ]
 }

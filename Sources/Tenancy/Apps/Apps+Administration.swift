@@ -91,12 +91,11 @@ extension Apps {
         throw .preconditionFailed(current: before.version)
       }
       let hosts = change.hosts ?? before.hosts
-      try await transaction.send(
-        AppsAdministrationQueries.change,
-        before.id,
-        TextBytes(JSON.object(change.settings).serialized()),
-        TextBytes(JSON.array(hosts.map(JSON.string)).serialized())
-      ).rows(duplicate: .hostTaken)
+      _ = transaction.send(AppsAdministrationQueries.removeHosts, before.id, TextArray(hosts))
+      let added = transaction.send(AppsAdministrationQueries.addHosts, before.id, TextArray(hosts))
+      let settings = TextBytes(JSON.object(change.settings).serialized())
+      _ = transaction.send(AppsAdministrationQueries.change, before.id, settings)
+      try await added.rows(undone: .hostTaken)
       try await Event("app_change", detail: change.audited).record(
         in: transaction,
         app: before.id,

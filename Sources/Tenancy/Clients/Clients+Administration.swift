@@ -132,7 +132,8 @@ extension Clients {
         change.name ?? before.name,
         scopes.joined(separator: " "),
         TextBytes(JSON.object(settings).serialized()),
-        change.isDisabled ?? before.isDisabled
+        change.isDisabled ?? before.isDisabled,
+        ServerTime()
       )
       var detail = change.audited
       detail["client_id"] = .string(id.text)
@@ -234,11 +235,11 @@ package enum ClientAdministrationQueries {
     """
   )
 
-  static let change = Statement<NoRow, ClientID, String, String, TextBytes, Bool>(
+  static let change = Statement<NoRow, ClientID, String, String, TextBytes, Bool, ServerTime>(
     "clients.change",
     """
     update clients set name = $2, scope = $3, settings = $4::jsonb,
-      disabled_at = case when $5::boolean then coalesce(disabled_at, now()) end,
+      disabled_at = case when $5::boolean then coalesce(disabled_at, $6::timestamptz) end,
       version = version + 1
     where client_id = $1
     """

@@ -17,17 +17,17 @@ package enum IdempotencyQueries {
   ///
   /// Also returns no row if the owner has reached its limit of keys.
   static let begin = Statement<
-    Bool, AppID, String, UserID?, BinaryBytes, BinaryBytes, Duration, Int
+    Bool, AppID, String, UserID?, BinaryBytes, BinaryBytes, Duration, Int, ServerTime
   >(
     "kept_answers.begin",
     """
     insert into kept_answers as k (app_id, owner, user_id, key_hash, request_hash, expires_at)
     select $1::text, $2::text, $3::text, $4, $5, now() + $6::interval
     where $7::bigint > (select count(*) from (
-      select from kept_answers where app_id = $1::text and owner = $2::text limit $7::bigint) kept)
+      select 1 from kept_answers where app_id = $1::text and owner = $2::text limit $7::bigint) kept)
     on conflict (app_id, owner, key_hash) do update
       set request_hash = excluded.request_hash, answer = null, expires_at = excluded.expires_at
-      where k.expires_at <= now()
+      where k.expires_at <= $8::timestamptz
     returning true
     """
   )

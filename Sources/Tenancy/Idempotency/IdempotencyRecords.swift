@@ -85,7 +85,8 @@ package enum IdempotencyRecords {
       key.hash,
       hash,
       patience,
-      key.limit
+      key.limit,
+      ServerTime()
     )
     if !begun.isEmpty { return .first }
     let found = try await context.read(IdempotencyQueries.find, key.app, key.owner, key.hash)

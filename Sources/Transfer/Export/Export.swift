@@ -68,54 +68,51 @@ package enum ExportQueries {
   static let everything = Statement<Export, UserID, Principal, Bool>(
     "export.everything",
     """
-    select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
-      p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
-      p.zone, p.picture,
-      pictures.name, pictures.created_at, json_build_object(
+    select \(.profile), pictures.name, pictures.created_at, json_build_object(
       'exported_at', now(),
       'last_login_at', c.last_login_at, 'login_count', c.login_count,
       'identities', (select coalesce(json_agg(json_build_object(
           'id', identity_id, 'provider', provider, 'subject', subject, 'profile', profile,
           'created_at', created_at) order by created_at), '[]')
-        from identities t where t.user_id = c.user_id),
+        from identities t where t.user_id = $1),
       'former_emails', (select coalesce(json_agg(json_build_object(
           'email', subject, 'reserved_until', reserved_until) order by reserved_until), '[]')
         from identity_subjects t
-        where t.user_id = c.user_id and t.provider = 'email' and t.reserved_until is not null),
+        where t.user_id = $1 and t.provider = 'email' and t.reserved_until is not null),
       'second_factors', (select coalesce(json_agg(json_build_object(
           'id', factor_id, 'created_at', created_at, 'confirmed_at', confirmed_at,
           'last_used_at', last_used_at) order by created_at), '[]')
-        from second_factors t where t.user_id = c.user_id),
-      'recovery_codes', (select count(*) from recovery_codes t where t.user_id = c.user_id),
+        from second_factors t where t.user_id = $1),
+      'recovery_codes', (select count(*) from recovery_codes t where t.user_id = $1),
       'consents', (select coalesce(json_agg(json_build_object(
           'client_id', client_id, 'audience', audience, 'scope', scope, 'created_at', created_at,
           'updated_at', updated_at) order by created_at), '[]')
-        from consents t where t.user_id = c.user_id),
+        from consents t where t.user_id = $1),
       'roles', (select coalesce(json_agg(json_build_object(
           'id', role_id, 'name', (select o.name from roles o where o.role_id = t.role_id),
           'created_at', created_at) order by created_at), '[]')
-        from user_roles t where t.user_id = c.user_id),
+        from user_roles t where t.user_id = $1),
       'permissions', (select coalesce(json_agg(json_build_object(
           'resource_server_id', resource_server_id, 'scope', scope, 'created_at', created_at)
           order by created_at), '[]')
-        from user_permissions t where t.user_id = c.user_id),
+        from user_permissions t where t.user_id = $1),
       'mails', (select coalesce(json_agg(json_build_object(
           'purpose', purpose, 'email', email, 'expires_at', expires_at)), '[]')
         from mail_tokens t
-        where t.user_id = c.user_id and c.email_verified),
+        where t.user_id = $1 and c.email_verified),
       'password', (select json_build_object('changed_at', changed_at)
-        from passwords t where t.user_id = c.user_id),
+        from passwords t where t.user_id = $1),
       'api_keys', (select coalesce(json_agg(json_build_object(
           'id', key_id, 'name', name, 'disabled_at', disabled_at, 'created_at', created_at,
           'last_used_at', last_used_at) order by created_at), '[]')
-        from api_keys t where t.user_id = c.user_id),
+        from api_keys t where t.user_id = $1),
       'devices', (select coalesce(json_agg(json_build_object(
           'device_id', t.device_id, 'chosen_at', t.chosen_at, 'created_at', d.created_at,
           'last_seen_at', d.last_seen_at) order by t.chosen_at), '[]')
         from device_users t left join lateral (
           select created_at, last_seen_at from devices d where d.device_id = t.device_id limit 1
         ) d on true
-        where t.user_id = c.user_id),
+        where t.user_id = $1),
       'sessions', (select coalesce(json_agg(json_build_object(
           'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
           'address', host(address), 'agent', agent, 'created_at', created_at,
@@ -124,29 +121,28 @@ package enum ExportQueries {
           order by session_id), '[]')
         from (select session_id, device_id, provider, scope, address, agent, created_at,
             authenticated_at, refreshed_at, expires_at, ended_at, end_reason
-          from sessions s where s.user_id = c.user_id
+          from sessions s where s.user_id = $1
           order by s.session_id desc limit 1000) t),
       'documents', (select coalesce(json_object_agg(class, json_build_object(
           'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
-        from documents t where t.user_id = c.user_id and deleted_at is null
+        from documents t where t.user_id = $1 and deleted_at is null
           and ($3::boolean or class <> 'app_metadata')),
       'document_versions', versions.listed,
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
-        from properties t where t.user_id = c.user_id),
+        from properties t where t.user_id = $1),
       'audit', (select coalesce(json_agg(t order by id), '[]')
         from (select id, at, action, actor, session_id, device_id, address, agent, detail
-          from audit_entries a where a.subject_id = c.user_id
+          from audit_entries a where a.subject_id = $1
           order by id desc limit 10000) t),
       'left_out', json_build_object(
         'sessions', (select greatest(count(*) - 1000, 0)
-          from sessions t where t.user_id = c.user_id),
+          from sessions t where t.user_id = $1),
         'version_bodies', versions.left_out,
-        'audit', (select greatest(count(*) - 10000, 0) from audit t where t.user_id = c.user_id))
+        'audit', (select greatest(count(*) - 10000, 0) from audit t where t.user_id = $1))
     )::text
-    from caller($1, $2) c
-    cross join lateral profile_of(c) p
-    left join pictures on pictures.user_id = c.user_id
+    from users c
+    left join pictures on pictures.user_id = $1
     cross join lateral (
       select count(*) filter (where not is_included) as left_out,
         coalesce(json_agg(json_build_object(
@@ -157,10 +153,11 @@ package enum ExportQueries {
         select t.class, t.version, t.changed_at, t.actor, t.body,
           coalesce(sum(octet_length(body::text)) over (order by changed_at desc, class),
           0) <= 8388608 as is_included
-        from document_versions t where t.user_id = c.user_id
+        from document_versions t where t.user_id = $1
           and ($3::boolean or class <> 'app_metadata')
       ) t
     ) versions
+    where \(.isAuthorized)
     """
   )
 

@@ -15,7 +15,7 @@ extension ImportQueries {
     select $1, 'auth0', r.foreign_id, r.user_id, r.user_id
     from jsonb_to_recordset($2::jsonb) as r (user_id text, foreign_id text)
     where not exists (
-      select from identity_subjects s where s.app_id = $1 and s.provider = 'auth0'
+      select 1 from identity_subjects s where s.app_id = $1 and s.provider = 'auth0'
         and s.subject = r.foreign_id and s.user_id = r.user_id)
     order by r.foreign_id
     """
@@ -29,7 +29,7 @@ extension ImportQueries {
     select r.user_id, r.factor_id, decode(r.secret, 'hex'), now()
     from jsonb_to_recordset($2::jsonb) as r (user_id text, factor_id text, secret text)
     where $1::text is not null and not exists (
-      select from second_factors f where f.user_id = r.user_id and f.confirmed_at is not null)
+      select 1 from second_factors f where f.user_id = r.user_id and f.confirmed_at is not null)
     """
   )
 
@@ -40,27 +40,24 @@ extension ImportQueries {
     insert into user_roles (user_id, role_id)
     select r.user_id, r.role_id
     from jsonb_to_recordset($2::jsonb) as r (user_id text, role_id text)
-    where exists (select from roles o where o.app_id = $1 and o.role_id = r.role_id)
+    where exists (select 1 from roles o where o.app_id = $1 and o.role_id = r.role_id)
     on conflict (user_id, role_id) do nothing
     """
   )
 
-  static let documents = Statement<NoRow, AppID, TextBytes, String>(
+  /// Writes documents, and returns those that have changed.
+  static let documents = Statement<ImportedDocument, AppID, TextBytes>(
     "imports.documents",
     """
-    with written as (
-      insert into documents as d (user_id, class, body, version)
-      select user_id, class, body, 1
-      from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
-      on conflict (user_id, class) do update
-      set body = excluded.body, version = d.version + 1, updated_at = now(), deleted_at = null
-      where d.body <> excluded.body or d.deleted_at is not null
-      returning d.user_id, d.class, d.version, d.body
-    )
-    select index_document($1, w.user_id, w.class, w.body), (
-      select keep_version(a.app_id, a.document_history, w.user_id, w.class, w.version, w.body, $3)
-      from apps a where a.app_id = $1 and a.document_history > 0)
-    from written w
+    insert into documents as d (user_id, class, body, version)
+    select user_id, class, body, 1
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
+    where $1::text is not null
+    on conflict (user_id, class) do update
+    set body = excluded.body, version = d.version + 1, updated_at = excluded.updated_at,
+      deleted_at = null
+    where d.body <> excluded.body or d.deleted_at is not null
+    returning d.user_id, d.class, d.version
     """
   )
 
@@ -74,7 +71,7 @@ extension ImportQueries {
     ), gone as (
       delete from properties p using given, jsonb_array_elements_text(given.users) as o (user_id)
       where p.user_id = o.user_id and not exists (
-        select from jsonb_to_recordset(given.rows) as r (user_id text, key text)
+        select 1 from jsonb_to_recordset(given.rows) as r (user_id text, key text)
         where r.user_id = p.user_id and r.key = p.key)
       returning p.user_id, p.version
     )
@@ -92,7 +89,7 @@ extension ImportQueries {
     from jsonb_to_recordset($2::jsonb) as r (user_id text, key text, value text)
     join users u on u.user_id = r.user_id and u.app_id = $1
     on conflict (user_id, key) do update
-    set value = excluded.value, version = p.version + 1, updated_at = now()
+    set value = excluded.value, version = p.version + 1, updated_at = excluded.updated_at
     where p.value <> excluded.value
     """
   )

@@ -18,7 +18,7 @@ package enum ImportQueries {
     insert into imports (app_id, source, import_id) values ($1, $2, $3)
     on conflict (app_id, source) do update set import_id = excluded.import_id, lines = 0, bytes = 0,
       digest = '', created = 0, updated = 0, skipped = 0, failed = 0, results_before = 0,
-      results = '', changed_at = now(), finished_at = null
+      results = '', changed_at = excluded.changed_at, finished_at = null
     returning import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
       results
     """
@@ -68,10 +68,10 @@ package enum ImportQueries {
     """
     select r.index,
       case when r.user_id = repeat('0', 24)
-        or exists (select from apps p where p.app_id = r.user_id)
-        or exists (select from audit a where a.user_id = r.user_id and a.app_id = r.user_id)
+        or exists (select 1 from apps p where p.app_id = r.user_id)
+        or exists (select 1 from audit a where a.user_id = r.user_id and a.app_id = r.user_id)
         or u.user_id is null and exists (
-          select from identity_subjects f where f.app_id = $1 and f.provider = 'auth0'
+          select 1 from identity_subjects f where f.app_id = $1 and f.provider = 'auth0'
             and f.subject = 'auth0|' || r.user_id and f.user_id <> r.user_id)
         then repeat('0', 24) else u.app_id end,
       r.key,
@@ -79,9 +79,9 @@ package enum ImportQueries {
       case when h.user_id is null then null
         when h.reserved_until is not null then 'reserved'
         when (select email_verified from users where user_id = h.user_id) and not exists (
-          select from identities i where i.user_id = h.user_id and i.proved_by_reader)
+          select 1 from identities i where i.user_id = h.user_id and i.proved_by_reader)
           then 'verified'
-        when exists (select from audit a where a.user_id = h.user_id and a.app_id = $1
+        when exists (select 1 from audit a where a.user_id = h.user_id and a.app_id = $1
           and a.action in ('user_create', 'user_import')) then 'made'
         else 'registered' end,
       (select string_agg(coalesce(s.user_id::text, o.user_id::text, '-'), ' ' order by i.place)
@@ -117,24 +117,14 @@ package enum ImportQueries {
     """
     select r.index from jsonb_to_recordset($2::jsonb) as r (index bigint, user_id text)
     where exists (
-      select from audit a where a.user_id = r.user_id and a.app_id = $1
+      select 1 from audit a where a.user_id = r.user_id and a.app_id = $1
         and a.action = 'user_import' and a.detail ->> 'import' = $3::text)
     """
   )
 
-  /// Records an audit event for each imported user.
-  static let record = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.record",
-    """
-    select record_event(r.user_id, $1, 'user_import', $3, null, null, $4::inet, $5,
-      jsonb_build_object('import', r.import_id, 'status', r.status))
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, import_id text, status text)
-    """
-  )
-
   package static let all: [any PreparedStatement] = [
-    find, begin, lock, advance, finish, examine, lockUsers, done, record, create, unverified,
-    revokeGuests, endBlocked, release, update, readdress, passwords, addressIdentities, identities,
+    find, begin, lock, advance, finish, examine, lockUsers, done, create, unverified,
+    guests, release, update, readdress, passwords, addressIdentities, identities,
     foreignIDs, authenticators, roles, emails, settle, documents, clearProperties, properties,
   ]
 }

@@ -38,17 +38,6 @@ extension ImportQueries {
     """
   )
 
-  /// Ends the sessions of users that the import blocks.
-  static let endBlocked = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.end_blocked",
-    """
-    select (select count(*) from end_sessions(u.user_id, 'blocked', $3, $4::inet, $5))
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, blocked boolean)
-    join users u on u.user_id = r.user_id and u.app_id = $1
-    where r.blocked
-    """
-  )
-
   /// Updates the given members of users, who keep a foreign id that they have.
   static let update = Statement<NoRow, AppID, TextBytes>(
     "imports.update",
@@ -106,7 +95,7 @@ extension ImportQueries {
     "imports.readdress",
     """
     update identities i set subject = email_key(r.email),
-      provider = case when exists (select from passwords p where p.user_id = i.user_id)
+      provider = case when exists (select 1 from passwords p where p.user_id = i.user_id)
         then 'password' else i.provider end,
       proved_by_reader = i.proved_by_reader and i.subject = email_key(r.email)
     from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
@@ -120,13 +109,11 @@ extension ImportQueries {
   static let passwords = Statement<NoRow, AppID, TextBytes>(
     "imports.passwords",
     """
-    with r as (
-      select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
-      where $1::text is not null and (hash <> '*' or not exists (
-        select from identities i where i.user_id = r.user_id and i.provider = 'email'))
-    )
-    insert into passwords as p (user_id, hash) select user_id, hash from r
-    on conflict (user_id) do update set hash = excluded.hash, changed_at = now()
+    insert into passwords as p (user_id, hash)
+    select user_id, hash from jsonb_to_recordset($2::jsonb) as r (user_id text, hash text)
+    where $1::text is not null and (hash <> '*' or not exists (
+      select 1 from identities i where i.user_id = r.user_id and i.provider = 'email'))
+    on conflict (user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at
     where excluded.hash <> '*' and p.hash <> excluded.hash
     """
   )
@@ -141,31 +128,30 @@ extension ImportQueries {
     from jsonb_to_recordset($2::jsonb) as r (user_id text, identity_id text, email text,
       provider text, profile jsonb, place bigint)
     where r.provider is not null and not exists (
-      select from identities i
+      select 1 from identities i
       where i.user_id = r.user_id and i.provider in ('password', 'email'))
     """
   )
 
   /// Returns the users whose unverified addresses the rows verify, for `Takeover`.
-  static let unverified = Statement<String, AppID, TextBytes>(
+  static let unverified = Statement<UserID, AppID, TextBytes>(
     "imports.unverified",
     """
     select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
     join users u on u.user_id = r.user_id and u.app_id = $1
     where u.email is not null and (not u.email_verified or exists (
-      select from identities i where i.user_id = u.user_id and i.proved_by_reader))
+      select 1 from identities i where i.user_id = u.user_id and i.proved_by_reader))
     """
   )
 
-  /// Revokes the credentials of guests before the rows add theirs: another person may be the guest.
-  static let revokeGuests = Statement<NoRow, AppID, TextBytes, String, String?, String?>(
-    "imports.revoke_guests",
+  /// Returns the guests, whose credentials are revoked before the rows add theirs: another person may
+  /// be the guest.
+  static let guests = Statement<UserID, AppID, TextBytes>(
+    "imports.guests",
     """
-    select revoke_credentials(u.user_id, $1, $3, $4::inet, $5), (
-      select count(*) from end_sessions(u.user_id, 'link', $3, $4::inet, $5))
-    from jsonb_to_recordset($2::jsonb) as r (user_id text)
+    select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
     join users u on u.user_id = r.user_id and u.app_id = $1
-    where not exists (select from identities i
+    where not exists (select 1 from identities i
       where i.user_id = u.user_id and i.provider not in ('anonymous', 'api-key'))
     """
   )
@@ -204,7 +190,7 @@ extension ImportQueries {
       from jsonb_to_recordset($2::jsonb) as r (user_id text, identity_id text, provider text,
         subject text, profile jsonb, place bigint)
       where not exists (
-        select from identity_subjects s where s.app_id = $1 and s.provider = r.provider
+        select 1 from identity_subjects s where s.app_id = $1 and s.provider = r.provider
           and s.subject = r.subject and s.user_id = r.user_id)
     ), identity as (
       insert into identities (
@@ -214,7 +200,8 @@ extension ImportQueries {
       from r
     )
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    select $1, provider, subject, user_id, identity_id from r order by provider, subject
+    select $1, provider, subject, user_id, identity_id from r where provider <> 'anonymous'
+    order by provider, subject
     """
   )
 
@@ -226,12 +213,9 @@ extension ImportQueries {
       select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
       join users u on u.user_id = r.user_id and u.app_id = $1 and u.anonymous
       where exists (
-        select from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
+        select 1 from identities i where i.user_id = r.user_id and i.provider <> 'anonymous')
     ), guest as (
       delete from identities i using r where i.user_id = r.user_id and i.provider = 'anonymous'
-    ), guest_subject as (
-      delete from identity_subjects s using r
-      where s.user_id = r.user_id and s.provider = 'anonymous'
     )
     update users u set anonymous = false from r where u.user_id = r.user_id
     """

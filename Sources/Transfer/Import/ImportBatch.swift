@@ -30,7 +30,8 @@ struct ImportBatch {
   private var properties: [JSON] = []
   /// Users whose properties the rows replace as a whole.
   private var propertyOwners: [JSON] = []
-  private var facts: [JSON] = []
+  /// The users, and whether each is new.
+  private var written: [(user: UserID, isNew: Bool)] = []
 
   init(app: AppID, import id: ImportID?) {
     self.app = app
@@ -103,12 +104,7 @@ struct ImportBatch {
 
   private mutating func addData(_ row: ImportedUser, _ user: UserID, isNew: Bool) {
     let id = JSON.string(user.text)
-    if let `import` {
-      facts.append([
-        "user_id": id, "import_id": .string(`import`.text),
-        "status": isNew ? "created" : "updated",
-      ])
-    }
+    written.append((user, isNew))
     if let email = row.email {
       let identity = row.addressIdentity
       addresses.append([
@@ -183,9 +179,11 @@ struct ImportBatch {
     try await writing.run(ImportQueries.create, created)
     if !updated.isEmpty {
       let blocked = updated.filter { $0["blocked"]?.bool == true }
-      let takenOver = try await unverified(in: transaction)
-      try await writing.run(ImportQueries.revokeGuests, credentialed)
-      try await writing.run(ImportQueries.endBlocked, blocked)
+      let takenOver = try await unverified(writing)
+      try await writing.revokeGuests(credentialed)
+      for user in blocked.compactMap({ UserID($0["user_id"]?.string ?? "") }) {
+        try await Sessions.end(.all, of: user, "blocked", in: transaction, context)
+      }
       // Release old rows first; in one statement the unique constraint would be violated.
       try await writing.run(ImportQueries.release, addresses)
       try await writing.run(ImportQueries.update, updated)
@@ -203,28 +201,26 @@ struct ImportBatch {
     try await writing.run(ImportQueries.roles, roles)
     try await writing.run(ImportQueries.emails, addresses)
     try await writing.run(ImportQueries.settle, updated)
-    try await writing.run(ImportQueries.documents, documents)
+    try await writing.write(documents)
     if !propertyOwners.isEmpty {
       let owners: JSON = ["users": .array(propertyOwners), "rows": .array(properties)]
       try await writing.run(ImportQueries.clearProperties, [owners])
     }
     try await writing.run(ImportQueries.properties, properties)
-    try await writing.run(ImportQueries.record, facts)
+    guard let `import` else { return }
+    for (user, isNew) in written {
+      let status: JSON = isNew ? "created" : "updated"
+      writing.record("user_import", of: user, ["import": .string(`import`.text), "status": status])
+    }
   }
 
   /// Returns the users, and the new addresses, of accounts that an attacker may have made.
   @EventLoop private func unverified(
-    in transaction: Transaction
+    _ writing: ImportWriting
   ) async throws(Failure) -> [(UserID, EmailAddress)] {
-    guard !verified.isEmpty else { return [] }
-    let rows = JSON.array(verified.keys.map { ["user_id": .string($0)] })
-    let found = try await transaction.run(
-      ImportQueries.unverified,
-      app,
-      TextBytes(rows.serialized())
-    )
-    return found.compactMap { user in
-      verified[user].map { (UserID(trusted: user), EmailAddress(key: $0)) }
+    let rows = verified.keys.map { ["user_id": .string($0)] as JSON }
+    return try await writing.run(ImportQueries.unverified, rows).compactMap { user in
+      verified[user.text].map { (user, EmailAddress(key: $0)) }
     }
   }
 
@@ -241,55 +237,5 @@ struct ImportBatch {
       ])
     }
     return rows
-  }
-}
-
-/// Runs the statements of a batch, and skips those without rows.
-@EventLoop private struct ImportWriting {
-  let app: AppID
-  let transaction: Transaction
-  let context: RequestContext
-
-  func run(_ statement: Statement<NoRow, AppID, TextBytes>, _ rows: [JSON]) async throws(Failure) {
-    guard let list = Self.list(rows) else { return }
-    try await finish(transaction.send(statement, app, list))
-  }
-
-  /// Also passes the actor.
-  func run(
-    _ statement: Statement<NoRow, AppID, TextBytes, String>,
-    _ rows: [JSON]
-  ) async throws(Failure) {
-    guard let list = Self.list(rows) else { return }
-    try await finish(transaction.send(statement, app, list, context.principal.name))
-  }
-
-  /// Also passes the actor and the origin.
-  func run(
-    _ statement: Statement<NoRow, AppID, TextBytes, String, String?, String?>,
-    _ rows: [JSON]
-  ) async throws(Failure) {
-    guard let list = Self.list(rows) else { return }
-    let sent = transaction.send(
-      statement,
-      app,
-      list,
-      context.principal.name,
-      context.address.text,
-      context.agent
-    )
-    try await finish(sent)
-  }
-
-  private func finish(_ sent: Sent<NoRow>) async throws(Failure) {
-    try await sent.rows(
-      undone: .identityTaken,
-      duplicate: .identityTaken,
-      violation: .documentTooLarge(limit: 0)
-    )
-  }
-
-  private static func list(_ rows: [JSON]) -> TextBytes? {
-    rows.isEmpty ? nil : TextBytes(JSON.array(rows).serialized())
   }
 }

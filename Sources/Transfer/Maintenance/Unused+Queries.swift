@@ -1,4 +1,5 @@
 package import Postgres
+import Runtime
 
 /// A page of anonymous users: its last user, and the ids of the unused users.
 struct UnusedUsers: RowDecodable {
@@ -32,6 +33,16 @@ struct UnusedDevices: RowDecodable {
   }
 }
 
+struct RemovedUser: RowDecodable {
+  let user: UserID
+  let app: AppID
+
+  init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    app = try row.id(1)
+  }
+}
+
 package enum UnusedQueries {
   /// Returns the page after that user of that app; no row after the last user.
   ///
@@ -62,28 +73,22 @@ package enum UnusedQueries {
     """
   )
 
-  /// Deletes the users that are still unused, and returns their number.
+  /// Deletes the users that are still unused, and returns them.
   ///
   /// One statement deletes up to 500 users, where `Users.remove` takes two for each.
-  static let removeUsers = Statement<Int, String>(
+  static let removeUsers = Statement<RemovedUser, String>(
     "unused.remove_users",
     """
     with old as (
-      select u.user_id, u.app_id
+      select u.user_id
       from unnest(string_to_array($1, ' ')) as i (id)
       -- Each user by its key, for any statistics.
       cross join lateral (
-        select user_id, app_id from unused_users where user_id = i.id offset 0) u
+        select user_id from unused_users where user_id = i.id offset 0) u
     ), subjects as (
       delete from identity_subjects i using old o where i.user_id = o.user_id
-    ), fact as (
-      select record_event(user_id, app_id, 'user_delete', 'housekeeping', null, null, null, null,
-        '{"reason": "unused"}')
-      from old
-    ), removed as (
-      delete from users u using old o where u.user_id = o.user_id returning 1
     )
-    select count(*) from removed where (select count(*) from fact) >= 0
+    delete from users u using old o where u.user_id = o.user_id returning u.user_id, u.app_id
     """
   )
 
@@ -100,7 +105,7 @@ package enum UnusedQueries {
     ), removed as (
       delete from devices d using page p
       where d.device_id = p.device_id and d.last_seen_at < now() - interval '1 day'
-        and not exists (select from device_users u where u.device_id = d.device_id)
+        and not exists (select 1 from device_users u where u.device_id = d.device_id)
       returning 1
     )
     select max(device_id::text), (select count(*) from removed) from page having count(*) > 0

@@ -1,5 +1,6 @@
 import EventLoop
 import Postgres
+import Runtime
 
 /// Unused data: anonymous users without stored data or recent activity, and devices without users.
 ///
@@ -16,7 +17,23 @@ enum Unused {
       removed += try await database.transaction { (transaction) async throws(DatabaseError) in
         // The lock excludes concurrent writes, and the deletion checks earlier ones.
         _ = try await transaction.run(UnusedQueries.lock, page.unused)
-        return try await transaction.run(UnusedQueries.removeUsers, page.unused).first ?? 0
+        let users = try await transaction.run(UnusedQueries.removeUsers, page.unused)
+        for user in users {
+          _ = transaction.send(
+            EventQueries.record,
+            user.user.text,
+            EventID(),
+            user.app,
+            "user_delete",
+            "housekeeping",
+            nil,
+            nil,
+            nil,
+            nil,
+            TextBytes(Array(#"{"reason": "unused"}"#.utf8))
+          )
+        }
+        return users.count
       }
     }
     return removed

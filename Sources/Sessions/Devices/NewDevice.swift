@@ -1,15 +1,14 @@
 import Delivery
-import EventLoop
+package import EventLoop
 package import Postgres
-import Runtime
-import Sessions
+package import Runtime
 
 /// The mail about a sign-in on a device that is new to the user.
-@EventLoop enum NewDevice {
+@EventLoop package enum NewDevice {
   /// Queues the mail if the app wants it and the user has signed in elsewhere before.
   ///
   /// An API key gets none: a program with a key is on a new device each time.
-  static func tell(
+  package static func tell(
     _ credential: VerifiedCredential,
     on device: DeviceID?,
     in transaction: Transaction,

@@ -1,0 +1,73 @@
+import EventLoop
+import JSON
+package import Postgres
+package import Runtime
+
+extension Sessions {
+  /// Revokes API keys, linked identities, and accounts on devices, and records that.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - spared: a device on which the user stays; nil for none.
+  ///   - transaction: the transaction.
+  ///   - context: the context of the request.
+  /// - Throws: `.databaseUnavailable`.
+  package static func revokeCredentials(
+    of user: UserID,
+    sparing spared: DeviceID? = nil,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let identities = transaction.send(CredentialRevocationQueries.removeIdentities, user)
+    _ = transaction.send(CredentialRevocationQueries.removeSubjects, user)
+    let devices = transaction.send(CredentialRevocationQueries.leaveDevices, user, spared)
+    _ = transaction.send(CredentialRevocationQueries.removeKeys, user)
+    let actor = context.principal
+    for provider in try await identities.rows() where provider != "anonymous" {
+      let place = EventPlace(session: nil, device: nil)
+      _ = Event("unlink", of: user, at: place, detail: ["provider": .string(provider)])
+        .send(in: transaction, by: actor, context)
+    }
+    for device in try await devices.rows() {
+      _ = Event("device_remove", of: user, at: EventPlace(session: nil, device: device))
+        .send(in: transaction, by: actor, context)
+    }
+  }
+}
+
+package enum CredentialRevocationQueries {
+  /// Deletes the identities without an address, and returns their providers.
+  static let removeIdentities = Statement<String, UserID>(
+    "credential_revocations.remove_identities",
+    """
+    delete from identities where user_id = $1 and provider not in ('password', 'email')
+    returning provider
+    """
+  )
+
+  static let removeSubjects = Statement<NoRow, UserID>(
+    "credential_revocations.remove_subjects",
+    "delete from identity_subjects where user_id = $1 and provider not in ('email', 'auth0')"
+  )
+
+  /// - Parameter 2: the device to spare; null for none.
+  static let leaveDevices = Statement<DeviceID, UserID, DeviceID?>(
+    "credential_revocations.leave_devices",
+    """
+    delete from device_users where user_id = $1 and ($2::text is null or device_id <> $2)
+    returning device_id
+    """
+  )
+
+  static let removeKeys = Statement<NoRow, UserID>(
+    "credential_revocations.remove_keys",
+    """
+    with keys as (delete from api_keys where user_id = $1)
+    update users set version = version + 1, updated_at = now() where user_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    removeIdentities, removeSubjects, leaveDevices, removeKeys,
+  ]
+}

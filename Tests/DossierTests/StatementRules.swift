@@ -1,0 +1,91 @@
+import Postgres
+
+/// The rules for the text of a statement, so that it can run on a database distributed by `user_id`.
+///
+/// Where Citus breaks a rule without an error, no plan shows it. So this test reads the text.
+struct StatementRules {
+  /// The tables that are distributed, and views of them, each with its key.
+  static let keys: [String: String] = {
+    let ofUsers = """
+      users identities passwords beginnings sessions api_keys mail_tokens device_users audit documents
+      document_versions properties pictures search_values consents second_factors recovery_codes
+      user_roles user_permissions live_sessions unused_users
+      """
+    var keys = Dictionary(
+      uniqueKeysWithValues: ofUsers.split(whereSeparator: \.isWhitespace).map {
+        (String($0), "user_id")
+      }
+    )
+    keys["profiles"] = "id"
+    keys["audit_entries"] = "subject_id"
+    keys["devices"] = "device_id"
+    keys["identity_subjects"] = "subject"
+    keys["attempts"] = "subject"
+    keys["authorizations"] = "authorization_id"
+    keys["authentication_flows"] = "flow_id"
+    keys["kept_answers"] = "owner"
+    keys["mails"] = "mail_id"
+    return keys
+  }()
+
+  /// Tables of operators, which each node has, and tables of the coordinator.
+  static let others: Set<String> = [
+    "app_hosts", "apps", "client_grants", "clients", "document_schemas", "hosts", "imports",
+    "issuers", "master_keys", "resource_servers", "role_permissions", "roles", "search_indexes",
+    "signing_keys",
+  ]
+
+  private let tokens: [Substring]
+
+  /// Reads SQL; literals and comments do not count.
+  init(_ sql: String) {
+    let text = sql.replacing(/--[^\n]*/, with: "").replacing(/'[^']*'/, with: "''").lowercased()
+    tokens = text.matches(of: /[\w.$]+|[^\s\w.$]/).map(\.output)
+  }
+
+  /// Returns the rules that the statement breaks, in plain words.
+  var broken: Set<String> {
+    var broken: Set<String> = []
+    for (index, token) in tokens.enumerated() {
+      let next = index + 1 < tokens.count ? tokens[index + 1] : ""
+      let last = index > 0 ? tokens[index - 1] : ""
+      if Self.keys[String(token)] != nil, isTable(last, next), !isPinned(index) {
+        broken.insert("a table whose key is not compared with a parameter")
+      }
+      switch (token, next) {
+      case ("insert", "into") where index > 0 && (last == "(" || last == ")"):
+        broken.insert("an insert in or after a CTE")
+      case ("select", _) where next.hasPrefix("$") && tokens[..<index].contains("insert"):
+        broken.insert("an insert that selects a parameter as the key")
+      case _ where token.hasSuffix("xmax") || token == "pg_current_snapshot":
+        broken.insert("a transaction id")
+      case ("skip", "locked"): broken.insert("skip locked")
+      case ("select", "from"), ("select", "where"): broken.insert("a subquery without a column")
+      case ("on", "conflict"):
+        let clocks = tokens[index...].contains { ["now", "clock_timestamp"].contains($0) }
+        if clocks { broken.insert("the clock in on conflict") }
+      default: break
+      }
+    }
+    return broken
+  }
+
+  private func isTable(_ last: Substring, _ next: Substring) -> Bool {
+    ["from", "join", "update", "into", "using", ","].contains(last) && next != "("
+      || last == "into"
+  }
+
+  /// Returns whether the table at a place gets its key by `values`, or by a comparison.
+  private func isPinned(_ index: Int) -> Bool {
+    if index > 0, tokens[index - 1] == "into" { return true }
+    var alias = index + 1
+    if alias < tokens.count, tokens[alias] == "as" { alias += 1 }
+    let name = alias < tokens.count ? tokens[alias] : ""
+    let key = Self.keys[String(tokens[index])] ?? ""
+    let names = ["\(name).\(key)", "\(tokens[index]).\(key)", key]
+    return tokens.indices.dropLast(2).contains { place in
+      names.contains(String(tokens[place])) && tokens[place + 1] == "="
+        && tokens[place + 2].hasPrefix("$")
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import EventLoop
+import Postgres
+import TestSupport
+import Testing
+
+/// Tests that statements can run on a database that is distributed by `user_id`.
+@Suite struct StatementRulesTests {
+  init() { LoopThread.start() }
+
+  /// The statements that break a rule, by the reason.
+  ///
+  /// Each reason may only lose names.
+  private static let exceptions = [
+    "Lists of users, for operators and back ends.": """
+    users.page users.export schemas.page search_indexes.users sessions.users trail.app trail.after
+    trail.event user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
+    """,
+    "Work on the users of an app, of a role or of an API, for operators.": """
+    role_permissions.add apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
+    search_indexes.clear attempts.forget attempts.forget_all resealing.older resealing.secrets
+    resealing.change_factor resealing.change_mail resealing.remove_factor resealing.remove_mail
+    """,
+    "Maintenance deletes what has expired or is unused, in batches.": """
+    housekeeping.attempts housekeeping.audit housekeeping.authentication_flows
+    housekeeping.authorizations housekeeping.document_versions housekeeping.kept_answers
+    housekeeping.mail_tokens housekeeping.own_changes housekeeping.reservations
+    housekeeping.sessions unused.users unused.lock unused.remove_users unused.devices
+    """,
+    "The outbox takes mails and notices of all users.": """
+    logout_notices.due outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
+    """,
+    "An import writes a batch of users.": """
+    imports.create imports.unverified imports.guests imports.release imports.update
+    imports.readdress imports.passwords imports.address_identities imports.identities
+    imports.foreign_ids imports.authenticators imports.emails imports.settle imports.properties
+    imports.clear_properties imports.examine imports.lock_users imports.done
+    """,
+    "The accounts on a device are found by the device, which needs a table of its own.": """
+    browser_users.list devices.record devices.list devices.activate devices.refresh devices.leave
+    devices.leave_all devices.deactivate sessions.require_room
+    """,
+    "A lookup and its user, or the lookups of a user, stand in one statement.": """
+    accounts.find users.holder identities.holder identities.release identities.unlink
+    email_change.reserve user_links.release user_links.remove_asserted
+    users.remove user_links.adopt_subjects credential_revocations.remove_subjects export.everything
+    """,
+    "A flow is found by its user, address or network, and needs a column for these.": """
+    flows.newest flows.use network_flows.spend email_change.change takeover.remove_flows
+    second_factor_flows.make_room
+    """,
+    "A worker learns by a transaction id whether it has inserted, or whether writers have ended.":
+      """
+    schemas.set search_indexes.settle
+    """,
+    "Its key is to be the owner, who has no row to select.": "kept_answers.begin",
+    "It takes several attempts at once.": "attempts.forget_proved",
+    "Only a request of a back end for a user asks whether the user ever existed.": "trail.user",
+  ]
+
+  @Test func `no statement but the listed ones breaks a rule`() {
+    let listed = Set(Self.exceptions.values.flatMap { $0.split(whereSeparator: \.isWhitespace) })
+    var found: [String: Set<String>] = [:]
+    for statement in allStatements {
+      let broken = StatementRules("\(statement.sql)").broken
+      if !broken.isEmpty { found["\(statement.name)"] = broken }
+    }
+    for (name, broken) in found where !listed.contains(name[...]) {
+      Issue.record("\(name): \(broken.sorted().joined(separator: ", "))")
+    }
+    #expect(listed.filter { found[String($0)] == nil } == [], "they obey now: remove them")
+  }
+
+  @Test(arguments: [
+    ("select 1 from users where user_id = $1", 0),
+    ("select 1 from users u where u.user_id = $1", 0),
+    ("select 1 from users u where u.app_id = $1", 1),
+    ("select 1 from users u join sessions s on s.user_id = u.user_id where u.user_id = $1", 1),
+    ("delete from sessions s using users u where s.user_id = $1 and u.user_id = $1", 0),
+    ("insert into passwords (user_id, hash) values ($1, $2)", 0),
+    ("with a as (insert into passwords (user_id) values ($1)) select 1", 1),
+    ("with a as (delete from users where user_id = $1) insert into apps (name) values ($2)", 1),
+    ("insert into apps (name) values ($1) on conflict do update set updated_at = now()", 1),
+    ("select 1 from apps for update skip locked", 1),
+    ("select exists (select from apps)", 1), ("select 'from users' -- from users", 0),
+  ])
+  func `a statement that breaks a rule is found`(sql: String, count: Int) {
+    #expect(StatementRules(sql).broken.count == count)
+  }
+
+  @Test func `each table is known to the rules`() async throws {
+    let database = try await TestCluster.shared.createMigratedDatabase()
+    let tables = try await Self.tables(of: database)
+    let views = ["live_sessions", "unused_users", "profiles", "audit_entries"]
+    let known = Set(StatementRules.keys.keys).subtracting(views).union(StatementRules.others)
+    #expect(tables == known)
+  }
+
+  @EventLoop private static func tables(of database: String) async throws -> Set<String> {
+    let connection = try await Connection.open(.patient(database))
+    defer { connection.close() }
+    let rows = try await connection.query(
+      """
+      select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+        and relname not like 'schema_migration%'
+      """,
+      []
+    ).rows
+    return Set(rows.compactMap { $0[0] })
+  }
+}
