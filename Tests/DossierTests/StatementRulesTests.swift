@@ -14,6 +14,7 @@ import Testing
     "Lists of users, for operators and back ends.": """
     users.page users.export schemas.page search_indexes.users sessions.users trail.app trail.after
     trail.event user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
+    user_records.sign_ins
     """,
     "Work on the users of an app, of a role or of an API, for operators.": """
     role_permissions.add apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
