@@ -97,6 +97,17 @@ class LookingCase(BrowserCase):
                     "return getComputedStyle(document.querySelector('main')).maxWidth"), "none")
         self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
+    def set_up_authenticator(self):
+        """Enters the first code of the authenticator that the page shows, and returns it."""
+        self.look("Set up an authenticator app")
+        factor = self.new_authenticator()
+        self.send(code=factor.wrong())
+        self.look("Set up an authenticator app", "The code is wrong. Wait for the next one.")
+        self.send(code=factor.code())
+        self.look("Save your recovery codes")
+        self.press("I have saved the codes")
+        return factor
+
     def quiet(self):
         """Checks that the console is silent, but for the statuses of error pages."""
         self.assertEqual([line for line in self.browser.complaints()
