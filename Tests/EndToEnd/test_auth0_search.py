@@ -179,5 +179,5 @@ class Search(Auth0Case):
         for version, program in [("4.13.0", VERSION_4), ("6.8.0", VERSION_6)]:
             self.run_program(version, program, ids=ids, mails=mails)
         answer = self.management("GET", "users?q=blocked:true", token=token)
-        for field in ["email", "phone_number", "user_id", "app_metadata.level"]:
+        for field in ["email", "email.domain,", "phone_number", "user_id", "app_metadata.level"]:
             self.assertIn(field, answer.json["message"])

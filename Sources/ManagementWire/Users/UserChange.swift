@@ -146,7 +146,7 @@ enum UserMember {
   private static let names = [
     "phone": "phone_number", "picture_url": "picture", "metadata": "user_metadata",
     "foreign_id": "user_id", "id": "user_id", "last_login_at": "last_login",
-    "login_count": "logins_count",
+    "login_count": "logins_count", "email_domain": "email.domain",
   ]
   static let noUsername = Fault("/username", "username", "This connection has no usernames.")
 
