@@ -51,32 +51,25 @@ comment on column mail_tokens.result_url is
   'Where the browser goes after the use of a ticket; null for a page of this server.';
 
 create table authentication_flows (
+  place text collate "C" not null check (place ~ '^[0-9a-f]{24}$'),
   app_id text collate "C" not null references apps on delete cascade,
   flow_id text collate "C" not null check (flow_id ~ '^[0-9a-f]{24}$'),
   purpose text collate "C" not null check (
     purpose in (
       'sign_in', 'passwordless', 'network_sign_in', 'network_reset', 'register', 'link',
       'change_email', 'second_factor', 'enroll')),
-  user_id text collate "C" references users on delete cascade,
   email_key text collate "C",
   email text,
   password_hash text collate "C",
   code_hash bytea,
-  network text collate "C",
   provider text collate "C",
   evidence text collate "C",
   authenticated_at timestamptz,
   tries integer not null,
   expires_at timestamptz not null,
-  primary key (app_id, flow_id)
+  primary key (place, flow_id)
 );
 
-create index authentication_flows_by_address on authentication_flows (app_id, email_key)
-  where email_key is not null;
-create index authentication_flows_by_network on authentication_flows (app_id, network)
-  where network is not null;
-create index authentication_flows_by_user on authentication_flows (user_id)
-  where user_id is not null;
 create index authentication_flows_by_time on authentication_flows (expires_at);
 
 comment on table authentication_flows is
@@ -85,8 +78,8 @@ comment on column authentication_flows.password_hash is
   'The password of a registration, whose user is created when the code is entered.';
 comment on column authentication_flows.code_hash is
   'A keyed hash of the mailed code. Null while none was sent, and if an authenticator app makes the codes.';
-comment on column authentication_flows.network is
-  'The network of the client, if the code alone names the flow. Null for all others.';
+comment on column authentication_flows.place is
+  'Whose flow it is: the user of a link, a change of address or a second factor. Else a hash of the address, or of the network of the client if the code alone names the flow.';
 comment on column authentication_flows.provider is
   'The provider of the credential that the first step verified.';
 comment on column authentication_flows.evidence is

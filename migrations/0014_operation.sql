@@ -50,7 +50,7 @@ create view unused_users as
     and not exists (select from properties t where t.user_id = u.user_id)
     and not exists (select from pictures t where t.user_id = u.user_id)
     and not exists (select from api_keys t where t.user_id = u.user_id)
-    and not exists (select from authentication_flows t where t.user_id = u.user_id)
+    and not exists (select from authentication_flows t where t.place = u.user_id)
     and not exists (select from second_factors t where t.user_id = u.user_id)
     and not exists (select from recovery_codes t where t.user_id = u.user_id)
     and not exists (select from passwords t where t.user_id = u.user_id);

@@ -260,7 +260,7 @@ package enum EmailChangeQueries {
     with mails as (
       delete from mail_tokens where user_id = $1 and purpose <> 'restore'
     ), flows as (
-      delete from authentication_flows where user_id = $1 and purpose = 'change_email'
+      delete from authentication_flows where place = $1 and purpose = 'change_email'
     )
     update users set email = btrim($2), anonymous = false, version = version + 1,
       email_verified = $3, updated_at = now()

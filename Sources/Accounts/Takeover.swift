@@ -46,7 +46,7 @@ package import Postgres
 package enum TakeoverQueries {
   static let removeFlows = Statement<NoRow, UserID>(
     "takeover.remove_flows",
-    "delete from authentication_flows where user_id = $1"
+    "delete from authentication_flows where place = $1"
   )
 
   /// Removes second factors that were confirmed, and recovery codes that were made, since a time.

@@ -1,3 +1,4 @@
+internal import Crypto
 import Encoding
 import Postgres
 
@@ -22,6 +23,11 @@ package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
   }
 
   package init(bytes: some Sequence<UInt8>) { text = String(hexadecimal: bytes) }
+
+  /// Makes the id of a text, the same each time.
+  package init(hashing text: String) {
+    self.init(bytes: SHA256.hash(data: Array(text.utf8)).prefix(12))
+  }
 
   package var description: String { text }
 

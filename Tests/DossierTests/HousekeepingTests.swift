@@ -26,8 +26,8 @@ import Testing
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
     values (repeat('1', 24), 'verify', '', 'a@b.c', now() - interval '1 second'),
       (repeat('1', 24), 'reset', '', 'a@b.c', now() + interval '1 hour');
-    insert into authentication_flows (app_id, flow_id, purpose, tries, expires_at)
-    select app_id, lpad(g::text, 24, '0'), 'sign_in', 5, now() + interval '1 hour' * (g - 1.5)
+    insert into authentication_flows (place, app_id, flow_id, purpose, tries, expires_at)
+    select repeat('1', 24), app_id, lpad(g::text, 24, '0'), 'sign_in', 5, now() + interval '1 hour' * (g - 1.5)
     from apps, generate_series(0, 2) g;
     insert into authorizations (
       app_id, authorization_id, client_id, request, browser_hash, code_hash, expires_at)

@@ -22,7 +22,7 @@ struct StatementRules {
     keys["identity_subjects"] = "subject"
     keys["attempts"] = "subject"
     keys["authorizations"] = "authorization_id"
-    keys["authentication_flows"] = "flow_id"
+    keys["authentication_flows"] = "place"
     keys["kept_answers"] = "owner"
     keys["mails"] = "mail_id"
     return keys

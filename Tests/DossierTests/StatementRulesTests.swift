@@ -45,10 +45,6 @@ import Testing
     email_change.reserve user_links.release user_links.remove_asserted
     users.remove user_links.adopt_subjects credential_revocations.remove_subjects export.everything
     """,
-    "A flow is found by its user, address or network, and needs a column for these.": """
-    flows.newest flows.use network_flows.spend email_change.change takeover.remove_flows
-    second_factor_flows.make_room
-    """,
     "A worker learns by a transaction id whether it has inserted, or whether writers have ended.":
       """
     schemas.set search_indexes.settle

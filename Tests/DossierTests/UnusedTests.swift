@@ -143,17 +143,20 @@ import Testing
   private static let data = """
     \(FullTables.fill(apps: 1))
     create table data as
-    select lpad(to_hex(row_number() over ()), 24, '0') as user_id, conrelid::regclass::text as name
-    from pg_constraint where contype = 'f' and confrelid = 'users'::regclass
-      -- What every user has, what follows from an identity or a document, copies of answers, and
-      -- what operators give a guest, who does not come back.
-      and conrelid::regclass::text not in (
-        'beginnings', 'consents', 'device_users', 'identities', 'kept_answers', 'mail_tokens', 'search_values', 'user_permissions', 'user_roles');
+    select lpad(to_hex(row_number() over ()), 24, '0') as user_id, name from (
+      select conrelid::regclass::text as name
+      from pg_constraint where contype = 'f' and confrelid = 'users'::regclass
+      union all select 'authentication_flows') as t
+    -- What every user has, what follows from an identity or a document, copies of answers, and what
+    -- operators give a guest, who does not come back.
+    where name not in ('beginnings', 'consents', 'device_users', 'identities', 'kept_answers',
+      'mail_tokens', 'search_values', 'user_permissions', 'user_roles');
     do $$
     declare kept data;
     begin
       for kept in select * from data loop
-        execute format('delete from %I where user_id <> %L', kept.name, kept.user_id);
+        execute format('delete from %I where %I <> %L', kept.name,
+          case kept.name when 'authentication_flows' then 'place' else 'user_id' end, kept.user_id);
       end loop;
     end $$;
     update users set email = null, name = null, created_at = now() - interval '1 year',

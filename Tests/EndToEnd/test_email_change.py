@@ -95,7 +95,7 @@ class EmailChange(Case):
         grant = self.verified("slow@example.com")
         flow, code = self.flow(grant, "slower@example.com")
         self.site.sql("update authentication_flows set expires_at = now() "
-                      f"where user_id = '{grant['user_id']}'")
+                      f"where place = '{grant['user_id']}'")
         self.expect(self.finish(grant, flow, code), 401, "code_invalid")
 
     def test_one_of_concurrent_changes_gets_the_address(self):

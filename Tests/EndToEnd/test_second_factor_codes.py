@@ -155,14 +155,14 @@ class Codes(FactorCase):
         flows = [self.flow() for _ in range(12)]
         self.assertEqual(self.site.sql(
             "select purpose, count(*) from authentication_flows "
-            f"where user_id = '{self.grant['user_id']}' group by 1 order by 1"),
+            f"where place = '{self.grant['user_id']}' group by 1 order by 1"),
             "change_email|1\nsecond_factor|10")
         code = self.recovery_codes[0]
         self.expect(self.prove(flows[1], code), 401, "code_invalid")
         self.expect(self.prove(flows[2], code), 200)
         self.expect(self.wrong(theirs), 401, "code_invalid")
         self.assertEqual(self.site.sql(
-            f"select tries from authentication_flows where user_id = '{other['user_id']}'"), "9")
+            f"select tries from authentication_flows where place = '{other['user_id']}'"), "9")
 
     def test_a_refused_code_uses_no_try_of_its_flow(self):
         self.user()

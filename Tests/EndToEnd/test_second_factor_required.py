@@ -87,7 +87,7 @@ class Required(FactorCase):
             self.asked(self.login("two@example.com"), "enroll")
         first, second = [self.asked(self.login("two@example.com"), "enroll") for _ in range(2)]
         self.assertEqual(self.site.sql(
-            "select count(*) from authentication_flows f join users u using (user_id) "
+            "select count(*) from authentication_flows f join users u on u.user_id = f.place "
             "where u.email = 'two@example.com'"), "10")
         mine = self.enroll_in(first)
         self.expect(self.prove(first, mine.code()), 200)

@@ -45,9 +45,9 @@ package enum FullTables {
     insert into search_values (user_id, index_id, text_value) select id, id, 'x' from made;
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
     select id, 'verify', bytes, 'x@example.com', now() + interval '1 day' from made;
-    insert into authentication_flows (app_id, flow_id, purpose, user_id, email_key, email, code_hash,
+    insert into authentication_flows (place, app_id, flow_id, purpose, email_key, email, code_hash,
       tries, expires_at)
-    select app, id, 'sign_in', id, 'full' || g || '@example.com', 'x@example.com', bytes, 5,
+    select id, app, id, 'sign_in', 'full' || g || '@example.com', 'x@example.com', bytes, 5,
       now() + interval '1 day' from made;
     insert into authorizations (
       app_id, authorization_id, client_id, request, browser_hash, expires_at)

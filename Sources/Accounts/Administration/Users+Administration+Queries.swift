@@ -103,7 +103,8 @@ package enum UsersAdministrationQueries {
   static let remove = Statement<ReplacedPicture, UserID>(
     "users.remove",
     """
-    with subjects as (delete from identity_subjects where user_id = $1)
+    with subjects as (delete from identity_subjects where user_id = $1),
+      flows as (delete from authentication_flows where place = $1)
     delete from users where user_id = $1
     returning picture
     """

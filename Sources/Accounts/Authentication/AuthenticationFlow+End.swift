@@ -21,6 +21,7 @@ extension AuthenticationFlow {
     guard let credential = Credential(.flow, text, context.keys.master) else { return .expired }
     let left = try await context.readLatest(
       FlowQueries.tries,
+      credential.part(as: FlowPlace.self),
       context.app.id,
       credential.owner(as: FlowID.self)
     )
@@ -30,11 +31,11 @@ extension AuthenticationFlow {
 
 extension FlowQueries {
   /// Returns how many tries a flow has left; no row if it has expired.
-  static let tries = Statement<Int, AppID, FlowID>(
+  static let tries = Statement<Int, FlowPlace, AppID, FlowID>(
     "flows.tries",
     """
     select tries::bigint from authentication_flows
-    where app_id = $1 and flow_id = $2 and expires_at > now()
+    where place = $1 and app_id = $2 and flow_id = $3 and expires_at > now()
     """
   )
 }

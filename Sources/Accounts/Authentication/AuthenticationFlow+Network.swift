@@ -13,9 +13,14 @@ extension AuthenticationFlow {
   /// The lengths that a wire may choose for such a code.
   package nonisolated static let networkDigits = 6...length
 
-  /// Returns the key under which flows and failures of the client's network are stored.
+  /// Returns the key under which failures of the client's network are stored.
   static func network(of context: RequestContext) -> String {
     String(hexadecimal: context.address.network)
+  }
+
+  /// Returns the place of the flows of the client's network.
+  static func networkPlace(of context: RequestContext) -> FlowPlace {
+    FlowPlace(hashing: network(of: context))
   }
 
   /// Returns the hash of a code, which is the same for all flows of the network.
@@ -38,14 +43,14 @@ extension AuthenticationFlow {
     for purpose: Purpose,
     _ context: RequestContext
   ) async throws(Failure) -> AuthenticationFlow {
-    let network = network(of: context)
+    let (network, place) = (network(of: context), networkPlace(of: context))
     let typed = code.filter { $0 != " " && $0 != "-" }
     let limiter = FailureLimiter(.networkCode, on: network, context)
     let flow = try await limiter.attempt { () async throws(Failure) in
       let found = try await context.write(
         NetworkFlowQueries.spend,
+        place,
         context.app.id,
-        network,
         purpose.rawValue,
         networkHash(of: typed, context)
       ).filter(\.isRight)
@@ -53,14 +58,14 @@ extension AuthenticationFlow {
         try await Event("login_failure", detail: ["provider": "email"]).record(context)
         throw .invalidCode
       }
-      return AuthenticationFlow(row, for: purpose)
+      return AuthenticationFlow(row, at: place, for: purpose)
     }
     try await limiter.takeBack()
     return flow
   }
 
-  private init(_ row: NetworkFlowRow, for purpose: Purpose) {
-    id = row.id
+  private init(_ row: NetworkFlowRow, at place: FlowPlace, for purpose: Purpose) {
+    (id, self.place) = (row.id, place)
     self.purpose = purpose
     address = EmailAddress(key: row.key)
     email = row.email
@@ -86,18 +91,17 @@ struct NetworkFlowRow: RowDecodable {
 package enum NetworkFlowQueries {
   /// Counts a try of the flow with the code, or of all flows of the network if none has it.
   ///
-  /// Concurrent tries wait for one another at the rows. Served by `authentication_flows_by_network`.
-  /// - Parameter 2: the network.
+  /// Concurrent tries wait for one another at the rows.
   /// - Parameter 4: the hash of the code.
-  static let spend = Statement<NetworkFlowRow, AppID, String, String, BinaryBytes>(
+  static let spend = Statement<NetworkFlowRow, FlowPlace, AppID, String, BinaryBytes>(
     "network_flows.spend",
     """
     update authentication_flows f set tries = f.tries - 1
-    where f.app_id = $1 and f.network = $2 and f.purpose = $3 and f.tries > 0
+    where f.place = $1 and f.app_id = $2 and f.purpose = $3 and f.tries > 0
       and f.expires_at > now()
       and (f.code_hash = $4 or not exists (
         select 1 from authentication_flows m
-        where m.app_id = $1 and m.network = $2 and m.purpose = $3 and m.tries > 0
+        where m.place = $1 and m.app_id = $2 and m.purpose = $3 and m.tries > 0
           and m.expires_at > now() and m.code_hash = $4))
     returning f.flow_id, f.email_key, f.email, f.code_hash = $4
     """

@@ -33,6 +33,9 @@ package import Postgres
     fileprivate var isOfNetwork: Bool { self == .networkSignIn || self == .networkReset }
   }
 
+  /// The user, the address or the network whose flows a database keeps together.
+  package enum Place {}
+
   /// The number of digits of a code.
   package nonisolated static let length = 8
   /// How often a code may be mistyped.
@@ -40,6 +43,7 @@ package import Postgres
   package nonisolated static let lifetime = Duration.seconds(600)
 
   package let id: FlowID
+  let place: FlowPlace
   let purpose: Purpose
   package let address: EmailAddress
   /// The address as the caller wrote it.
@@ -72,9 +76,11 @@ package import Postgres
       (self.purpose, self.email, self.address) = (purpose, email, address)
       (self.hash, self.user) = (hash, user)
       code = AuthenticationFlow.newCode(digits)
+      let place = user.map(FlowPlace.init(of:)) ?? FlowPlace(of: address)
       credential =
         purpose == .passwordless
-        ? AuthenticationFlow.unsalted(FlowID()) : Credential(.flow, of: FlowID())
+        ? AuthenticationFlow.unsalted(FlowID(), at: place)
+        : Credential(.flow, of: FlowID(), part: place)
     }
 
     /// Returns what the client sends with the code.
@@ -96,25 +102,24 @@ package import Postgres
       let master = context.keys.master
       _ = try await transaction.run(
         FlowQueries.write,
+        purpose.isOfNetwork ? networkPlace(of: context) : credential.part(),
         context.app.id,
         credential.owner(as: FlowID.self),
         purpose.rawValue,
-        user,
         address.key,
         address.stored(email),
         hash,
         purpose.isOfNetwork
           ? networkHash(of: code, context) : credential.hash(with: code, master),
         tries,
-        lifetime,
-        purpose.isOfNetwork ? network(of: context) : nil
+        lifetime
       )
     }
   }
 
-  /// Returns the credential of a flow that no client sends, so that its id is enough to make it again.
-  private static func unsalted(_ id: FlowID) -> Credential {
-    Credential(.flow, of: id, salt: [UInt8](repeating: 0, count: 16))
+  /// Returns the credential of a flow that no client sends, so that it can be made again.
+  private static func unsalted(_ id: FlowID, at place: FlowPlace) -> Credential {
+    Credential(.flow, of: id, part: place, salt: [UInt8](repeating: 0, count: 16))
   }
 
   private nonisolated static func newCode(_ length: Int) -> String {
@@ -132,12 +137,14 @@ package import Postgres
     of address: EmailAddress,
     _ context: RequestContext
   ) async throws(Failure) -> String? {
-    try await context.readLatest(
+    let place = FlowPlace(of: address)
+    return try await context.readLatest(
       FlowQueries.newest,
+      place,
       context.app.id,
       address.key,
       Purpose.passwordless.rawValue
-    ).first.map { unsalted(FlowID(trusted: $0)).text(context.keys.master) }
+    ).first.map { unsalted($0, at: place).text(context.keys.master) }
   }
 
   /// Finds the flow of a code, and counts the try.
@@ -157,8 +164,8 @@ package import Postgres
   ) async throws(Failure) {
     let master = context.keys.master
     guard let credential = Credential(.flow, text, master) else { throw .invalidCode }
-    id = credential.owner()
-    let tried = try await context.write(FlowQueries.spend, context.app.id, id)
+    (id, place) = (credential.owner(), credential.part())
+    let tried = try await context.write(FlowQueries.spend, place, context.app.id, id)
     guard let row = tried.first, let purpose = Purpose(rawValue: row.purpose),
       purposes.contains(purpose), let stored = row.codeHash, let key = row.key,
       let email = row.email
@@ -167,7 +174,7 @@ package import Postgres
     address = EmailAddress(key: key)
     self.email = email
     hash = row.passwordHash
-    user = row.user
+    user = [.link, .changeEmail].contains(purpose) ? UserID(trusted: place.text) : nil
     let typed = code.filter { $0 != " " && $0 != "-" }
     guard areSame(credential.hash(with: typed, master).bytes, stored) else {
       let account = try await Accounts.find(address, context)
@@ -180,26 +187,32 @@ package import Postgres
     }
   }
 
-  /// Uses the flow up, with all other flows of the same purpose and address.
+  /// Uses the flow up, with all others of its purpose and address at its place.
   ///
   /// - Throws: `.invalidCode` if another request has used it up.
   package func use(in transaction: Transaction, _ context: RequestContext) async throws(Failure) {
     let used = try await transaction.run(
       FlowQueries.use,
+      place,
       context.app.id,
       address.key,
       purpose.rawValue
     )
-    guard used.contains(where: { $0.hasSameBytes(as: id.text) }) else { throw .invalidCode }
+    guard used.contains(id) else { throw .invalidCode }
   }
 }
 
 package typealias FlowID = ID<AuthenticationFlow>
+package typealias FlowPlace = ID<AuthenticationFlow.Place>
+
+extension FlowPlace {
+  init(of user: UserID) { self.init(trusted: user.text) }
+  init(of address: EmailAddress) { self.init(hashing: address.key) }
+}
 
 /// A flow as it is stored.
 struct FlowRow: RowDecodable {
   let purpose: String
-  package let user: UserID?
   package let key: String?
   package let email: String?
   let passwordHash: String?
@@ -211,61 +224,56 @@ struct FlowRow: RowDecodable {
 
   init(from row: Row) throws(DatabaseError) {
     purpose = try row.text(0)
-    user = row.id(ifAny: 1)
-    key = row.text(ifAny: 2)
-    email = row.text(ifAny: 3)
-    passwordHash = row.text(ifAny: 4)
-    codeHash = row.isNull(5) ? nil : try row.binary(5)
-    provider = row.text(ifAny: 6)
-    evidence = row.text(ifAny: 7)
-    authenticatedAt = row.isNull(8) ? nil : try row.int(8)
+    key = row.text(ifAny: 1)
+    email = row.text(ifAny: 2)
+    passwordHash = row.text(ifAny: 3)
+    codeHash = try row.binary(ifAny: 4)
+    provider = row.text(ifAny: 5)
+    evidence = row.text(ifAny: 6)
+    authenticatedAt = row.isNull(7) ? nil : try row.time(7).microseconds / 1_000_000
   }
 }
 
 package enum FlowQueries {
   static let write = Statement<
-    NoRow, AppID, FlowID, String, UserID?, String, String, String?, BinaryBytes, Int, Duration,
-    String?
+    NoRow, FlowPlace, AppID, FlowID, String, String, String, String?, BinaryBytes, Int, Duration
   >(
     "flows.write",
     """
     insert into authentication_flows (
-      app_id, flow_id, purpose, user_id, email_key, email, password_hash, code_hash, tries,
-      expires_at, network)
-    values ($1, $2, $3, $4, $5, btrim($6), $7, $8, $9::bigint, now() + $10::interval, $11)
+      place, app_id, flow_id, purpose, email_key, email, password_hash, code_hash, tries,
+      expires_at)
+    values ($1, $2, $3, $4, $5, btrim($6), $7, $8, $9::bigint, now() + $10::interval)
     """
   )
 
   /// Counts a try before it is made; returns no row if none is left.
-  static let spend = Statement<FlowRow, AppID, FlowID>(
+  static let spend = Statement<FlowRow, FlowPlace, AppID, FlowID>(
     "flows.spend",
     """
     update authentication_flows set tries = tries - 1
-    where app_id = $1 and flow_id = $2 and tries > 0 and expires_at > now()
-    returning purpose, user_id, email_key, email, password_hash, code_hash, provider, evidence,
-      floor(extract(epoch from authenticated_at))::bigint
+    where place = $1 and app_id = $2 and flow_id = $3 and tries > 0 and expires_at > now()
+    returning purpose, email_key, email, password_hash, code_hash, provider, evidence,
+      authenticated_at
     """
   )
 
   /// Returns the newest flow of an address and a purpose; no row if all have expired.
-  ///
-  /// Served by `authentication_flows_by_address`.
-  static let newest = Statement<String, AppID, String, String>(
+  static let newest = Statement<FlowID, FlowPlace, AppID, String, String>(
     "flows.newest",
     """
     select flow_id from authentication_flows
-    where app_id = $1 and email_key = $2 and purpose = $3 and expires_at > now()
+    where place = $1 and app_id = $2 and email_key = $3 and purpose = $4 and expires_at > now()
     order by expires_at desc, flow_id desc limit 1
     """
   )
 
-  /// Deletes all flows of an address and a purpose, and returns their ids.
-  ///
-  /// Served by `authentication_flows_by_address`.
-  static let use = Statement<String, AppID, String, String>(
+  /// Deletes all flows of an address and a purpose at a place, and returns their ids.
+  static let use = Statement<FlowID, FlowPlace, AppID, String, String>(
     "flows.use",
     """
-    delete from authentication_flows where app_id = $1 and email_key = $2 and purpose = $3
+    delete from authentication_flows
+    where place = $1 and app_id = $2 and email_key = $3 and purpose = $4
     returning flow_id
     """
   )

@@ -54,16 +54,16 @@ package import Postgres
   ) async throws(Failure) -> Failure? {
     let isEnrolled = try await enrolled.rows().first == true
     guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
-    let flow = FlowID()
+    let (flow, place) = (FlowID(), FlowPlace(of: credential.user))
     let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
     let app = context.app.id
-    _ = transaction.send(SecondFactorFlowQueries.makeRoom, app, credential.user, limit)
+    _ = transaction.send(SecondFactorFlowQueries.makeRoom, place, limit)
     _ = try await transaction.run(
       SecondFactorFlowQueries.begin,
+      place,
       app,
       flow,
       purpose.rawValue,
-      credential.user,
       credential.provider,
       credential.evidence,
       credential.authenticatedAt,
@@ -71,7 +71,7 @@ package import Postgres
       lifetime
     )
     return .additionalFactorRequired(
-      flow: Credential(.flow, of: flow).text(context.keys.master),
+      flow: Credential(.flow, of: flow, part: place).text(context.keys.master),
       methods: isEnrolled ? ["totp", "recovery_code"] : ["enroll"],
       lifetime: lifetime
     )
@@ -95,9 +95,9 @@ package import Postgres
     as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
-    let flow = try id(of: text, context)
-    let spent = try await context.write(FlowQueries.spend, context.app.id, flow)
-    guard let row = spent.first, let step = SecondStep(row, of: flow, code, context) else {
+    let (place, flow) = try ids(of: text, context)
+    let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
+    guard let row = spent.first, let step = SecondStep(row, of: flow, at: place, code, context) else {
       throw .invalidCode
     }
     let user = step.credential.user
@@ -115,7 +115,7 @@ package import Postgres
       return (tokens, step.recoveryCodes)
     } catch let error where error.type == .tooManyAttempts {
       // The code was not looked at.
-      _ = try await context.write(SecondFactorFlowQueries.giveBack, context.app.id, flow)
+      _ = try await context.write(SecondFactorFlowQueries.giveBack, place, context.app.id, flow)
       throw error
     } catch .invalidCode {
       try await SecondFactors.recordFailure(of: user, context)
@@ -131,15 +131,16 @@ package import Postgres
     _ text: String,
     _ context: RequestContext
   ) async throws(Failure) -> SecondFactors.Enrollment {
-    let flow = try id(of: text, context)
+    let (place, flow) = try ids(of: text, context)
     try SecondFactors.requireOffered(context)
     return try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(
         SecondFactorFlowQueries.enrollingUser,
+        place,
         context.app.id,
         flow
       )
-      guard let user = found.first.map(UserID.init(trusted:)) else { throw .invalidCode }
+      guard let user = found.first else { throw .invalidCode }
       _ = try await lockedFactors(of: user, in: transaction)
       return try await SecondFactors.begin(of: user, in: transaction, context)
     }
@@ -157,11 +158,14 @@ package import Postgres
     return factors
   }
 
-  private static func id(of text: String, _ context: RequestContext) throws(Failure) -> FlowID {
+  private static func ids(
+    of text: String,
+    _ context: RequestContext
+  ) throws(Failure) -> (FlowPlace, FlowID) {
     guard let credential = Credential(.flow, text, context.keys.master) else {
       throw .invalidCode
     }
-    return credential.owner()
+    return (credential.part(), credential.owner())
   }
 }
 
@@ -171,28 +175,33 @@ package import Postgres
   /// The new recovery codes, once the step has enrolled a factor.
   private(set) var recoveryCodes: [String] = []
   private let flow: FlowID
+  private let place: FlowPlace
   private let code: String
   /// Whether the code confirms a new factor.
   private let enrolls: Bool
   private let context: RequestContext
 
   /// Returns nil for a flow of another purpose.
-  init?(_ row: FlowRow, of flow: FlowID, _ code: String, _ context: RequestContext) {
+  init?(
+    _ row: FlowRow,
+    of flow: FlowID,
+    at place: FlowPlace,
+    _ code: String,
+    _ context: RequestContext
+  ) {
     switch AuthenticationFlow.Purpose(rawValue: row.purpose) {
     case .secondFactor: enrolls = false
     case .enroll: enrolls = true
     default: return nil
     }
-    guard let user = row.user, let provider = row.provider, let evidence = row.evidence else {
-      return nil
-    }
+    guard let provider = row.provider, let evidence = row.evidence else { return nil }
     credential = VerifiedCredential(
-      of: user,
+      of: UserID(trusted: place.text),
       provider: provider,
       evidence: evidence,
       at: row.authenticatedAt
     )
-    (self.flow, self.code, self.context) = (flow, code, context)
+    (self.flow, self.place, self.code, self.context) = (flow, place, code, context)
   }
 
   /// Verifies the code, and finishes the flow.
@@ -214,7 +223,7 @@ package import Postgres
     } else {
       try await SecondFactors.use(code, of: user, in: transaction, context)
     }
-    let finished = transaction.send(SecondFactorFlowQueries.finish, context.app.id, flow)
+    let finished = transaction.send(SecondFactorFlowQueries.finish, place, context.app.id, flow)
     return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
   }
 }
@@ -222,52 +231,56 @@ package import Postgres
 package enum SecondFactorFlowQueries {
   /// Deletes the oldest flows of second factors beyond a limit.
   ///
-  /// The user is locked. Flows that another request has locked stay.
-  /// - Parameter 3: the limit.
-  static let makeRoom = Statement<NoRow, AppID, UserID, Int>(
+  /// The user is locked.
+  /// - Parameter 2: the limit.
+  static let makeRoom = Statement<NoRow, FlowPlace, Int>(
     "second_factor_flows.make_room",
     """
     delete from authentication_flows
-    where app_id = $1 and flow_id = any (array(
+    where place = $1 and flow_id = any (array(
       select f.flow_id from authentication_flows f
-      where f.user_id = $2 and f.purpose in ('second_factor', 'enroll')
-      order by f.expires_at desc offset $3::bigint - 1 for update skip locked))
+      where f.place = $1 and f.purpose in ('second_factor', 'enroll')
+      order by f.expires_at desc offset $2::bigint - 1))
     """
   )
 
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
   static let begin = Statement<
-    NoRow, AppID, FlowID, String, UserID, String, String?, Int?, Int, Duration
+    NoRow, FlowPlace, AppID, FlowID, String, String, String?, Int?, Int, Duration
   >(
     "second_factor_flows.begin",
     """
     insert into authentication_flows (
-      app_id, flow_id, purpose, user_id, provider, evidence, authenticated_at, tries, expires_at)
+      place, app_id, flow_id, purpose, provider, evidence, authenticated_at, tries, expires_at)
     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::bigint), $8::bigint, now() + $9::interval)
     """
   )
 
   /// Returns the user of a flow that enrolls a factor; no row if it is finished or expired.
-  static let enrollingUser = Statement<String, AppID, FlowID>(
+  static let enrollingUser = Statement<UserID, FlowPlace, AppID, FlowID>(
     "second_factor_flows.enrolling_user",
     """
-    select user_id from authentication_flows
-    where app_id = $1 and flow_id = $2 and purpose = 'enroll' and tries > 0 and expires_at > now()
+    select place from authentication_flows
+    where place = $1 and app_id = $2 and flow_id = $3 and purpose = 'enroll' and tries > 0
+      and expires_at > now()
     """
   )
 
   /// Gives the try of a flow back.
-  static let giveBack = Statement<NoRow, AppID, FlowID>(
+  static let giveBack = Statement<NoRow, FlowPlace, AppID, FlowID>(
     "second_factor_flows.give_back",
-    "update authentication_flows set tries = tries + 1 where app_id = $1 and flow_id = $2"
+    """
+    update authentication_flows set tries = tries + 1
+    where place = $1 and app_id = $2 and flow_id = $3
+    """
   )
 
   /// Finishes a flow; undoes the transaction if another request has finished it.
-  static let finish = Statement<NoRow, AppID, FlowID>(
+  static let finish = Statement<NoRow, FlowPlace, AppID, FlowID>(
     "second_factor_flows.finish",
     """
     with gone as (
-      delete from authentication_flows where app_id = $1 and flow_id = $2 returning 1
+      delete from authentication_flows where place = $1 and app_id = $2 and flow_id = $3 returning 1
     )
     select require((select count(*) from gone) = 1)
     """

@@ -84,7 +84,7 @@ extension ImportQueries {
       delete from mail_tokens m using r where m.user_id = r.user_id and m.purpose <> 'restore'
     )
     delete from authentication_flows f using r
-    where f.user_id = r.user_id and f.purpose = 'change_email'
+    where f.place = r.user_id and f.purpose = 'change_email'
     """
   )
 

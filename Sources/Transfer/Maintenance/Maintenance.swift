@@ -129,8 +129,8 @@ package enum MaintenanceQueries {
     """
     with removed as (
       delete from authentication_flows f using (
-        select app_id, flow_id from authentication_flows where expires_at < now() limit 1000) old
-      where f.app_id = old.app_id and f.flow_id = old.flow_id returning 1
+        select place, flow_id from authentication_flows where expires_at < now() limit 1000) old
+      where f.place = old.place and f.flow_id = old.flow_id returning 1
     )
     select count(*) from removed
     """
