@@ -5,23 +5,20 @@
 create table kept_answers (
   app_id text collate "C" not null,
   owner text collate "C" not null,
-  user_id text collate "C" references users on delete cascade,
   key_hash bytea not null,
   request_hash bytea not null,
   answer bytea,
   expires_at timestamptz not null,
-  primary key (app_id, owner, key_hash)
+  primary key (owner, app_id, key_hash)
 );
 
-create index kept_answers_by_user on kept_answers (user_id) where user_id is not null;
 create index kept_answers_by_time on kept_answers (expires_at);
 
 comment on table kept_answers is
   'Answers to requests with an Idempotency-Key, which a repeated request gets again.';
 comment on column kept_answers.app_id is
   'All zeros if a client of the operator calls without an app.';
-comment on column kept_answers.owner is 'The user or client that sent the request.';
-comment on column kept_answers.user_id is 'The user, with whom the answer is deleted.';
+comment on column kept_answers.owner is 'The user or client that sent the request. The answers of a user are deleted with it.';
 comment on column kept_answers.key_hash is 'A keyed hash of the Idempotency-Key.';
 comment on column kept_answers.request_hash is
   'A keyed hash of the request. Another request with the same key is refused.';

@@ -49,7 +49,6 @@ import Testing
       """
     schemas.set search_indexes.settle
     """,
-    "Its key is to be the owner, who has no row to select.": "kept_answers.begin",
     "It takes several attempts at once.": "attempts.forget_proved",
     "Only a request of a back end for a user asks whether the user ever existed.": "trail.user",
   ]

@@ -147,10 +147,10 @@ import Testing
       select conrelid::regclass::text as name
       from pg_constraint where contype = 'f' and confrelid = 'users'::regclass
       union all select 'authentication_flows') as t
-    -- What every user has, what follows from an identity or a document, copies of answers, and what
-    -- operators give a guest, who does not come back.
-    where name not in ('beginnings', 'consents', 'device_users', 'identities', 'kept_answers',
-      'mail_tokens', 'search_values', 'user_permissions', 'user_roles');
+    -- What every user has, what follows from an identity or a document, and what operators give a
+    -- guest, who does not come back.
+    where name not in ('beginnings', 'consents', 'device_users', 'identities', 'mail_tokens',
+      'search_values', 'user_permissions', 'user_roles');
     do $$
     declare kept data;
     begin

@@ -103,8 +103,8 @@ class Repeats(Case):
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.site.sql(
             "select round(extract(epoch from expires_at - now()) / 3600) from kept_answers "
-            f"where user_id = '{self.grant['user_id']}'"), "24")
-        mine = f"where user_id = '{self.grant['user_id']}'"
+            f"where owner = '{self.grant['user_id']}'"), "24")
+        mine = f"where owner = '{self.grant['user_id']}'"
         self.site.sql(f"update kept_answers set answer = null {mine}")
         self.expect(self.make("laptop", "k"), 409, "idempotency_key_in_use")
         self.site.sql(f"update kept_answers set expires_at = now() {mine}")
@@ -126,8 +126,8 @@ class Repeats(Case):
     def test_the_number_of_keys_of_a_user_is_limited(self):
         self.expect(self.make("laptop", "k"), 201)
         self.site.sql(
-            "insert into kept_answers (app_id, owner, user_id, key_hash, request_hash, expires_at) "
-            "select app_id, owner, user_id, sha256(n::text::bytea), 'x', now() + interval '1 day' "
+            "insert into kept_answers (app_id, owner, key_hash, request_hash, expires_at) "
+            "select app_id, owner, sha256(n::text::bytea), 'x', now() + interval '1 day' "
             "from kept_answers, generate_series(1, 999) n "
             f"where owner = '{self.grant['user_id']}'")
         refused = self.expect(self.make("laptop", "one-too-many"), 429, "too_many_requests")

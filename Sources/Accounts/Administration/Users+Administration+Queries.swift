@@ -104,7 +104,8 @@ package enum UsersAdministrationQueries {
     "users.remove",
     """
     with subjects as (delete from identity_subjects where user_id = $1),
-      flows as (delete from authentication_flows where place = $1)
+      flows as (delete from authentication_flows where place = $1),
+      answers as (delete from kept_answers where owner = $1)
     delete from users where user_id = $1
     returning picture
     """

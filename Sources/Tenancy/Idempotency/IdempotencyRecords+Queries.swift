@@ -13,21 +13,26 @@ struct KeptAnswerRow: RowDecodable {
 }
 
 package enum IdempotencyQueries {
+  /// Returns the number of keys of an owner, up to a limit.
+  static let count = Statement<Int, AppID, String, Int>(
+    "kept_answers.count",
+    """
+    select count(*) from (
+      select 1 from kept_answers where app_id = $1 and owner = $2 limit $3::bigint) kept
+    """
+  )
+
   /// Takes an idempotency key that is unused or expired, and then returns one row.
-  ///
-  /// Also returns no row if the owner has reached its limit of keys.
   static let begin = Statement<
-    Bool, AppID, String, UserID?, BinaryBytes, BinaryBytes, Duration, Int, ServerTime
+    Bool, AppID, String, BinaryBytes, BinaryBytes, Duration, ServerTime
   >(
     "kept_answers.begin",
     """
-    insert into kept_answers as k (app_id, owner, user_id, key_hash, request_hash, expires_at)
-    select $1::text, $2::text, $3::text, $4, $5, now() + $6::interval
-    where $7::bigint > (select count(*) from (
-      select 1 from kept_answers where app_id = $1::text and owner = $2::text limit $7::bigint) kept)
-    on conflict (app_id, owner, key_hash) do update
+    insert into kept_answers as k (app_id, owner, key_hash, request_hash, expires_at)
+    values ($1, $2, $3, $4, now() + $5::interval)
+    on conflict (owner, app_id, key_hash) do update
       set request_hash = excluded.request_hash, answer = null, expires_at = excluded.expires_at
-      where k.expires_at <= $8::timestamptz
+      where k.expires_at <= $6::timestamptz
     returning true
     """
   )
@@ -53,5 +58,5 @@ package enum IdempotencyQueries {
     "delete from kept_answers where app_id = $1 and owner = $2 and key_hash = $3 and answer is null"
   )
 
-  package static let all: [any PreparedStatement] = [begin, find, keep, forget]
+  package static let all: [any PreparedStatement] = [count, begin, find, keep, forget]
 }

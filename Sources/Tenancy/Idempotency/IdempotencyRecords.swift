@@ -21,14 +21,12 @@ package enum IdempotencyRecords {
   package struct Key: Sendable {
     package let app: AppID
     package let owner: String
-    package let user: UserID?
     package let hash: BinaryBytes
     package let limit: Int
 
-    private init(_ app: AppID?, _ owner: String, _ user: UserID?, _ text: String, limit: Int) {
+    private init(_ app: AppID?, _ owner: String, _ text: String, limit: Int) {
       self.app = app ?? .deployment
       self.owner = owner
-      self.user = user
       self.limit = limit
       hash = BinaryBytes(Array(SHA256.hash(data: Array(text.utf8))))
     }
@@ -38,7 +36,7 @@ package enum IdempotencyRecords {
     ///   - user: the user of the request.
     ///   - app: the app of the user.
     package init(_ text: String, of user: UserID, in app: AppID) {
-      self.init(app, user.text, user, text, limit: 1_000)
+      self.init(app, user.text, text, limit: 1_000)
     }
 
     /// - Parameters:
@@ -46,7 +44,7 @@ package enum IdempotencyRecords {
     ///   - client: the API client of the request.
     ///   - app: the app of the request, if any.
     package init(_ text: String, of client: Client, in app: AppID?) {
-      self.init(app, client.id.text, nil, text, limit: 100_000)
+      self.init(app, client.id.text, text, limit: 100_000)
     }
 
     fileprivate var name: String { "answer \(app) \(owner) \(String(hexadecimal: hash.bytes))" }
@@ -70,27 +68,43 @@ package enum IdempotencyRecords {
   ///   - request: the bytes that identify the request.
   ///   - context: the context of the request.
   /// - Returns: the state of the key.
-  /// - Throws: `.sessionEnded` if the session of the user has ended, `.databaseUnavailable`.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func begin(
     _ key: Key,
     for request: [UInt8],
     _ context: RequestContext
   ) async throws(Failure) -> Beginning {
     let hash = BinaryBytes(context.keys.master.hash(of: request, by: 0))
+    var batch = ReadBatch()
+    let kept = batch.add(IdempotencyQueries.find, key.app, key.owner, key.hash)
+    let count = batch.add(IdempotencyQueries.count, key.app, key.owner, key.limit)
+    let results = try await context.read(batch)
+    if let found: KeptAnswerRow = try results.first(kept) {
+      return state(of: found, key, hash, context)
+    }
+    if try results.first(count, as: Int.self) == key.limit { return .full }
     let begun = try await context.write(
       IdempotencyQueries.begin,
       key.app,
       key.owner,
-      key.user,
       key.hash,
       hash,
       patience,
-      key.limit,
       ServerTime()
     )
     if !begun.isEmpty { return .first }
+    // Another request has taken the key since then.
     let found = try await context.read(IdempotencyQueries.find, key.app, key.owner, key.hash)
-    guard let found = found.first else { return .full }
+    return found.first.map { state(of: $0, key, hash, context) } ?? .underWay
+  }
+
+  /// Returns the state of a key that a request has taken.
+  @EventLoop private static func state(
+    of found: KeptAnswerRow,
+    _ key: Key,
+    _ hash: BinaryBytes,
+    _ context: RequestContext
+  ) -> Beginning {
     guard found.request == hash.bytes else { return .otherRequest }
     guard let sealed = found.answer else { return .underWay }
     // Sealed with a master key we no longer have: treat the request as in progress.

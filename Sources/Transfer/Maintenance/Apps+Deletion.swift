@@ -69,6 +69,8 @@ package enum AppsDeletionQueries {
       select user_id from users where app_id = $1 order by user_id limit 100
     ), subjects as (
       delete from identity_subjects s using batch b where s.user_id = b.user_id
+    ), answers as (
+      delete from kept_answers k using batch b where k.owner = b.user_id
     )
     delete from users u using batch b where u.user_id = b.user_id
     returning u.picture

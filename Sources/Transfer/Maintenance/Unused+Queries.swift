@@ -87,6 +87,8 @@ package enum UnusedQueries {
         select user_id from unused_users where user_id = i.id offset 0) u
     ), subjects as (
       delete from identity_subjects i using old o where i.user_id = o.user_id
+    ), answers as (
+      delete from kept_answers k using old o where k.owner = o.user_id
     )
     delete from users u using old o where u.user_id = o.user_id returning u.user_id, u.app_id
     """
