@@ -69,11 +69,11 @@ package enum UsersAdministrationQueries {
   /// Returns the user of an address; no row if no user has it.
   ///
   /// Served by the primary key.
-  static let holder = Statement<String, AppID, String>(
+  static let holder = Statement<UserID, AppID, String>(
     "users.holder",
     """
     select user_id from identity_subjects
-    where app_id = $1 and provider = 'email' and subject = email_key($2) and reserved_until is null
+    where app_id = $1 and provider = 'email' and subject = $2 and reserved_until is null
     """
   )
 

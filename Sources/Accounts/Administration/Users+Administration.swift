@@ -52,8 +52,8 @@ extension Users {
     of email: String,
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
-    let rows = try await context.read(UsersAdministrationQueries.holder, context.app.id, email)
-    return rows.first.map(UserID.init(trusted:))
+    let key = try await EmailAddress(email, context).key
+    return try await context.read(UsersAdministrationQueries.holder, context.app.id, key).first
   }
 
   /// Blocks a user and ends its sessions, or unblocks it.

@@ -44,15 +44,19 @@ package enum SchemaQueries {
     "select schema_id, body::text from document_schemas where app_id = $1 and class = $2"
   )
 
-  /// Stores a schema; returns whether the app had none for the class.
-  static let set = Statement<Bool, AppID, DocumentKind, SchemaID, TextBytes>(
+  /// Returns a row if the app has a schema for the class.
+  static let known = Statement<String, AppID, DocumentKind>(
+    "schemas.known",
+    "select class from document_schemas where app_id = $1 and class = $2"
+  )
+
+  static let set = Statement<NoRow, AppID, DocumentKind, SchemaID, TextBytes>(
     "schemas.set",
     """
-    insert into document_schemas as s (app_id, class, schema_id, body)
+    insert into document_schemas (app_id, class, schema_id, body)
     values ($1, $2, $3, $4::json)
     on conflict (app_id, class) do update
     set schema_id = excluded.schema_id, body = excluded.body, updated_at = excluded.updated_at
-    returning s.xmax = 0
     """
   )
 
@@ -86,5 +90,7 @@ package enum SchemaQueries {
     """
   )
 
-  package static let statements: [any PreparedStatement] = [all, text, set, list, remove, page]
+  package static let statements: [any PreparedStatement] = [
+    all, text, known, set, list, remove, page,
+  ]
 }

@@ -32,20 +32,15 @@ import Postgres
     _ = try compiled(text)
     let id = try await Apps.record(of: app, context).id
     return try await context.transaction { transaction async throws(Failure) in
-      let set = try await transaction.run(
-        SchemaQueries.set,
-        id,
-        document,
-        SchemaID(),
-        TextBytes(text)
-      )
+      let known = transaction.send(SchemaQueries.known, id, document)
+      _ = transaction.send(SchemaQueries.set, id, document, SchemaID(), TextBytes(text))
       try await Event("schema_set", detail: ["class": .string(document.pathName)]).record(
         in: transaction,
         app: id,
         context
       )
-      return set.first
-    }.orUnforeseen("a schema that was set")
+      return try await known.rows().isEmpty
+    }
   }
 
   /// Compiles an operator's schema.

@@ -21,12 +21,16 @@ package enum Audit {
     count: Int = pageSize,
     _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
-    let (count, principal) = (min(max(count, 1), pageSize), context.principal)
-    let found =
-      principal.user != nil
-      ? try await context.list(AuditQueries.page, user, principal, cursor, count)
-      : try await context.list(AuditLogQueries.user, user, context.app.id, cursor, count)
-    guard let found else { throw context.gone }
+    let (app, count) = (context.app.id, min(max(count, 1), pageSize))
+    if context.principal.user != nil {
+      let found = try await context.list(AuditQueries.page, user, context.principal, cursor, count)
+      guard let found else { throw context.gone }
+      return Page(found, of: count)
+    }
+    let found = try await context.read(AuditLogQueries.user, user, app, cursor, count)
+    if found.isEmpty, try await context.first(AuditLogQueries.known, user, app) == nil {
+      throw context.gone
+    }
     return Page(found, of: count)
   }
 }

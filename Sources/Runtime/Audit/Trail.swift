@@ -49,26 +49,27 @@ extension Audit {
 }
 
 package enum AuditLogQueries {
-  /// Returns no row if neither the user nor an event of the user exists.
-  ///
-  /// Served by the primary key.
-  static let user = Statement<Found<AuditEntry>, UserID, AppID, EventID?, Int>(
+  /// Served by the primary key, since ids sort by time.
+  static let user = Statement<AuditEntry, UserID, AppID, EventID?, Int>(
     "trail.user",
     """
     select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
       e.agent, e.detail, e.app
-    from (
-      select where exists (select 1 from users where user_id = $1 and app_id = $2)
-        or exists (select 1 from audit where user_id = $1 and app_id = $2)
-    ) u
-    left join lateral (
-      select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-        e.agent, e.detail, e.app
-      from audit_entries e
-      where e.subject_id = $1 and e.app_id = $2 and e.id < coalesce($3, 'g')
-      order by e.id desc limit $4::bigint
-    ) e on true
-    order by e.id desc
+    from audit_entries e
+    where e.subject_id = $1 and e.app_id = $2 and e.id < coalesce($3, 'g')
+    order by e.id desc limit $4::bigint
+    """
+  )
+
+  /// Returns no row if neither the user nor an event of the user exists.
+  ///
+  /// Served by the primary keys.
+  static let known = Statement<UserID, UserID, AppID>(
+    "trail.known",
+    """
+    select user_id from users where user_id = $1 and app_id = $2
+    union all
+    (select user_id from audit where user_id = $1 and app_id = $2 limit 1)
     """
   )
 
@@ -120,5 +121,5 @@ package enum AuditLogQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [user, app, after, event]
+  package static let all: [any PreparedStatement] = [user, known, app, after, event]
 }

@@ -14,7 +14,7 @@ package enum Attempts {
   ///   - context: the request that verifies the address, with its network and device.
   ///   - transaction: the transaction of that request. Call this last in it, as attempts are locked
   ///     after users.
-  /// - Returns: a function that waits for the statement.
+  /// - Returns: a function that waits for the statements.
   @EventLoop package static func sendForget(
     of key: String,
     _ context: RequestContext,
@@ -24,27 +24,21 @@ package enum Attempts {
       Allowance.fromNetwork(.login, key, context)
       + [Allowance.anywhereHourly(.login, key, context)]
       + [Allowance.onDevice(.login, key, context)].compactMap(\.self)
-    let subjects = allowances.map { String(hexadecimal: $0.subject.bytes) }.joined(separator: " ")
-    let sent = transaction.send(AttemptProofQueries.forget, context.app.id, subjects)
-    return { () async throws(Failure) in _ = try await sent.rows() }
+    // In the order in which `attempts.spend` locks them.
+    let subjects = allowances.map(\.subject.bytes).sorted { $0.lexicographicallyPrecedes($1) }
+    let sent = subjects.map { subject in
+      transaction.send(AttemptProofQueries.forget, context.app.id, BinaryBytes(subject))
+    }
+    return { () async throws(Failure) in
+      for sent in sent { try await sent.rows() }
+    }
   }
 }
 
 package enum AttemptProofQueries {
-  /// Deletes counts, in the order in which `attempts.spend` locks them.
-  ///
-  /// - Parameter 2: subjects in hexadecimal, with spaces between them.
-  static let forget = Statement<NoRow, AppID, String>(
+  static let forget = Statement<NoRow, AppID, BinaryBytes>(
     "attempts.forget_proved",
-    """
-    with locked as (
-      select subject from attempts
-      where app_id = $1 and subject = any (array(
-        select decode(s, 'hex') from unnest(string_to_array($2, ' ')) s))
-      order by subject for update
-    )
-    delete from attempts a using locked l where a.app_id = $1 and a.subject = l.subject
-    """
+    "delete from attempts where app_id = $1 and subject = $2"
   )
 
   package static let all: [any PreparedStatement] = [forget]
