@@ -471,21 +471,21 @@ COMMENT ON VIEW public.audit_entries IS 'Audit events as the API shows them. use
 --
 
 CREATE TABLE public.authentication_flows (
+    place text NOT NULL COLLATE pg_catalog."C",
     app_id text NOT NULL COLLATE pg_catalog."C",
     flow_id text NOT NULL COLLATE pg_catalog."C",
     purpose text NOT NULL COLLATE pg_catalog."C",
-    user_id text COLLATE pg_catalog."C",
     email_key text COLLATE pg_catalog."C",
     email text,
     password_hash text COLLATE pg_catalog."C",
     code_hash bytea,
-    network text COLLATE pg_catalog."C",
     provider text COLLATE pg_catalog."C",
     evidence text COLLATE pg_catalog."C",
     authenticated_at timestamp with time zone,
     tries integer NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT authentication_flows_flow_id_check CHECK ((flow_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT authentication_flows_place_check CHECK ((place ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT authentication_flows_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'passwordless'::text, 'network_sign_in'::text, 'network_reset'::text, 'register'::text, 'link'::text, 'change_email'::text, 'second_factor'::text, 'enroll'::text])))
 );
 
@@ -495,6 +495,13 @@ CREATE TABLE public.authentication_flows (
 --
 
 COMMENT ON TABLE public.authentication_flows IS 'Sign-ins, registrations and changes of an address that wait for a code or a second factor.';
+
+
+--
+-- Name: COLUMN authentication_flows.place; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.authentication_flows.place IS 'Whose flow it is: the user of a link, a change of address or a second factor. Else a hash of the address, or of the network of the client if the code alone names the flow.';
 
 
 --
@@ -509,13 +516,6 @@ COMMENT ON COLUMN public.authentication_flows.password_hash IS 'The password of 
 --
 
 COMMENT ON COLUMN public.authentication_flows.code_hash IS 'A keyed hash of the mailed code. Null while none was sent, and if an authenticator app makes the codes.';
-
-
---
--- Name: COLUMN authentication_flows.network; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.authentication_flows.network IS 'The network of the client, if the code alone names the flow. Null for all others.';
 
 
 --
@@ -1403,7 +1403,6 @@ COMMENT ON COLUMN public.issuers.allows_missing_aud IS 'Whether a token may lack
 CREATE TABLE public.kept_answers (
     app_id text NOT NULL COLLATE pg_catalog."C",
     owner text NOT NULL COLLATE pg_catalog."C",
-    user_id text COLLATE pg_catalog."C",
     key_hash bytea NOT NULL,
     request_hash bytea NOT NULL,
     answer bytea,
@@ -1429,14 +1428,7 @@ COMMENT ON COLUMN public.kept_answers.app_id IS 'All zeros if a client of the op
 -- Name: COLUMN kept_answers.owner; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.kept_answers.owner IS 'The user or client that sent the request.';
-
-
---
--- Name: COLUMN kept_answers.user_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.kept_answers.user_id IS 'The user, with whom the answer is deleted.';
+COMMENT ON COLUMN public.kept_answers.owner IS 'The user or client that sent the request. The answers of a user are deleted with it.';
 
 
 --
@@ -2446,7 +2438,7 @@ CREATE VIEW public.unused_users AS
            FROM public.api_keys t
           WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
            FROM public.authentication_flows t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+          WHERE (t.place = u.user_id)))) AND (NOT (EXISTS ( SELECT
            FROM public.second_factors t
           WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
            FROM public.recovery_codes t
@@ -2552,7 +2544,7 @@ ALTER TABLE ONLY public.audit
 --
 
 ALTER TABLE ONLY public.authentication_flows
-    ADD CONSTRAINT authentication_flows_pkey PRIMARY KEY (app_id, flow_id);
+    ADD CONSTRAINT authentication_flows_pkey PRIMARY KEY (place, flow_id);
 
 
 --
@@ -2688,7 +2680,7 @@ ALTER TABLE ONLY public.issuers
 --
 
 ALTER TABLE ONLY public.kept_answers
-    ADD CONSTRAINT kept_answers_pkey PRIMARY KEY (app_id, owner, key_hash);
+    ADD CONSTRAINT kept_answers_pkey PRIMARY KEY (owner, app_id, key_hash);
 
 
 --
@@ -2904,31 +2896,10 @@ CREATE INDEX audit_own_changes ON public.audit USING btree (app_id, event_id) WH
 
 
 --
--- Name: authentication_flows_by_address; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX authentication_flows_by_address ON public.authentication_flows USING btree (app_id, email_key) WHERE (email_key IS NOT NULL);
-
-
---
--- Name: authentication_flows_by_network; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX authentication_flows_by_network ON public.authentication_flows USING btree (app_id, network) WHERE (network IS NOT NULL);
-
-
---
 -- Name: authentication_flows_by_time; Type: INDEX; Schema: public; Owner: -
 --
 
 CREATE INDEX authentication_flows_by_time ON public.authentication_flows USING btree (expires_at);
-
-
---
--- Name: authentication_flows_by_user; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX authentication_flows_by_user ON public.authentication_flows USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 
 --
@@ -2999,13 +2970,6 @@ CREATE UNIQUE INDEX issuers_missing_iss ON public.issuers USING btree (app_id) W
 --
 
 CREATE INDEX kept_answers_by_time ON public.kept_answers USING btree (expires_at);
-
-
---
--- Name: kept_answers_by_user; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX kept_answers_by_user ON public.kept_answers USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 
 --
@@ -3222,14 +3186,6 @@ ALTER TABLE ONLY public.authentication_flows
 
 
 --
--- Name: authentication_flows authentication_flows_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.authentication_flows
-    ADD CONSTRAINT authentication_flows_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
-
-
---
 -- Name: authorizations authorizations_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3323,14 +3279,6 @@ ALTER TABLE ONLY public.identities
 
 ALTER TABLE ONLY public.issuers
     ADD CONSTRAINT issuers_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
-
-
---
--- Name: kept_answers kept_answers_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.kept_answers
-    ADD CONSTRAINT kept_answers_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
