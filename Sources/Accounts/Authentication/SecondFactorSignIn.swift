@@ -97,9 +97,8 @@ package import Postgres
   ) async throws(Failure) -> (grant: Sessions.TokenSet, recoveryCodes: [String]) {
     let (place, flow) = try ids(of: text, context)
     let spent = try await context.write(FlowQueries.spend, place, context.app.id, flow)
-    guard let row = spent.first, let step = SecondStep(row, of: flow, at: place, code, context) else {
-      throw .invalidCode
-    }
+    guard let row = spent.first, let step = SecondStep(row, of: flow, at: place, code, context)
+    else { throw .invalidCode }
     let user = step.credential.user
     let limiter = try await SecondFactors.limiter(of: user, context)
     do throws(Failure) {
