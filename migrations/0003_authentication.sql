@@ -70,6 +70,8 @@ create table authentication_flows (
   primary key (place, flow_id)
 );
 
+-- Flows are deleted with their app.
+create index authentication_flows_by_app on authentication_flows (app_id);
 create index authentication_flows_by_time on authentication_flows (expires_at);
 
 comment on table authentication_flows is

@@ -2896,6 +2896,13 @@ CREATE INDEX audit_own_changes ON public.audit USING btree (app_id, event_id) WH
 
 
 --
+-- Name: authentication_flows_by_app; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX authentication_flows_by_app ON public.authentication_flows USING btree (app_id);
+
+
+--
 -- Name: authentication_flows_by_time; Type: INDEX; Schema: public; Owner: -
 --
 

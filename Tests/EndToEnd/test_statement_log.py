@@ -50,9 +50,9 @@ class StatementLog(Case):
         with ThreadPoolExecutor(8) as pool:
             self.assertEqual(set(pool.map(read, range(8))), {200})
         for index in range(8):
-            self.wait_for(f"writes-{index}", "documents.write")
+            self.wait_for(f"writes-{index}", "documents.create")
             written = [line["statement"] for line in self.statements(f"writes-{index}")]
-            self.assertEqual(written.count("documents.write"), 1)
+            self.assertEqual(written.count("documents.create"), 1)
 
     def test_values_are_not_logged(self):
         grant = self.expect(self.register("secret@example.com", "battery staple 7"), 201).json
