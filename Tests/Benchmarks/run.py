@@ -356,13 +356,17 @@ class Bench:
 
     def pgbench_script(self):
         """The statement of a metadata PATCH, without the product."""
-        source = (ROOT / "Sources/Documents/Documents+Queries.swift").read_text()
-        sql = re.search(r'"documents.write",\s*"""(.*?)"""', source, re.S).group(1)
+        def text(path, start):
+            source = (ROOT / "Sources" / path).read_text()
+            return re.search(re.escape(start) + r'\s*"""(.*?)"""', source, re.S).group(1)
+
+        rule = text("Runtime/Principal.swift", "static let isAuthorized: SQL =")
+        sql = text("Documents/Documents+Queries.swift", '"documents.update",').replace(
+            r"\(.isAuthorized)", rule)
         user, session = [
             f"(select {column} from bench_sessions where n = :n)"
             for column in ("user_id", "session_id")]
-        values = [user, session, "'metadata'", "'{\"counter\":1}'", "true", "null", "true",
-                  "'user'", "null"]
+        values = [user, session, "'metadata'", "'{\"counter\":1}'", "true", "null", "false"]
         for number, value in reversed(list(enumerate(values, 1))):
             sql = sql.replace(f"${number}", value)
         script = self.site.folder / "patch.sql"
