@@ -12,17 +12,23 @@ import WireKit
 @EventLoop enum AnonymousToken {
   /// Returns the user and session of a token that this server has signed; nil for any other text.
   ///
-  /// An access token may have expired. The next statement checks its session.
+  /// An access token of this wire may have expired, at most as long ago as such a token lives: an old
+  /// one, which an attacker may find, links nothing. The next statement checks its session.
   /// - Throws: `.databaseUnavailable`.
   static func owner(
     of token: String?,
     _ context: RequestContext
   ) async throws(Failure) -> Principal? {
     guard let token else { return nil }
+    let type = AccessTokens.claimedType(of: token)
     do throws(Failure) {
-      return AccessTokens.claimedType(of: token) == WireTokens.refreshType
-        ? try WireTokens.principal(of: token, context)
-        : try await context.tokens.principal(ofExpired: token, app: context.app.id)
+      if type == WireTokens.refreshType { return try WireTokens.principal(of: token, context) }
+      let lifetime = context.app.sessionSettings.accessTokenLifetime
+      return try await context.tokens.principal(
+        ofExpired: token,
+        app: context.app.id,
+        within: type == WireTokens.accessType ? lifetime : .zero
+      )
     } catch let error where error.type.status.code < 500 {
       return nil
     }

@@ -17,6 +17,7 @@ import WireKit
     "parra openid offline_access profile email phone"
   /// The resources that the SDK asks for without a user.
   private nonisolated static let guestScope = "guest parra:app:app_info.read"
+  nonisolated static let accessType = "parra"
   nonisolated static let refreshType = "parra-refresh"
 
   init(_ tokens: Sessions.TokenSet) {
@@ -106,6 +107,6 @@ extension SessionStyle {
         return claims
       },
       keepsSessions: true
-    )
+    ) { _ in [("typ", .string(WireTokens.accessType))] }
   }
 }

@@ -123,10 +123,21 @@ import WebTokens
   /// Returns the principal of a native token, even if the token has expired.
   ///
   /// The next statement checks its session.
-  /// - Throws: `.tokenInvalid`, `.databaseUnavailable`.
-  package func principal(ofExpired token: String, app: AppID) async throws(Failure) -> Principal {
+  /// - Parameters:
+  ///   - token: the token as the client sent it.
+  ///   - app: the app of the route.
+  ///   - grace: how long ago the token may have expired; nil for any time.
+  /// - Throws: `.tokenInvalid`, `.tokenExpired`, `.databaseUnavailable`.
+  package func principal(
+    ofExpired token: String,
+    app: AppID,
+    within grace: Duration? = nil
+  ) async throws(Failure) -> Principal {
     let claims = try await verify(token, app)
-    guard claims["client_id"] == nil else { throw .tokenInvalid }
+    guard claims["client_id"] == nil, let expires = claims["exp"]?.number?.int else {
+      throw .tokenInvalid
+    }
+    if let grace, expires + grace.wholeSeconds <= clock() { throw .tokenExpired }
     return try Self.principal(of: claims, app)
   }
 

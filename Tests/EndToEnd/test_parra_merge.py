@@ -6,7 +6,7 @@ from asking import JSON
 from cases import Case, in_parallel
 from machine import wait_until
 from parra import PASSWORD, Client
-from parra_types import APIError, checked_user
+from parra_types import APIError, checked_user, native_id
 
 
 class Merge(Case):
@@ -112,29 +112,58 @@ class Merge(Case):
                                             password=PASSWORD, anonymous_token=old)
                 self.assertEqual(client.finish_login()["properties"], {"level": 3})
 
-    def test_an_expired_token_of_an_ended_session_moves_nothing(self):
-        self.account("ended@example.com")
-        client = self.launch({"level": 3})
-        old = self.expired(client)
-        client.call("POST", "/auth/logout", {})
-        head, body, signature = old.split(".")
-        for token in [old, f"{head}.{body}.{signature[::-1]}", f"{head}.{body}."]:
-            client = Client(self.site)
-            client.read_info()
-            client.tokens = {"access_token": token, "refresh_token": token}
-            self.assertEqual(client.log_in("ended@example.com")["properties"], {})
+    def test_an_expired_access_token_of_another_wire_links_nothing(self):
+        native = self.short_lived(lambda: self.post("/v1/login/anonymous", {}))
+        token = native["access_token"]
+        wait_until(lambda: self.site.get("/v1/me", token=token).status == 401, what="its end")
+        self.refuse_to_link("another-wire@example.com", token, native["user_id"])
 
-    def expired(self, client):
-        """Returns an expired access token of the client's session."""
+    def test_an_access_token_links_nothing_a_lifetime_after_its_end(self):
+        client = self.launch({"level": 3})
+        old, anonymous = self.expired(client), client.user["id"]
+        # When the second token has expired, the first one has been expired for a lifetime.
+        self.expired(client, then=lambda: self.refuse_to_link(
+            "too-late@example.com", old, native_id(anonymous)))
+        self.account("later@example.com")
+        # The refresh token still moves the properties.
+        user = client.log_in("later@example.com")
+        self.assertEqual(user["properties"], {"level": 3})
+
+    def refuse_to_link(self, email, token, guest):
+        client = Client(self.site)
+        client.read_info()
+        user = checked_user(client.issue("signup", {
+            "type": "email", "username": email, "password": PASSWORD, "anonymous_token": token}))
+        self.assertNotEqual(native_id(user["id"]), guest)
+        self.assertEqual(self.site.sql(
+            f"select anonymous from users where user_id = '{guest}'"), "t")
+
+    def short_lived(self, request):
+        """Returns the JSON of a response whose access token lives for one second."""
+        self.site.set_app(access_token_seconds=1)
+        try:
+            return request().json
+        finally:
+            self.site.set_app(access_token_seconds=1_800)
+
+    def expired(self, client, then=lambda: None):
+        """Returns an expired access token of the client's session.
+
+        Calls `then` while tokens live for one second.
+        """
         self.site.set_app(access_token_seconds=1)
         try:
             token = client.issue("issuers/anonymous/token", {
                 "token": client.tokens["refresh_token"]})["access_token"]
+            self.until_expired(client, token)
+            then()
         finally:
             self.site.set_app(access_token_seconds=1_800)
+        return token
+
+    def until_expired(self, client, token):
         path = f"{client.base}/auth/user-info"
         wait_until(lambda: client.send("GET", path, token=token).status == 401, what="its end")
-        return token
 
 
 class SignUp(Case):
