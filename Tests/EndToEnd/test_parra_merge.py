@@ -5,8 +5,9 @@ import unittest
 from asking import JSON
 from cases import Case, in_parallel
 from machine import wait_until
+from openid import FORM
 from parra import PASSWORD, Client
-from parra_types import APIError, checked_user, native_id
+from parra_types import APIError, SignedOut, checked_user, native_id
 
 
 class Merge(Case):
@@ -137,6 +138,18 @@ class Merge(Case):
         self.assertNotEqual(native_id(user["id"]), guest)
         self.assertEqual(self.site.sql(
             f"select anonymous from users where user_id = '{guest}'"), "t")
+
+    def test_a_log_out_with_an_expired_access_token_ends_the_session(self):
+        client = self.account("idle@example.com")
+        refresh = client.tokens["refresh_token"]
+        token = self.short_lived(lambda: client.site.request(
+            "POST", f"{client.issuer}/token",
+            f"grant_type=refresh_token&client_id=a&refresh_token={refresh}", FORM))["access_token"]
+        self.until_expired(client, token)
+        answer = client.send("POST", f"{client.base}/auth/logout", {}, token=token)
+        self.assertEqual(answer.status, 200)
+        with self.assertRaises(SignedOut):
+            client.form(grant_type="refresh_token", client_id="a", refresh_token=refresh)
 
     def short_lived(self, request):
         """Returns the JSON of a response whose access token lives for one second."""
