@@ -51,7 +51,8 @@ import WireKit
         let standing = try await CustomToken.standing(by: token, context)
         if let standing { context.principal = standing }
       } else {
-        context.principal = try await context.tokens.principal(ofExpired: token, app: context.app.id)
+        let app = context.app.id
+        context.principal = try await context.tokens.principal(ofExpired: token, app: app)
       }
       if let user = context.principal.user { try await Sessions.logout(user, context) }
     } catch let error where error.type.status.code < 500 {

@@ -127,6 +127,7 @@ import WebTokens
   ///   - token: the token as the client sent it.
   ///   - app: the app of the route.
   ///   - grace: how long ago the token may have expired; nil for any time.
+  /// - Returns: the principal.
   /// - Throws: `.tokenInvalid`, `.tokenExpired`, `.databaseUnavailable`.
   package func principal(
     ofExpired token: String,
