@@ -49,6 +49,7 @@ extension BearerKind {
     let audience = ManagementAPI.audience(of: ManagementAPI.identifier, at: call.issuer)
     // A native token names no client.
     guard let (id, isOfUser) = AccessTokens.claimedOwner(of: token) else { throw .tokenInvalid }
+    guard var client = try await Clients.client(id, of: app, context) else { throw .tokenInvalid }
     guard !isOfUser else {
       return .user(try await context.tokens.principal(of: token, app: app, audience: audience))
     }
@@ -58,8 +59,7 @@ extension BearerKind {
         app: app,
         issuer: call.issuer
       ),
-      claims["aud"]?.string?.hasSameBytes(as: audience) == true,
-      var client = try await Clients.client(id, of: app, context)
+      claims["aud"]?.string?.hasSameBytes(as: audience) == true
     else { throw .tokenInvalid }
     client.scopes = Scopes(withImplied(claims["scope"]?.string ?? "", for: wanted))
     return .client(client)

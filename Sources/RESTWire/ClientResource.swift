@@ -1,6 +1,7 @@
 import Declarations
 import Representations
 import Runtime
+import Sessions
 import Tenancy
 import EventLoop
 import HTTP
@@ -59,7 +60,7 @@ import WireKit
       gives: [.noContent],
       summary: "Delete a client with its grants"
     ) { (call) async throws(Failure) in
-      try await Clients.delete(call.captured("client"), call.context)
+      try await Clients.remove(call.captured("client"), call.context)
       return Response(.noContent)
     },
     Operation(
@@ -140,6 +141,7 @@ import WireKit
       if: call.condition,
       call.context
     )
+    if isDisabled == true { try await Sessions.endAll(of: client, call.context) }
     return response(.ok, client)
   }
 

@@ -50,7 +50,7 @@ import Tenancy
     var clients: [ClientID: Client?] = [:]
     for ended in try await transaction.run(LogoutNoticeQueries.take, user, isDeleted) {
       if clients[ended.client] == nil {
-        clients[ended.client] = try await Clients.client(ended.client, of: app, context)
+        clients[ended.client] = try await Clients.known(ended.client, of: app, context)
       }
       // A client that has ended the session itself knows of it.
       guard ended.reason != "revoked_by_client", let client = clients[ended.client] ?? nil,

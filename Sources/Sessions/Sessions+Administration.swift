@@ -2,6 +2,7 @@ package import Runtime
 import EventLoop
 import JSON
 package import Postgres
+package import Tenancy
 
 extension Sessions {
   /// Ends all sessions of an app, or of the users of one issuer, a thousand users at a time.
@@ -27,15 +28,7 @@ extension Sessions {
       guard let found = found.first else { throw .notFound }
       provider = found
     }
-    var cursor: UserID?
-    var (users, sessions) = (0, 0)
-    repeat {
-      let batch = try await context.readLatest(SessionsAdministrationQueries.users, app, cursor)
-      cursor = batch.last
-      users += batch.count
-      sessions += try await end(batch, of: provider, in: app, context)
-      progress(users, sessions)
-    } while cursor != nil
+    let sessions = try await end(of: provider, in: app, "sessions_end", context, progress)
     var detail = JSONObject()
     detail["sessions"] = .number(JSONNumber(sessions))
     detail["issuer"] = issuer.map(JSON.string)
@@ -48,36 +41,90 @@ extension Sessions {
     }
     return sessions
   }
-}
 
-extension Sessions {
-  /// Ends the sessions of users and records them.
+  /// Ends all sessions of a disabled client, and queues the messages about them.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func endAll(
+    of client: ClientRecord,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard client.isDisabled, client.kind != .machine, let app = client.appID else { return }
+    _ = try await end(client.id, of: nil, in: app, "client_disabled", context) { _, _ in }
+  }
+
+  /// Ends the sessions of the users of an app, and records them.
   ///
   /// - Parameters:
-  ///   - users: the users.
+  ///   - client: ends only sessions of this client; nil for all.
   ///   - provider: ends only sessions of users with an identity of this provider; nil for all.
-  ///   - app: the app of the users.
+  ///   - app: the app.
+  ///   - reason: why they end.
   ///   - context: the context of the request.
+  ///   - progress: receives the numbers of users checked and of sessions ended so far.
   /// - Returns: the number of ended sessions.
   /// - Throws: `.databaseUnavailable`.
   private static func end(
-    _ users: [UserID],
+    _ client: ClientID? = nil,
     of provider: String?,
     in app: AppID,
-    _ context: RequestContext
+    _ reason: String,
+    _ context: RequestContext,
+    _ progress: @EventLoop (_ users: Int, _ sessions: Int) -> Void
   ) async throws(Failure) -> Int {
-    try await context.transaction { transaction async throws(Failure) in
-      let sent = users.map { user in
-        transaction.send(SessionsAdministrationQueries.end, user, provider)
+    var cursor: UserID?
+    var (users, sessions) = (0, 0)
+    repeat {
+      let batch = try await context.readLatest(SessionsAdministrationQueries.users, app, cursor)
+      cursor = batch.last
+      users += batch.count
+      sessions += try await context.transaction { transaction async throws(Failure) in
+        let sent = batch.map { user in
+          // An exchange of a code runs before this, or finds its session ended.
+          _ = transaction.send(SessionsQueries.lockUser, user)
+          return transaction.send(
+            SessionsAdministrationQueries.end,
+            user,
+            provider,
+            client?.text,
+            reason
+          )
+        }
+        var count = 0
+        for (user, sent) in zip(batch, sent) {
+          let ended = try await sent.rows()
+          recordEnds(ended, of: user, reason, app: app, in: transaction, context)
+          count += ended.count
+          // The client may be deleted next.
+          if client != nil, !ended.isEmpty {
+            try await LogoutNotices.queue(of: user, in: app, transaction, context)
+          }
+        }
+        return count
       }
-      var count = 0
-      for (user, sent) in zip(users, sent) {
-        let ended = try await sent.rows()
-        recordEnds(ended, of: user, "sessions_end", app: app, in: transaction, context)
-        count += ended.count
-      }
-      return count
+      progress(users, sessions)
+    } while cursor != nil
+    return sessions
+  }
+}
+
+extension Clients {
+  /// Disables a client, ends its sessions, and deletes it with its grants.
+  ///
+  /// It can be repeated after an interruption: the client stays disabled.
+  /// - Throws: `.notFound`, `.databaseUnavailable`.
+  @EventLoop package static func remove(
+    _ id: ClientID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    var client = try await record(of: id, context)
+    if client.kind != .machine, !client.isDisabled {
+      var disabled = ClientChange()
+      disabled.isDisabled = true
+      client = try await change(id, disabled, if: VersionCondition(), context)
     }
+    try await Sessions.endAll(of: client, context)
+    try await delete(id, context)
   }
 }
 
@@ -107,12 +154,15 @@ package enum SessionsAdministrationQueries {
 
   /// Ends the live sessions of a user and returns them.
   ///
-  /// With a provider, it ends only those of a user with an identity of that provider.
-  static let end = Statement<StandingSession, UserID, String?>(
+  /// - Parameter 2: ends only those of a user with an identity of this provider; null for all.
+  /// - Parameter 3: ends only those of this client; null for all.
+  /// - Parameter 4: why they end.
+  static let end = Statement<StandingSession, UserID, String?, String?, String>(
     "sessions.end_all",
     """
-    update sessions s set ended_at = now(), end_reason = 'sessions_end'
+    update sessions s set ended_at = now(), end_reason = $4
     where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
+      and ($3::text is null or s.client_id = $3)
       and ($2::text is null or exists (
         select 1 from identities i where i.user_id = $1 and i.provider = $2))
     returning s.session_id, s.device_id

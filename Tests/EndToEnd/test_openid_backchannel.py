@@ -192,6 +192,29 @@ class BackChannel(BackChannelCase):
         self.assertEqual((found["sid"], found["aud"]),
                          (claims(tokens["id_token"])["sid"], self.third["id"]))
 
+    def test_a_removed_client_loses_its_sessions_at_once(self):
+        for verb in ["disable", "delete"]:
+            with self.subTest(verb):
+                client = self.new_client("single_page", "--callback", CALLBACK)
+                self.set_logout_url(client)
+                email, user = self.user(f"{verb}-client@example.com")
+                party = Party(self, client, prompt="login", audience=f"{self.issuer}api/v2/",
+                              scope="openid read:current_user offline_access")
+                self.signed_in(party, email)
+                code = party.code(self.visitor.submit("/consent", button="allow"))
+                tokens = self.expect(party.exchange(code), 200).json
+                read = lambda: self.site.get(
+                    f"/api/v2/users/auth0%7C{user}", token=tokens["access_token"]).status
+                self.assertEqual(read(), 200)
+                self.site.dossier("client", verb, client["id"])
+                self.assertEqual(read(), 401)
+                self.assertEqual(self.site.sql(
+                    "select string_agg(end_reason, ' ') from sessions "
+                    f"where client_id = '{client['id']}'"), "client_disabled")
+                found = self.message()
+                self.assertEqual((found["sid"], found["aud"]),
+                                 (claims(tokens["id_token"])["sid"], client["id"]))
+
     def test_an_earlier_sign_in_of_the_browser_is_notified(self):
         email, _ = self.user()
         sessions = set()

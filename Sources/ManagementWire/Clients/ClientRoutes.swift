@@ -2,6 +2,7 @@ import EventLoop
 import HTTP
 import JSON
 import Runtime
+import Sessions
 import Tenancy
 import WireKit
 
@@ -74,7 +75,7 @@ import WireKit
       access: access("delete:clients"),
       summary: "Delete a client with its grants"
     ) { call async throws(Failure) in
-      try await Clients.delete(call.managedClient().id, call.context)
+      try await Clients.remove(call.managedClient().id, call.context)
       return Response(.noContent)
     },
     Route(

@@ -64,6 +64,18 @@ package enum Clients {
   ) async throws(Failure) -> Client? {
     try await context.first(ClientQueries.find, id, app)
   }
+
+  /// Returns a client of an app, also a disabled one.
+  ///
+  /// - Returns: nil if the client is unknown or another app's.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func known(
+    _ id: ClientID,
+    of app: AppID,
+    _ context: RequestContext
+  ) async throws(Failure) -> Client? {
+    try await context.first(ClientQueries.known, id, app)
+  }
 }
 
 package enum ClientQueries {
@@ -87,5 +99,14 @@ package enum ClientQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [authenticate, find]
+  /// Served by the primary key.
+  static let known = Statement<Client, ClientID, AppID>(
+    "clients.known",
+    """
+    select client_id, app_id, kind, name, scope, settings from clients
+    where client_id = $1 and app_id = $2
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [authenticate, find, known]
 }
