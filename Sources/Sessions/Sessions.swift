@@ -162,6 +162,8 @@ import Postgres
   ) async throws(Failure) {
     guard let session = context.principal.session else { throw context.gone }
     try await context.transaction { transaction async throws(Failure) in
+      // A client that exchanges a code now runs before this, or finds the session ended.
+      _ = transaction.send(SessionsQueries.lockUser, user)
       if next == .none { try await Devices.deactivate(user, in: transaction, context) }
       let ended = try await end(.one(session), of: user, "logout", in: transaction, context)
       guard !ended.isEmpty else { throw context.gone }

@@ -99,6 +99,9 @@ package struct DeviceRecord: RowDecodable {
     return known.rawValue >= assurance.rawValue
   }
 
+  /// The users of the device, in the order in which transactions lock them.
+  var lockOrder: [UserID] { users.keys.sorted().map { UserID(trusted: String($0)) } }
+
   /// Returns whether the device has room for this user.
   func hasRoom(for user: UserID) -> Bool {
     users.keys.filter { $0 != user.text }.count < Devices.limit

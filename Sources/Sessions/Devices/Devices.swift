@@ -139,6 +139,8 @@ package enum Devices {
   ) async throws(Failure) {
     let proof = try known(context)
     try await context.transaction { transaction async throws(Failure) in
+      // A client that exchanges a code now runs before this, or finds the session ended.
+      _ = transaction.send(SessionsQueries.lockUser, user)
       let rows = try await transaction.run(
         DevicesQueries.leave,
         proof.id,
@@ -172,12 +174,22 @@ package enum Devices {
   /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
   @EventLoop package static func logoutAll(_ context: RequestContext) async throws(Failure) {
     let proof = try known(context)
+    let hash = proof.secret.hash(context.keys.master)
     try await context.transaction { transaction async throws(Failure) in
+      let device = try await transaction.run(
+        DevicesQueries.record,
+        proof.id,
+        context.app.id,
+        hash
+      )
+      for user in device.first?.lockOrder ?? [] {
+        _ = transaction.send(SessionsQueries.lockUser, user)
+      }
       let rows = try await transaction.run(
         DevicesQueries.leaveAll,
         proof.id,
         context.app.id,
-        proof.secret.hash(context.keys.master)
+        hash
       )
       guard !rows.isEmpty else { throw Failure.deviceUnknown }
       for row in rows {

@@ -1,0 +1,50 @@
+"""Codes, tokens and APIs at their edges: races, what is kept of a request, and texts of errors."""
+
+import unittest
+
+from cases import Held, Waiting
+from openid import OpenIDCase, Party, claims
+
+
+class SignOutDuringExchange(OpenIDCase, Waiting):
+    SETTINGS = {**OpenIDCase.SETTINGS, **Waiting.SETTINGS}
+
+    def sign_out_alone(self):
+        self.visitor.open("/oidc/logout")
+        return "/oidc/logout/confirm"
+
+    def sign_out_all(self):
+        self.user("second@example.com")
+        self.signed_in(Party(self, self.web, prompt="login"), "second@example.com")
+        self.visitor.open("/account/switch")
+        return "/switch/sign-out"
+
+    def sign_out_at_the_account_page(self):
+        self.visitor.open("/account")
+        return "/account/sign-out"
+
+    def test_a_sign_out_ends_the_session_of_a_code_that_is_being_exchanged(self):
+        for way in [self.sign_out_alone, self.sign_out_all, self.sign_out_at_the_account_page]:
+            with self.subTest(way.__name__):
+                self.visitor, self.threads = self.new_visitor(), []
+                name = way.__name__.replace("_", "-")
+                email, user = self.user(f"{name}@example.com")
+                party = Party(self, self.spa, scope="openid")
+                code = party.code(self.signed_in(party, email))
+                action = way()
+                # The exchange has inserted its session, and cannot commit.
+                with Held(self.site, "lock table audit in share mode"):
+                    exchange = self.started(lambda: party.exchange(code))
+                    self.wait_for(1)
+                    sign_out = self.started(lambda: self.visitor.submit(action))
+                    self.wait_for(2)
+                tokens = self.expect(exchange(), 200).json
+                sign_out()
+                self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+                self.assertEqual(self.site.sql(
+                    "select count(*) from sessions where ended_at is null "
+                    f"and session_id = '{claims(tokens['id_token'])['sid']}'"), "0")
+
+
+if __name__ == "__main__":
+    unittest.main()
