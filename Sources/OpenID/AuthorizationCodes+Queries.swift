@@ -41,6 +41,8 @@ struct CodeRow: RowDecodable {
 
 package enum AuthorizationCodeQueries {
   /// Returns no row if the authorization has a code, or has expired.
+  ///
+  /// Only the pages needed the hints, which name a user.
   static let issue = Statement<
     String, AppID, AuthorizationID, String, String, String, String, BinaryBytes, BinaryBytes,
     Duration
@@ -48,7 +50,8 @@ package enum AuthorizationCodeQueries {
     "authorization_codes.issue",
     """
     update authorizations set user_id = $3, session_id = $4, device_id = $5, scope = $6,
-      code_hash = $7, state = $8, is_settled = true, expires_at = now() + $9::interval
+      code_hash = $7, state = $8, is_settled = true, expires_at = now() + $9::interval,
+      request = request - '{login_hint,hinted_user}'::text[]
     where app_id = $1 and authorization_id = $2 and code_hash is null and expires_at > now()
     returning authorization_id
     """
@@ -82,7 +85,7 @@ package enum AuthorizationCodeQueries {
     "authorization_codes.redeem",
     """
     update authorizations set redeemed_at = now(), redeemed_as = $3, state = null,
-      expires_at = now() + $4::interval
+      request = request - 'state', expires_at = now() + $4::interval
     where app_id = $1 and authorization_id = $2
     """
   )

@@ -3,6 +3,7 @@
 import unittest
 
 from cases import Held, Waiting
+from hosted import PASSWORD
 from openid import OpenIDCase, Party, claims
 
 
@@ -44,6 +45,23 @@ class SignOutDuringExchange(OpenIDCase, Waiting):
                 self.assertEqual(self.site.sql(
                     "select count(*) from sessions where ended_at is null "
                     f"and session_id = '{claims(tokens['id_token'])['sid']}'"), "0")
+
+
+class FinishedAuthorization(OpenIDCase):
+    def test_the_hints_of_a_request_are_dropped_and_a_deleted_user_leaves_none(self):
+        email, user = self.user()
+        tokens, party = self.tokens(email, scope="openid offline_access", login_hint=email)
+        again = Party(self, self.spa, id_token_hint=tokens["id_token"], prompt="none")
+        again.code(self.visitor.open(again.path))
+        self.assertEqual(self.site.sql(
+            f"select count(*) from authorizations where user_id = '{user}'"), "2")
+        self.assertEqual(self.site.sql(
+            "select count(*) from authorizations where user_id is not null and "
+            f"(request::text like '%{email}%' or request::text like '%{user}%')"), "0")
+        grant = self.expect(self.login(email, PASSWORD), 200).json
+        self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
+        self.assertEqual(self.site.sql(
+            f"select count(*) from authorizations where user_id = '{user}'"), "0")
 
 
 if __name__ == "__main__":
