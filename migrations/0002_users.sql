@@ -122,6 +122,7 @@ create table identity_subjects (
   user_id text collate "C" not null,
   identity_id text collate "C" not null,
   reserved_until timestamptz,
+  assigned boolean not null default false,
   constraint identity_subjects_taken primary key (app_id, provider, subject)
 );
 
@@ -137,6 +138,8 @@ comment on column identity_subjects.provider is
   'As in identities; email stands for addresses, verified or not, and auth0 for users.foreign_id.';
 comment on column identity_subjects.reserved_until is
   'For a former address of the user: until when no other user can have it. Null for the present one.';
+comment on column identity_subjects.assigned is
+  'Whether an operator, a back end or an import gave this address to the user. A link or a change by the user clears it.';
 
 create view profiles as
   select u.user_id as id, u.created_at, u.updated_at, u.version, u.anonymous,

@@ -1179,7 +1179,8 @@ CREATE TABLE public.identity_subjects (
     subject text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
     identity_id text NOT NULL COLLATE pg_catalog."C",
-    reserved_until timestamp with time zone
+    reserved_until timestamp with time zone,
+    assigned boolean DEFAULT false NOT NULL
 );
 
 
@@ -1202,6 +1203,13 @@ COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email 
 --
 
 COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Null for the present one.';
+
+
+--
+-- Name: COLUMN identity_subjects.assigned; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identity_subjects.assigned IS 'Whether an operator, a back end or an import gave this address to the user. A link or a change by the user clears it.';
 
 
 --

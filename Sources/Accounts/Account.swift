@@ -78,6 +78,7 @@ enum Accounts {
     _ address: EmailAddress,
     for user: UserID,
     _ identity: IdentityID,
+    assigned: Bool = false,
     in transaction: Transaction,
     _ context: RequestContext
   ) -> Completion {
@@ -87,7 +88,8 @@ enum Accounts {
       address.key,
       user,
       identity,
-      ServerTime()
+      ServerTime(),
+      assigned
     )
     return { () async throws(Failure) in try await taken.rows(undone: .emailTaken) }
   }

@@ -81,7 +81,14 @@ extension Emails {
     let key = address.key
     let found = try await transaction.run(EmailChangeQueries.former, user, key)
     guard let former = found.first else { throw .noEmail }
-    let taken = Accounts.sendTaking(address, for: user, former.identity, in: transaction, context)
+    let taken = Accounts.sendTaking(
+      address,
+      for: user,
+      former.identity,
+      assigned: origin != .mail,
+      in: transaction,
+      context
+    )
     let release =
       former.wasVerified && origin == .mail ? EmailChangeQueries.reserve : IdentitiesQueries.release
     _ = transaction.send(release, user, key)

@@ -191,7 +191,7 @@ package enum UserLinkQueries {
       e.row ->> 'subject', $1, e.row ->> 'id'
     from jsonb_array_elements($3::jsonb) as e (row)
     on conflict (app_id, provider, subject) do update
-      set identity_id = excluded.identity_id, reserved_until = null
+      set identity_id = excluded.identity_id, reserved_until = null, assigned = false
       where s.user_id = excluded.user_id
     """
   )

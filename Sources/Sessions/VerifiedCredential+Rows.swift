@@ -30,18 +30,22 @@ package enum CredentialRowQueries {
   /// A former address can return to its user, and goes to others when it is no longer reserved.
   /// `takeFreeAddress` has the same rule for a new user, and `ImportQueries.emails` for many users.
   /// - Parameter 5: the time of the transaction.
+  /// - Parameter 6: whether a back end gives the address. It counts only for a new address: the user
+  ///   may have registered the present one.
   package static let takeAddress = Statement<
-    NoRow, AppID, String, UserID, IdentityID, ServerTime
+    NoRow, AppID, String, UserID, IdentityID, ServerTime, Bool
   >(
     "credential_rows.take_address",
     """
-    insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-    values ($1, 'email', $2, $3, $4)
+    insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id, assigned)
+    values ($1, 'email', $2, $3, $4, $6)
     on conflict (app_id, provider, subject) do update
     set user_id = case
         when require(s.user_id = excluded.user_id or s.reserved_until < $5::timestamptz)
         then excluded.user_id end,
-      identity_id = excluded.identity_id, reserved_until = null
+      identity_id = excluded.identity_id, reserved_until = null,
+      assigned = excluded.assigned and (
+        s.assigned or s.user_id <> excluded.user_id or s.reserved_until is not null)
     """
   )
 
@@ -54,7 +58,8 @@ package enum CredentialRowQueries {
     insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
     values ($1, 'email', $2, $3, $4)
     on conflict (app_id, provider, subject) do update
-    set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+    set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null,
+      assigned = false
     where s.reserved_until < $5::timestamptz
     returning subject
     """

@@ -34,8 +34,8 @@ struct UserImportCommand: ParsableCommand {
       others. It removes no identity; null removes a member of the profile.
 
       An address belongs to one user, verified or not. A line with the address of another user fails \
-      with email_taken. So does a line that names, by the address alone, a user who registered it \
-      and has not verified it: anyone can register an address. Give the id of the user, or \
+      with email_taken. So does a line that names, by the address alone, a user who registered or \
+      linked it and has not verified it: anyone can do that. Give the id of the user, or \
       email_verified: true, which takes an unverified user over. It ends the user's password, \
       sessions, API keys, linked identities and second factors, before it adds those of the line. A \
       mail reports it.

@@ -1,5 +1,7 @@
 """Users are linked and unlinked, as Auth0's SDKs do."""
 
+import json
+
 import issuers
 from cases import in_parallel
 from hosted import PASSWORD
@@ -129,6 +131,20 @@ class Links(Auth0Case):
                                 f"user_id = '{secondary[6:]}' and action like 'user_%'")
         self.assertEqual(actions, "user_delete user_create")
 
+    def test_an_unlinked_address_counts_as_chosen_by_its_user(self):
+        subject = self._testMethodName
+        thief, mail = self.partner_sign_in(subject), self.own_email()
+        link = {"provider": "password", "email": mail, "password": PASSWORD}
+        answer = self.post("/v1/me/identities", link, token=thief["access_token"])
+        self.expect(answer, 200)
+        token, user = self.back_end_token(), f"auth0|{thief['user_id']}"
+        [own] = [one for one in self.shown(user).json["identities"] if one["provider"] == "auth0"]
+        path = f"users/{user}/identities/auth0/{own['user_id']}"
+        self.expect(self.management("DELETE", path, token=token), 200)
+        row = json.dumps({"email": mail, "metadata": {"secret": 1}}) + "\n"
+        run = self.site.dossier("user", "import", "-", "--update-existing", given=row, check=False)
+        self.assertIn("/email: Another user has this address.", run.stderr)
+
     def test_an_address_moves_with_its_password(self):
         primary, subject = self.partner_user()
         mail, secondary = self.wire_user()
@@ -162,7 +178,7 @@ class Links(Auth0Case):
         other, secondary = self.wire_user("other")
         answer = self.linked(primary, "auth0", secondary[6:])
         self.refused(answer, 400, "identity_not_linkable")
-        self.assertIn("one address", answer.json["message"])
+        self.assertIn("only one", answer.json["message"])
         for user in [mail, other]:
             self.expect(self.login(user, PASSWORD), 200)
 

@@ -4,6 +4,7 @@ import base64
 import json
 import unittest
 
+from asking import MERGE
 from authenticator import Authenticator, FactorCase
 from issuers import IssuerCase, claims
 
@@ -50,6 +51,35 @@ class ImportTakeovers(IssuerCase):
         self.assertEqual(self.me(thief, "/metadata").json, {})
         self.expect(self.login(email, THEIRS), 200)
         self.assertEqual(self.site.sql(f"select count(*) from users where email = '{email}'"), "1")
+
+    def test_a_row_does_not_change_an_imported_user_who_linked_its_address(self):
+        email = "boss@example.com"
+        issuer = claims("x")["iss"]
+        self.imported({"name": "M", "identities": [{"provider": f"jwt:{issuer}", "subject": "m"}]})
+        thief = self.expect(self.post("/v1/login/jwt", self.token("m")), 200).json
+        link = self.link(thief, provider="password", email=email, password=THEIRS)
+        thief = self.expect(link, 200).json
+        # A row with the id does not change who has chosen the address.
+        self.imported({"id": thief["user_id"], "email": email})
+        run = self.imported({"email": email, "metadata": {"secret": 1}}, check=False)
+        self.assertIn("/email: Another user has this address.", run.stderr)
+        self.assertEqual(self.me(thief, "/metadata").json, {})
+
+    def test_a_row_changes_the_user_to_whom_an_operator_gave_the_address(self):
+        for number, given in enumerate(["created", "moved"]):
+            with self.subTest(given):
+                email = f"given-{number}@example.com"
+                first = email if given == "created" else f"first-{email}"
+                user = {"email": first, "password": MINE}
+                program = self.site.client(
+                    "--app", "default", "--scope", "create:users", "--scope", "update:users")["secret"]
+                made = self.expect(self.post("/v1/users", user, token=program), 201).json
+                if given == "moved":
+                    self.expect(self.site.request("PATCH", f"/v1/users/{made['id']}",
+                                                  {"email": email}, MERGE, program), 200)
+                self.imported({"email": email, "metadata": {"plan": number}})
+                grant = self.expect(self.login(email, MINE), 200).json
+                self.assertEqual(self.me(grant, "/metadata").json, {"plan": number})
 
     def test_a_row_that_verifies_the_address_takes_the_account_over(self):
         for number, named in enumerate([True, False]):

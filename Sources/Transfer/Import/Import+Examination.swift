@@ -20,8 +20,8 @@ struct ImportMatch: RowDecodable {
 
   enum AddressState: String {
     case verified
-    /// Unverified; an API client created its user.
-    case made
+    /// Unverified; an operator, a back end or an import gave it to its user.
+    case assigned
     /// Unverified; an attacker may have registered it.
     case registered
     /// A former address, which a mail can restore.
@@ -44,7 +44,7 @@ struct ImportMatch: RowDecodable {
   /// changes no user, or the row verifies the address, which revokes all credentials.
   package func user(of row: ImportedUser, _ existing: ExistingUser) -> UserID? {
     switch address {
-    case .verified, .made: holder
+    case .verified, .assigned: holder
     case .registered: existing.isChanged && row.isVerified != true ? nil : holder
     case .reserved, nil: nil
     }

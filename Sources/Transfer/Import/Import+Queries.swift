@@ -60,9 +60,9 @@ package enum ImportQueries {
 
   /// Returns one row for each row of the input.
   ///
-  /// The audit log tells whether an API client created a user. Ids of current and former apps are
-  /// rejected like ids of other apps' users: audit events share one key space. So is the id of a new
-  /// user that Auth0's clients know another user by. Served by the primary keys.
+  /// Ids of current and former apps are rejected like ids of other apps' users: audit events share one
+  /// key space. So is the id of a new user that Auth0's clients know another user by. Served by the
+  /// primary keys.
   static let examine = Statement<ImportMatch, AppID, TextBytes>(
     "imports.examine",
     """
@@ -81,8 +81,7 @@ package enum ImportQueries {
         when (select email_verified from users where user_id = h.user_id) and not exists (
           select 1 from identities i where i.user_id = h.user_id and i.proved_by_reader)
           then 'verified'
-        when exists (select 1 from audit a where a.user_id = h.user_id and a.app_id = $1
-          and a.action in ('user_create', 'user_import')) then 'made'
+        when h.assigned then 'assigned'
         else 'registered' end,
       (select string_agg(coalesce(s.user_id::text, o.user_id::text, '-'), ' ' order by i.place)
         from jsonb_array_elements(r.identities) with ordinality as i (given, place)

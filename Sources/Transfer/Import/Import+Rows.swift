@@ -158,7 +158,8 @@ extension ImportQueries {
 
   /// Assigns addresses to users; undoes the transaction if another user has one of them.
   ///
-  /// A former address can return to its user, or go to others if it is no longer reserved. The
+  /// A former address can return to its user, or go to others if it is no longer reserved. An address
+  /// that its user has registered does not become an assigned one. The
   /// order of the keys prevents deadlocks between imports.
   static let emails = Statement<NoRow, AppID, TextBytes>(
     "imports.emails",
@@ -170,10 +171,12 @@ extension ImportQueries {
       ) as identity_id
       from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
     ), written as (
-      insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-      select $1, 'email', key, user_id, identity_id from r order by key
+      insert into identity_subjects as s (
+        app_id, provider, subject, user_id, identity_id, assigned)
+      select $1, 'email', key, user_id, identity_id, true from r order by key
       on conflict (app_id, provider, subject) do update
-      set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null
+      set user_id = excluded.user_id, identity_id = excluded.identity_id, reserved_until = null,
+        assigned = s.assigned or s.user_id <> excluded.user_id or s.reserved_until is not null
       where s.user_id = excluded.user_id or s.reserved_until < now()
       returning 1
     )
