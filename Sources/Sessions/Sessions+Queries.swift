@@ -61,15 +61,18 @@ package enum SessionsQueries {
   static let retire = Statement<NoRow, UserID, SessionID, ServerTime, String, Bool>(
     "sessions.retire",
     """
-    update sessions set ended_at = $3::timestamptz, end_reason = $4
-    where user_id = $1 and session_id = $2 and ended_at is null and expires_at > $3::timestamptz
-      and meets_mfa($5::boolean, amr, provider, provider = 'anonymous')
+    update sessions s set ended_at = $3::timestamptz, end_reason = $4
+    from users c
+    where s.user_id = $1 and c.user_id = $1 and s.session_id = $2 and s.ended_at is null
+      and s.expires_at > $3::timestamptz
+      and meets_mfa($5::boolean, s.amr, s.provider, c.anonymous)
     """
   )
 
   /// Creates the session in place of one that this transaction has retired.
   ///
-  /// It has the same device and scope. Returns no row if none was retired. Tokens of the old session
+  /// It has the same device and scope. The session of an API key stays one, unless the key was
+  /// deleted. Returns no row if none was retired. Tokens of the old session
   /// are of no use for the new one.
   /// - Parameter 3: the time of the transaction.
   /// - Parameter 4: the new one.
@@ -87,13 +90,12 @@ package enum SessionsQueries {
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at,
       address, agent, key_id, authenticated_at, style, amr)
     select o.user_id, $4, o.device_id, o.app_id,
-      case o.provider when 'api-key' then o.provider else coalesce($5, o.provider) end, o.scope,
-      $6, now() + $7::interval, $8::inet, $9,
-      case o.provider when 'api-key' then o.key_id else $10 end,
+      case when k.key_id is null then coalesce($5, o.provider) else o.provider end, o.scope,
+      $6, now() + $7::interval, $8::inet, $9, coalesce(k.key_id, $10),
       case when $5::text is null then o.authenticated_at
         else least(coalesce(to_timestamp($11::bigint), now()), now()) end, $12,
       case when has_second_factor(o.amr) then o.amr else btrim(o.amr || ' ' || $13) end
-    from sessions o
+    from sessions o left join api_keys k on k.user_id = $1 and k.key_id = o.key_id
     where o.user_id = $1 and o.session_id = $2 and o.ended_at = $3::timestamptz
     returning session_id, device_id, scope, refresh_generation, refresh_salt
     """
@@ -117,10 +119,13 @@ package enum SessionsQueries {
   )
 
   /// Returns the caller's session; no row if it is not live.
-  static let ofCaller = Statement<CallerSession, UserID, Principal>(
+  ///
+  /// - Parameter 3: whether a session needs a second factor.
+  static let ofCaller = Statement<CallerSession, UserID, Principal, Bool>(
     "sessions.of_caller",
     """
-    select s.provider, s.style from users c join sessions s on s.user_id = $1 and s.session_id = $2
+    select s.provider, s.style, meets_mfa($3::boolean, s.amr, s.provider, c.anonymous)
+    from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where \(.isAuthorized)
     """
   )

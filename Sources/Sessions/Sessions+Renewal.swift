@@ -6,10 +6,13 @@ package import Postgres
 package struct CallerSession: RowDecodable {
   package let provider: String
   package let style: String
+  /// Whether it has passed a second factor, or needs none.
+  package let meetsSecondFactor: Bool
 
   package init(from row: Row) throws(DatabaseError) {
     provider = try row.text(0)
     style = try row.text(1)
+    meetsSecondFactor = try row.bool(2)
   }
 }
 
@@ -27,11 +30,12 @@ extension Sessions {
     in transaction: Transaction? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> CallerSession {
+    let (caller, isRequired) = (context.principal, context.app.sessionSettings.mfa == .required)
     let found =
       if let transaction {
-        try await transaction.run(SessionsQueries.ofCaller, user, context.principal)
+        try await transaction.run(SessionsQueries.ofCaller, user, caller, isRequired)
       } else {
-        try await context.read(SessionsQueries.ofCaller, user, context.principal)
+        try await context.read(SessionsQueries.ofCaller, user, caller, isRequired)
       }
     guard let session = found.first else { throw context.gone }
     return session

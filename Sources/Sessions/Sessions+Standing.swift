@@ -46,11 +46,11 @@ package enum StandingSessionQueries {
   static let find = Statement<StandingSession, UserID, String, APIKeyID?, String, Bool>(
     "standing_sessions.find",
     """
-    select session_id, device_id from sessions
-    where user_id = $1 and provider = $2 and key_id is not distinct from $3 and style = $4
-      and ended_at is null and expires_at > now()
-      and meets_mfa($5::boolean, amr, provider, provider = 'anonymous')
-    order by session_id desc limit 1
+    select s.session_id, s.device_id from sessions s join users u on u.user_id = $1
+    where s.user_id = $1 and s.provider = $2 and s.key_id is not distinct from $3 and s.style = $4
+      and s.ended_at is null and s.expires_at > now()
+      and meets_mfa($5::boolean, s.amr, s.provider, u.anonymous)
+    order by s.session_id desc limit 1
     """
   )
 

@@ -79,6 +79,53 @@ class Required(FactorCase):
         self.assertEqual(grant["user_id"], guest["user_id"])
         self.expect(self.me(guest), 401, "session_ended")
 
+    def test_a_guest_who_links_in_app_services_enrolls_a_factor(self):
+        providers = "/api/client/v2.0/app/default/auth/providers"
+        guest = self.expect(self.post(f"{providers}/anon-user/login", {}), 200).json
+        body = {"email": "served@example.com", "password": "correct horse"}
+        self.expect(self.post(f"{providers}/local-userpass/register", body), 201)
+        self.expect(self.post(f"{providers}/local-userpass/login?link=true",
+                              {"username": body["email"], "password": body["password"]},
+                              token=guest["access_token"]), 200)
+        token = guest["access_token"]
+        answer = self.post("/v1/reauthenticate", {"provider": "password",
+                                                  "password": body["password"]}, token=token)
+        self.expect(answer, 401, "session_ended")
+        self.join(self.login(body["email"]))
+
+    def test_a_guest_who_links_in_the_session_of_an_api_key_enrolls_a_factor(self):
+        guest = self.site.login()
+        key = self.new_key(guest)
+        session = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+        body = {"provider": "password", "email": "keyed@example.com", "password": "correct horse"}
+        grant, _ = self.join(self.link(session, **body))
+        self.assertEqual(grant["user_id"], guest["user_id"])
+        self.expect(self.refresh(session), 401)
+        self.expect(self.post("/v1/login/api-key", {"key": key}), 401)
+
+    def test_a_session_that_outlives_its_api_key_needs_a_factor(self):
+        self.site.set_app(mfa="optional")
+        key = self.new_key(self.verified("outlived@example.com"))
+        self.set_mfa("required")
+        session = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+        session = self.expect(self.refresh(session), 200).json
+        body = {"current_password": "correct horse", "new_password": "another horse"}
+        changed = self.post("/v1/password/change", body, token=session["access_token"])
+        self.expect(self.refresh(self.expect(changed, 200).json), 401)
+
+    def test_a_session_without_a_factor_makes_no_api_key(self):
+        self.site.set_app(mfa="optional")
+        before = self.verified("keyless@example.com")
+        self.set_mfa("required")
+        answer = self.post("/v1/me/api-keys", {"name": "k"}, token=before["access_token"])
+        self.expect(answer, 401, "reauthentication_required")
+        grant, _ = self.join(self.login("keyless@example.com"))
+        self.new_key(grant)
+
+    def new_key(self, grant):
+        made = self.post("/v1/me/api-keys", {"name": "k"}, token=grant["access_token"])
+        return self.expect(made, 201).json["key"]
+
     def test_one_of_two_enrolling_flows_creates_the_factor(self):
         self.site.set_app(mfa="optional")
         self.verified("two@example.com")

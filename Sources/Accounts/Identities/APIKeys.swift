@@ -16,6 +16,7 @@ package import Postgres
 
   /// Creates an API key.
   ///
+  /// A key signs in without a second factor, so an app that requires one asks for it here.
   /// - Parameters:
   ///   - name: a label of 1 to 100 characters.
   ///   - isSingle: whether the name must be unique among the user's keys.
@@ -23,6 +24,7 @@ package import Postgres
   ///   - context: the context of the request.
   /// - Returns: the key.
   /// - Throws: `.invalid`, `.identityExists` if the name is taken, `.loginMethodDisabled`,
+  ///   `.reauthenticationRequired` without a second factor that the app requires,
   ///   `.tooManyAPIKeys`, `.sessionEnded`, `.databaseUnavailable`.
   package static func make(
     _ name: String,
@@ -39,6 +41,9 @@ package import Postgres
     try await context.transaction { transaction async throws(Failure) in
       // Serializes key creation of one user, for the limit and the unique name.
       try await Sessions.lockUser(user, in: transaction, context)
+      guard try await Sessions.ofCaller(user, in: transaction, context).meetsSecondFactor else {
+        throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+      }
       if isSingle {
         let others = try await transaction.run(APIKeyQueries.named, user, name)
         guard others.isEmpty else { throw .identityExists }

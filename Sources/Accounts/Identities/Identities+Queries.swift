@@ -117,6 +117,15 @@ package enum IdentitiesQueries {
     """
   )
 
+  /// Makes the session of an API key that was revoked a session of a guest.
+  static let forgetKey = Statement<NoRow, UserID, SessionID?>(
+    "identities.forget_key",
+    """
+    update sessions set provider = 'anonymous', key_id = null
+    where user_id = $1 and session_id = $2 and provider = 'api-key'
+    """
+  )
+
   /// Returns the number of other credentials of the user; no row if it has no such identity.
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
     "identities.others",
@@ -160,6 +169,7 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, hasAddress, release, setAddress, wayBack, isNoGuest, others, unlink,
+    list, holder, hasAddress, release, setAddress, wayBack, isNoGuest, forgetKey, others,
+    unlink,
   ]
 }

@@ -183,7 +183,7 @@ import Postgres
   /// Revokes what a guest had before the first link: API keys, other sessions, and other devices.
   ///
   /// The session of the request and its device stay. Another person may have used the guest before,
-  /// in the same browser, and created an API key.
+  /// in the same browser, and created an API key. A session of such a key becomes one of the guest.
   static func revokeGuestCredentials(
     of user: UserID,
     in transaction: Transaction,
@@ -192,6 +192,7 @@ import Postgres
     guard try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty else { return }
     let (session, device) = (context.principal.session, context.principal.device)
     try await Sessions.revokeCredentials(of: user, sparing: device, in: transaction, context)
+    _ = transaction.send(IdentitiesQueries.forgetKey, user, session)
     try await Sessions.end(.others(than: session), of: user, "link", in: transaction, context)
   }
 
