@@ -26,8 +26,8 @@ package import Postgres
     try await SecurityNotice.takenOver.record(of: user, in: transaction, context)
   }
 
-  /// Revokes the sessions, API keys, linked identities, second factors and places on devices of a
-  /// user: all but the password.
+  /// Revokes the sessions, API keys, linked identities, second factors, consents and places on
+  /// devices of a user: all but the password.
   ///
   /// Second factors stay that are older than `time`, in microseconds since 1970.
   static func revokeAll(
@@ -38,6 +38,7 @@ package import Postgres
   ) async throws(Failure) {
     try await Sessions.end(.all, of: user, "account_takeover", in: transaction, context)
     _ = transaction.send(TakeoverQueries.removeFlows, user)
+    _ = transaction.send(TakeoverQueries.removeConsents, user)
     try await Sessions.revokeCredentials(of: user, in: transaction, context)
     _ = try await transaction.run(TakeoverQueries.removeFactors, user, time)
   }
@@ -47,6 +48,11 @@ package enum TakeoverQueries {
   static let removeFlows = Statement<NoRow, UserID>(
     "takeover.remove_flows",
     "delete from authentication_flows where place = $1"
+  )
+
+  static let removeConsents = Statement<NoRow, UserID>(
+    "takeover.remove_consents",
+    "delete from consents where user_id = $1"
   )
 
   /// Removes second factors that were confirmed, and recovery codes that were made, since a time.
@@ -63,5 +69,7 @@ package enum TakeoverQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [removeFlows, removeFactors]
+  package static let all: [any PreparedStatement] = [
+    removeFlows, removeConsents, removeFactors,
+  ]
 }

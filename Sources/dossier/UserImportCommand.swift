@@ -37,8 +37,8 @@ struct UserImportCommand: ParsableCommand {
       with email_taken. So does a line that names, by the address alone, a user who registered or \
       linked it and has not verified it: anyone can do that. Give the id of the user, or \
       email_verified: true, which takes an unverified user over. It ends the user's password, \
-      sessions, API keys, linked identities and second factors, before it adds those of the line. A \
-      mail reports it.
+      sessions, API keys, linked identities, consents and second factors, before it adds those of \
+      the line. A mail reports it.
 
       With --format app-services, a line is a user as the administration of Atlas App Services lists \
       it (one user a line: jq -c '.[]'). These lines contain no passwords, so users choose new ones \

@@ -406,6 +406,31 @@ class Consent(OpenIDCase):
         self.site.sql("delete from consents")
         self.error(party.exchange(code), 403, "invalid_grant")
 
+    def consented(self, email):
+        """Lets a user allow the third party, in a browser of its own."""
+        party, visitor = Party(self, self.third), self.new_visitor()
+        self.signed_in(party, email, visitor=visitor)
+        party.code(visitor.submit("/consent", button="allow"))
+
+    def assert_asks(self, email, password):
+        visitor = self.new_visitor()
+        page = self.signed_in(Party(self, self.third), email, password, visitor)
+        self.assertIn("wants access", page.heading)
+
+    def test_a_takeover_revokes_consents(self):
+        self.consented(self.email)
+        self.reset_by_mail(self.email, "what the owner chose")
+        self.assert_asks(self.email, "what the owner chose")
+
+    def test_a_restored_address_revokes_consents(self):
+        email = f"thief-{self.email}"
+        self.reset_by_mail(self.email, PASSWORD)
+        self.change_email(self.expect(self.login(self.email, PASSWORD), 200).json, email)
+        self.consented(email)
+        body = {"token": self.site.mailed(self.email, "ds_restore"), "password": "owners password"}
+        self.expect(self.post("/v1/email/restore", body), 200)
+        self.assert_asks(self.email, "owners password")
+
     def test_a_form_without_the_user_grants_nothing(self):
         party = Party(self, self.third)
         self.signed_in(party, self.email)
