@@ -78,7 +78,7 @@ comment on column users.picture is 'The name of the current picture in the table
 comment on column users.picture_url is
   'A picture elsewhere, which a back end has set for Auth0''s clients. No program fetches it.';
 comment on column users.version is
-  'Grows by one with each change of the profile, the address or the block.';
+  'Grows by one with each change of the profile, the address or the block. A request of a back end with several changes counts once.';
 comment on column users.property_floor is
   'The largest version of a removed property. A property with the same key continues above it.';
 comment on column users.blocked_at is 'When an administrator blocked the user; null if nobody did.';

@@ -1950,7 +1950,7 @@ COMMENT ON COLUMN public.users.picture IS 'The name of the current picture in th
 -- Name: COLUMN users.version; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.users.version IS 'Grows by one with each change of the profile, the address or the block.';
+COMMENT ON COLUMN public.users.version IS 'Grows by one with each change of the profile, the address or the block. A request of a back end with several changes counts once.';
 
 
 --

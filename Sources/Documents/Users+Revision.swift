@@ -91,6 +91,8 @@ extension Users {
           _ = try await transaction.run(
             UserRevisionQueries.finish,
             user,
+            found.version,
+            !writes.isEmpty,
             revision.pictureURL != nil,
             revision.pictureURL?.string
           )
@@ -148,17 +150,20 @@ extension Users {
 }
 
 package enum UserRevisionQueries {
-  /// Sets the time of the change, and the URL of a picture if `$2` is true.
+  /// Sets the time of the change, and the URL of a picture if `$4` is true.
   ///
-  /// A row that this transaction has written already has its time and a new version.
-  static let finish = Statement<NoRow, UserID, Bool, String?>(
+  /// The version grows by one, however many statements of the transaction have raised it.
+  /// - Parameter 2: the version before the transaction.
+  /// - Parameter 3: whether it has written documents. They raise the version too, so that `If-Match`
+  ///   refuses a second request of a client that has read the documents before.
+  static let finish = Statement<NoRow, UserID, Int, Bool, Bool, String?>(
     "user_revisions.finish",
     """
-    update users set picture_url = case when $2::boolean then $3 else picture_url end,
-      version = version
-        + ($2::boolean and picture_url is distinct from $3 and updated_at <> now())::int,
+    update users set picture_url = case when $4::boolean then $5 else picture_url end,
+      version = $2::bigint + (version > $2::bigint or $3::boolean
+        or $4::boolean and picture_url is distinct from $5)::int,
       updated_at = now()
-    where user_id = $1 and ($2::boolean or updated_at <> now())
+    where user_id = $1
     """
   )
 

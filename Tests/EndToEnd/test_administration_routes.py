@@ -133,6 +133,23 @@ class Routes(Administration):
         self.assertEqual(self.me(grant, "/metadata").json, {"a": {"b": 1, "c": 2}})
         self.expect(self.login("moved@example.com"), 200)
 
+    def test_each_change_of_a_user_raises_the_version_by_one(self):
+        key = self.site.client("--app", "default", "--scope", "update:users")["secret"]
+        grant = self.expect(self.register("counted@example.com"), 201).json
+        path, version = f"/v1/users/{grant['user_id']}", self.me(grant).version
+        for body in [{"name": "A", "blocked": True}, {"blocked": False},
+                     {"email": "counted-2@example.com", "name": "B"},
+                     {"email_verified": True, "name": "C", "metadata": {"a": 1}},
+                     {"metadata": {"a": 2}}]:
+            with self.subTest(body):
+                match = {"If-Match": f'"{version}"'}
+                changed = self.expect(self.ask("PATCH", path, body, match, key), 200)
+                self.assertEqual(changed.version, version + 1)
+                # A client that has read the user before has read the documents before, too.
+                stale = self.ask("PATCH", path, {"metadata": {"a": 3}}, match, key)
+                self.expect(stale, 412, "precondition_failed")
+                version += 1
+
     def test_users(self):
         back_end = self.site.client(
             "--app", "default", "--scope", "read:users", "--scope", "update:users", "--scope",
