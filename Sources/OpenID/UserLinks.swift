@@ -194,7 +194,8 @@ import Sessions
 
   /// Unlinks an identity, which becomes a user of its own.
   ///
-  /// It gets the id that it had before it was linked, unless another user has that by now.
+  /// It gets the id that it had before it was linked, unless another user has that by now. The other
+  /// sessions that it signed in end.
   /// - Throws: `.notFound`, `.notLinkable` for the first identity, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   package static func unlink(
@@ -218,6 +219,13 @@ import Sessions
         user,
         identity.id,
         identity.isAddress
+      )
+      try await Sessions.end(
+        .signedIn(by: identity.provider, sparing: context.principal.session),
+        of: user,
+        "unlink",
+        in: transaction,
+        context
       )
       var new = identity.formerUser ?? UserID()
       if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }

@@ -185,8 +185,10 @@ package enum SessionsQueries {
   /// - Parameter 3: the one to spare; null for none.
   /// - Parameter 4: why they end.
   /// - Parameter 5: the API key that opened them; null for any credential.
+  /// - Parameter 6: the provider of the identity that signed in; null for any. A code and a password
+  ///   belong to one identity.
   static let end = Statement<
-    StandingSession, UserID, SessionID?, SessionID?, String, APIKeyID?
+    StandingSession, UserID, SessionID?, SessionID?, String, APIKeyID?, String?
   >(
     "sessions.end",
     """
@@ -197,6 +199,8 @@ package enum SessionsQueries {
           select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
       and ($3::text is null or s.session_id <> $3)
       and ($5::text is null or s.provider = 'api-key' and coalesce(s.key_id, $5) = $5)
+      and ($6::text is null or s.provider = $6
+        or $6 in ('password', 'email') and s.provider in ('password', 'email'))
     returning s.session_id, s.device_id
     """
   )

@@ -190,6 +190,8 @@ import Postgres
     case others(than: SessionID?)
     /// The sessions that an API key has created.
     case opened(by: APIKeyID)
+    /// The sessions in which the user has signed in by a provider, or by an address.
+    case signedIn(by: String, sparing: SessionID?)
   }
 
   /// Ends sessions of a user in the transaction that causes it, and records them.
@@ -216,16 +218,18 @@ import Postgres
     var one: SessionID?
     var spared: SessionID?
     var key: APIKeyID?
+    var provider: String?
     switch which {
     case .all: break
     case .one(let session): one = session
     case .others(let session): spared = session
     case .opened(let id): key = id
+    case .signedIn(let name, let session): (provider, spared) = (name, session)
     }
     // Sessions are locked before places, as when a device forgets a user.
-    let ending = transaction.send(SessionsQueries.end, user, one, spared, reason, key)
+    let ending = transaction.send(SessionsQueries.end, user, one, spared, reason, key, provider)
     let leaving =
-      one == nil && key == nil && reason != "blocked"
+      one == nil && key == nil && provider == nil && reason != "blocked"
       ? transaction.send(SessionsQueries.leaveDevices, user, spared) : nil
     let ended = try await ending.rows()
     let principal = principal ?? context.principal

@@ -145,6 +145,16 @@ class Links(Auth0Case):
         run = self.site.dossier("user", "import", "-", "--update-existing", given=row, check=False)
         self.assertIn("/email: Another user has this address.", run.stderr)
 
+    def test_an_unlinked_identity_ends_the_sessions_that_it_opened(self):
+        _, primary = self.wire_user()
+        _, subject = self.partner_user()
+        self.expect(self.linked(primary, "partner", subject), 201)
+        thief, own = self.partner_sign_in(subject), self.login(self.own_email(), PASSWORD).json
+        path = f"users/{primary}/identities/partner/{subject}"
+        self.expect(self.management("DELETE", path, token=self.back_end_token()), 200)
+        self.expect(self.me(thief), 401, "session_ended")
+        self.expect(self.me(own), 200)
+
     def test_an_address_moves_with_its_password(self):
         primary, subject = self.partner_user()
         mail, secondary = self.wire_user()
@@ -219,6 +229,9 @@ class Links(Auth0Case):
         grant = self.expect(
             self.post("/v1/me/identities", {"provider": "jwt", "token": token},
                       token=grant["access_token"]), 200).json
+        # As if the user had signed in by the issuer: the sessions of the address end with it.
+        self.site.sql("update sessions set provider = 'jwt:https://partner.example' "
+                      f"where user_id = '{grant['user_id']}'")
         address = next(one for one in self.me(grant, "/identities").json
                        if one["provider"] == "password")
         self.expect(self.site.request(

@@ -138,6 +138,23 @@ class Identities(IdentityCase):
         permanent = [grant for grant in grants if not self.me(grant).json["anonymous"]]
         self.assertEqual(permanent, [winner])
 
+    def test_an_unlinked_identity_ends_the_sessions_that_it_opened(self):
+        owner = self.verified("robbed@example.com")
+        self.expect(self.link(owner, provider="jwt", token=self.jwt("stolen")), 200)
+        thief = self.expect(self.login_jwt(self.jwt("stolen")), 200).json
+        other = self.expect(self.login("robbed@example.com"), 200).json
+        own = self.expect(self.login_jwt(self.jwt("stolen")), 200).json
+        [identity] = [i["id"] for i in self.identities(own) if i["provider"].startswith("jwt:")]
+        self.expect(self.unlink(own, identity), 204)
+        self.expect(self.me(thief), 401, "session_ended")
+        self.expect(self.refresh(thief), 401, "refresh_token_invalid")
+        # The session of the request and those of other identities stay.
+        for grant in [own, other]:
+            self.expect(self.me(grant), 200)
+        self.assertEqual(self.site.sql(
+            "select detail ->> 'reason' from audit where action = 'session_end' and user_id = "
+            f"'{thief['user_id']}' order by event_id desc limit 1"), "unlink")
+
     def test_the_last_identity_cannot_be_removed(self):
         grant = self.verified("last@example.com")
         password = self.identities(grant)[0]["id"]

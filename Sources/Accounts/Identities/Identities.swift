@@ -196,7 +196,7 @@ import Postgres
     try await Sessions.end(.others(than: session), of: user, "link", in: transaction, context)
   }
 
-  /// Unlinks an identity of the user.
+  /// Unlinks an identity of the user, and ends the other sessions that it signed in.
   ///
   /// A user who began as a guest becomes one again without its last API key.
   /// - Throws: `.notFound`, `.lastIdentity` if the user has no other login method,
@@ -227,15 +227,16 @@ import Postgres
       }
       try await SecurityNotice.unlinked(found.provider).record(of: user, in: transaction, context)
       _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)
-      if found.provider == "api-key" {
-        try await Sessions.end(
-          .opened(by: APIKeyID(trusted: identity.text)),
-          of: user,
-          "api_key_delete",
-          in: transaction,
-          context
-        )
-      }
+      let isKey = found.provider == "api-key"
+      try await Sessions.end(
+        isKey
+          ? .opened(by: APIKeyID(trusted: identity.text))
+          : .signedIn(by: found.provider, sparing: context.principal.session),
+        of: user,
+        isKey ? "api_key_delete" : "unlink",
+        in: transaction,
+        context
+      )
     }
   }
 }
