@@ -121,6 +121,20 @@ package enum SecurityNotice: Sendable {
     }
   }
 
+  /// Mails the change also to the addresses that the user can still restore.
+  ///
+  /// A thief may have changed the address, and the owner reads the former one.
+  @EventLoop package func queueForRestorable(
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    for reader in try await transaction.run(WayInQueries.restorableEmails, user) {
+      try await WayInNotice(reader: reader, change: self, remedy: remedy, context: context)
+        .queue(in: transaction)
+    }
+  }
+
   /// Returns the mail alone, for a change that is recorded elsewhere.
   @EventLoop package func notice(
     of user: UserID,
@@ -151,7 +165,7 @@ package struct WayInNotice {
   }
 }
 
-/// The verified address of a user, and the language of its mail.
+/// An address that a user has verified, and the language of its mail.
 struct VerifiedEmail: RowDecodable {
   package let email: String
   let language: String?
@@ -168,5 +182,17 @@ package enum WayInQueries {
     "select email, locale from users where user_id = $1 and email_verified and email is not null"
   )
 
-  package static let all: [any PreparedStatement] = [verifiedEmail]
+  /// Returns the former addresses that a token can restore.
+  static let restorableEmails = Statement<VerifiedEmail, UserID>(
+    "ways_in.restorable_emails",
+    """
+    select min(t.email), min(u.locale)
+    from mail_tokens t join users u on u.user_id = $1
+    where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
+      and (not u.email_verified or email_key(t.email) is distinct from email_key(u.email))
+    group by email_key(t.email)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [verifiedEmail, restorableEmails]
 }

@@ -123,6 +123,7 @@ import Sessions
       if let session { try await requireFresh(session, of: secondary, transaction, context) }
       try check(found, main)
       try await Identities.requireNoRestore(of: primary, in: transaction)
+      try await Identities.requireNoRestore(of: secondary, removed: true, in: transaction)
       try await move(found, of: secondary, to: primary, in: transaction, context)
       return found.picture
     }

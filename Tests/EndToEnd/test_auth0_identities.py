@@ -145,6 +145,17 @@ class Links(Auth0Case):
         run = self.site.dossier("user", "import", "-", "--update-existing", given=row, check=False)
         self.assertIn("/email: Another user has this address.", run.stderr)
 
+    def test_a_user_whose_address_can_be_restored_is_not_linked(self):
+        primary, _ = self.partner_user()
+        mail = self.own_email()
+        thief = self.verified(mail, PASSWORD)
+        self.change_email(thief, f"thief-{mail}")
+        restore = {"token": self.site.mailed(mail, "ds_restore"), "password": "owners password"}
+        refused = self.linked(primary, "auth0", thief["user_id"])
+        self.refused(refused, 409, "email_restore_pending")
+        owner = self.expect(self.post("/v1/email/restore", restore), 200).json
+        self.assertEqual(owner["user_id"], thief["user_id"])
+
     def test_an_unlinked_identity_ends_the_sessions_that_it_opened(self):
         _, primary = self.wire_user()
         _, subject = self.partner_user()

@@ -233,6 +233,13 @@ class EmailRestore(Case):
         for email in ["gone@example.com", "gone-too@example.com"]:
             self.expect(self.register(email, THEIRS), 201)
 
+    def test_the_owner_at_a_restorable_address_learns_of_the_deletion(self):
+        thief, _ = self.moved("robbed@example.com", "robber@example.com")
+        self.expect(self.site.request("DELETE", "/v1/me", token=thief["access_token"]), 204)
+        for email in ["robbed@example.com", "robber@example.com"]:
+            wait_until(lambda: "account was deleted" in self.words(email),
+                       what=f"the mail to {email}")
+
 
 if __name__ == "__main__":
     unittest.main()

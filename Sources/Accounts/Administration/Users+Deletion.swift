@@ -25,6 +25,7 @@ extension Users {
       (transaction, _) async throws(Failure) in
       try await SecurityNotice.deleted.notice(of: user, in: transaction, context)
         .queue(in: transaction)
+      try await SecurityNotice.deleted.queueForRestorable(of: user, in: transaction, context)
       if next == .none || !context.app.sessionSettings.allowsSwitching {
         try await Devices.deactivate(user, in: transaction, context)
       }

@@ -95,15 +95,17 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Returns until when a user without an address can restore one; no row if it cannot.
-  static let wayBack = Statement<Timestamp, UserID>(
+  /// Returns until when a user can restore an address; no row if it cannot.
+  ///
+  /// - Parameter 2: whether the restore counts although the user has another address.
+  static let wayBack = Statement<Timestamp, UserID, Bool>(
     "identities.way_back",
     """
     select max(t.expires_at) from mail_tokens t
     where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
-      and not exists (
+      and ($2::boolean or not exists (
         select 1 from identities i
-        where i.user_id = $1 and i.provider in ('password', 'email'))
+        where i.user_id = $1 and i.provider in ('password', 'email')))
     having count(*) > 0
     """
   )

@@ -93,17 +93,25 @@ import Postgres
     try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
   }
 
-  /// Throws `.emailRestorePending` while a removed address of a user without another can be restored.
+  /// Checks that no removed address of a user without another can be restored.
   ///
-  /// Until then, no credential can be linked. A restore hands over the user with all stored data. Otherwise an attacker could
-  /// link the address of another person, wait until that person stores data, and restore. The
-  /// restore link cannot be revoked instead: a thief would revoke the owner's. A change of address
-  /// needs no wait, because the code verifies the new address.
+  /// Until then, no credential can be linked. A restore hands over the user with all stored data.
+  /// Otherwise an attacker could link the address of another person, wait until that person stores
+  /// data, and restore. The restore link cannot be revoked instead: a thief would revoke the owner's.
+  /// A change of address needs no wait, because the code verifies the new address.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - isRemoved: whether the transaction deletes the user, and with it the restore of a user who
+  ///     has another address.
+  ///   - transaction: the transaction that has locked the user.
+  /// - Throws: `.emailRestorePending`, `.databaseUnavailable`.
   package static func requireNoRestore(
     of user: UserID,
+    removed isRemoved: Bool = false,
     in transaction: Transaction
   ) async throws(Failure) {
-    if let end = try await transaction.run(IdentitiesQueries.wayBack, user).first {
+    if let end = try await transaction.run(IdentitiesQueries.wayBack, user, isRemoved).first {
       throw .emailRestorePending(until: end)
     }
   }
