@@ -32,7 +32,7 @@ package struct AuthorizationState: Sendable {
   package var lastForm: String?
   /// The value of a cookie of the browser in which a credential was verified.
   ///
-  /// Somebody may have copied the key of the browser before.
+  /// An attacker may have copied the key of the browser before.
   package var pass: String?
   /// New recovery codes, until the user has seen them.
   package var recoveryCodes: [String] = []

@@ -1,4 +1,4 @@
-"""A browser that several people share: somebody has copied its cookies before a user signs in."""
+"""A browser that several people share: an attacker has copied its cookies before a user signs in."""
 
 import re
 import unittest
