@@ -132,7 +132,7 @@ package struct ClientSession: RowDecodable {
     try await !context.readLatest(ClientSessionQueries.live, user, session.text).isEmpty
   }
 
-  /// Returns the live session of a current refresh token of a client.
+  /// Returns the session of a refresh token that a client can exchange.
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func session(
@@ -143,10 +143,17 @@ package struct ClientSession: RowDecodable {
     guard let token = Credential(.refreshToken, text, context.keys.master) else { return nil }
     let (user, id) = (token.owner(as: UserID.self), token.part(as: SessionID.self))
     guard let session = try await find(id, of: user, context), session.client == client.id,
-      session.generation == token.number, session.salt == token.salt,
-      try await isLive(id, of: user, context)
+      session.generation == token.number, session.salt == token.salt
     else { return nil }
-    return session
+    let settings = context.app.sessionSettings
+    let refreshable = try await context.readLatest(
+      ClientSessionQueries.refreshable,
+      user,
+      id.text,
+      settings.longestSession,
+      settings.mfa == .required
+    )
+    return refreshable.isEmpty ? nil : session
   }
 
   /// Ends the session of a refresh token, as a client asks at the revocation endpoint.
@@ -242,5 +249,16 @@ package enum ClientSessionQueries {
     "select c.user_id from users c where \(.isAuthorized)"
   )
 
-  package static let all: [any PreparedStatement] = [makeRoom, open, find, live]
+  /// Returns one row if a session may be refreshed.
+  ///
+  /// - Parameters 3, 4: as 7 and 10 of `SessionsQueries.rotate`.
+  static let refreshable = Statement<String, UserID, String, Duration?, Bool>(
+    "client_sessions.refreshable",
+    """
+    select c.user_id from users c join sessions s on s.user_id = $1 and s.session_id = $2::text
+    where \(.isAuthorized) and \(.isRefreshable(longest: "$3::interval", mfa: "$4::boolean"))
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [makeRoom, open, find, live, refreshable]
 }

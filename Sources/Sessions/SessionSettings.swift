@@ -10,7 +10,7 @@ package struct SessionSettings: SettingsSection {
   /// How long a session lasts after its creation or last refresh.
   package let sessionLifetime: Duration
   /// How long a session lasts, however often it is refreshed; nil for no limit.
-  let longestSession: Duration?
+  package let longestSession: Duration?
   /// The greatest age of a session's authentication where the API requires a recent one.
   package let proofLifetime: Duration
   package let allowsSwitching: Bool

@@ -46,6 +46,21 @@ struct SupersededSession: RowDecodable {
   }
 }
 
+extension SQL {
+  /// The condition that the settings of the app let a live session `s` of the user `c` refresh.
+  ///
+  /// - Parameters:
+  ///   - longest: how long a session may last; null for ever.
+  ///   - mfa: whether it must have had a second factor, or need none.
+  /// - Returns: the condition.
+  package static func isRefreshable(longest: SQL, mfa: SQL) -> SQL {
+    """
+    meets_mfa(\(mfa), s.amr, s.provider, c.anonymous)
+      and (\(longest) is null or \(.sum("s.created_at", longest)) > now())
+    """
+  }
+}
+
 package enum SessionsQueries {
   /// Locks a user: the first statement of every transaction that changes or uses credentials.
   package static let lockUser = Statement<String, UserID>(
@@ -153,8 +168,7 @@ package enum SessionsQueries {
       and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
       and s.client_id is not distinct from $9
-      and meets_mfa($10::boolean, s.amr, s.provider, c.anonymous)
-      and ($7::interval is null or \(.sum("s.created_at", "$7::interval")) > now())
+      and \(.isRefreshable(longest: "$7::interval", mfa: "$10::boolean"))
       and s.refreshes_clear_at - now() <= $12::interval
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """

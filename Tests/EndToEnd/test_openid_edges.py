@@ -1,10 +1,11 @@
 """Codes, tokens and APIs at their edges: races, what is kept of a request, and texts of errors."""
 
 import unittest
+import urllib.parse
 
 from cases import Held, Waiting
 from hosted import PASSWORD
-from openid import OpenIDCase, Party, claims
+from openid import FORM, OpenIDCase, Party, claims
 
 
 class SignOutDuringExchange(OpenIDCase, Waiting):
@@ -62,6 +63,27 @@ class FinishedAuthorization(OpenIDCase):
         self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
         self.assertEqual(self.site.sql(
             f"select count(*) from authorizations where user_id = '{user}'"), "0")
+
+
+class Introspection(OpenIDCase):
+    def test_a_refresh_token_that_cannot_be_exchanged_is_inactive(self):
+        tokens, party = self.tokens(client=self.web, scope="openid offline_access")
+        body = urllib.parse.urlencode({"client_id": self.web["id"],
+                                       "client_secret": self.web["secret"],
+                                       "token": tokens["refresh_token"]})
+
+        def is_active():
+            return self.expect(self.site.request("POST", "/oauth/introspect", body, FORM),
+                               200).json["active"]
+
+        self.assertTrue(is_active())
+        self.settings(mfa="required")
+        self.assertFalse(is_active())
+        self.site.set_app(mfa="optional")
+        self.assertTrue(is_active())
+        self.settings(session_max_days=1)
+        self.site.sql("update sessions set created_at = now() - interval '25 hours'")
+        self.assertFalse(is_active())
 
 
 if __name__ == "__main__":
