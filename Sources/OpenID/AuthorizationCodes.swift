@@ -84,7 +84,8 @@ package import Tenancy
   ///   - provider: this server as the client knows it.
   ///   - context: the context of the request.
   /// - Returns: the tokens.
-  /// - Throws: `.invalidCodeOfClient`, `.invalidVerifier`, `.overloaded`, `.databaseUnavailable`.
+  /// - Throws: `.invalidCodeOfClient`, `.otherRedirect`, `.invalidVerifier`, `.overloaded`,
+  ///   `.databaseUnavailable`.
   package static func redeem(
     _ text: String,
     by client: Client,
@@ -212,7 +213,7 @@ extension AuthorizationCodes.Proof {
   fileprivate func fault(for request: AuthorizationRequest) -> Failure? {
     if request.namesRedirect || redirect != nil {
       guard let redirect, redirect.hasSameBytes(as: request.redirect) else {
-        return .invalidCodeOfClient
+        return .otherRedirect
       }
     }
     switch (request.challenge, verifier) {

@@ -8,6 +8,9 @@ extension ErrorType {
   package static let invalidCodeOfClient = ErrorType("invalid_authorization_code", .invalid)
     .titled("The authorization code is not valid.")
     .remedied("Start again at /authorize. A code works once and expires after one minute.")
+  package static let otherRedirect = ErrorType("other_redirect_uri", .invalid)
+    .titled("The redirect_uri is not that of the /authorize request.")
+    .remedied("Send the redirect_uri of the /authorize request with the code.")
   package static let invalidVerifier = ErrorType("invalid_verifier", .invalid)
     .titled("The code verifier does not belong to the authorization code.")
     .remedied("Send the code_verifier of the code_challenge in the /authorize request.")
@@ -32,7 +35,7 @@ extension ErrorType {
 
   /// The types of error of OpenID Connect.
   package static let openID: [ErrorType] = [
-    authorizationExpired, invalidCodeOfClient, invalidVerifier, refreshOfBlockedUser,
+    authorizationExpired, invalidCodeOfClient, otherRedirect, invalidVerifier, refreshOfBlockedUser,
     refreshOfDeletedUser, scopeNotGranted,
     audienceNotGranted, clientUnreachable,
   ]
@@ -41,14 +44,16 @@ extension ErrorType {
 extension Failure {
   package static var authorizationExpired: Failure { Failure(.authorizationExpired) }
   package static var invalidCodeOfClient: Failure { Failure(.invalidCodeOfClient) }
+  package static var otherRedirect: Failure { Failure(.otherRedirect) }
   package static var invalidVerifier: Failure { Failure(.invalidVerifier) }
   static var refreshOfBlockedUser: Failure { Failure(.refreshOfBlockedUser) }
   static var refreshOfDeletedUser: Failure { Failure(.refreshOfDeletedUser) }
 
   static func audienceNotGranted(_ audience: String) -> Failure {
-    Failure(
+    let hint = audience.utf8.last == UInt8(ascii: "/") ? "" : " Is a slash missing?"
+    return Failure(
       .audienceNotGranted,
-      "The client has no grant for the audience \(audience.excerpt(200))."
+      "The client has no grant for the audience \(audience.excerpt(200)).\(hint)"
     )
   }
 

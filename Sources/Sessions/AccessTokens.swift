@@ -1,5 +1,6 @@
 package import Runtime
 package import EventLoop
+import Encoding
 import Glibc
 package import JSON
 import WebTokens
@@ -78,9 +79,8 @@ import WebTokens
       known.removals == known.keys.removals
     else { return nil }
     guard known.expires > clock() else { throw .tokenExpired }
-    guard known.principal.app == app, isMeant(known.audience, for: audience) else {
-      throw .tokenInvalid
-    }
+    guard known.principal.app == app else { throw .tokenInvalid }
+    try check(known.audience, for: audience)
     return known.principal
   }
 
@@ -116,7 +116,7 @@ import WebTokens
         keys: keys.keys(of: app)
       )
     )
-    guard isMeant(meant, for: audience) else { throw .tokenInvalid }
+    try check(meant, for: audience)
     return principal
   }
 
@@ -249,11 +249,12 @@ import WebTokens
     )
   }
 
-  /// Returns whether a token has an audience; nil stands for a native token, for this server only.
-  private func isMeant(_ audiences: [String]?, for audience: String?) -> Bool {
-    guard let audiences else { return true }
+  /// Throws `.tokenInvalid` if a token is for other audiences; a native token has nil.
+  private func check(_ audiences: [String]?, for audience: String?) throws(Failure) {
     let wanted = audience ?? issuer
-    return audiences.contains { $0.hasSameBytes(as: wanted) }
+    guard let audiences, !audiences.contains(where: { $0.hasSameBytes(as: wanted) }) else { return }
+    let names = audiences.joined(separator: ", ").excerpt(200)
+    throw Failure(.tokenInvalid, "The token is for the audience \(names), not for \(wanted).")
   }
 }
 

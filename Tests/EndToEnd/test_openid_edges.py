@@ -5,7 +5,7 @@ import urllib.parse
 
 from cases import Held, Waiting
 from hosted import PASSWORD
-from openid import FORM, OpenIDCase, Party, claims
+from openid import CALLBACK, FORM, OpenIDCase, Party, claims
 
 
 class SignOutDuringExchange(OpenIDCase, Waiting):
@@ -84,6 +84,18 @@ class Introspection(OpenIDCase):
         self.settings(session_max_days=1)
         self.site.sql("update sessions set created_at = now() - interval '25 hours'")
         self.assertFalse(is_active())
+
+
+class Messages(OpenIDCase):
+    def test_errors_name_the_cause(self):
+        tokens, party = self.tokens(scope="openid read:posts", audience=self.API)
+        answer = self.expect(self.site.get("/v1/me", token=tokens["access_token"]), 401,
+                             "token_invalid")
+        self.assertIn(f"The token is for the audience {self.API}", answer.json["detail"])
+        party = Party(self, self.spa)
+        code = party.code(self.visitor.open(party.path))
+        self.error(party.exchange(code, redirect_uri=f"{CALLBACK}2"), 403, "invalid_grant",
+                   "The redirect_uri is not that of the /authorize request.")
 
 
 if __name__ == "__main__":

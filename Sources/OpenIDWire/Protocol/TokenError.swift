@@ -48,6 +48,7 @@ struct TokenError: Error {
   init(_ failure: Failure) {
     switch failure.type {
     case .invalidCodeOfClient: self = .invalidGrant("Invalid authorization code")
+    case .otherRedirect: self = .invalidGrant(failure.type.title)
     case .invalidVerifier: self = .invalidGrant("Failed to verify code verifier")
     case .invalidRefreshToken: self = .invalidGrant("Unknown or invalid refresh token.")
     case .refreshOfBlockedUser: self = .invalidGrant("user is blocked")
