@@ -118,6 +118,7 @@ import WireKit
   ) async throws(Failure) -> Response {
     var details = change(nil, scopes, seconds, allowsOfflineAccess, skipsConsent, claims)
     try details.setPolicies(enforcesPolicies, dialect)
+    try call.checkIdentifier(identifier, of: await Apps.record(of: app, call.context).app)
     let server = try await ResourceServers.create(
       ResourceServerDescription(app: app, identifier: identifier, name: name, details),
       call.context

@@ -1,7 +1,7 @@
 package import EventLoop
 import HTTP
 import JSON
-import Runtime
+package import Runtime
 
 /// The issuer of each app.
 ///
@@ -12,6 +12,16 @@ import Runtime
 
   /// - Parameter fallback: the scheme, host and port of the deployment.
   package init(fallback: String) { self.fallback = fallback }
+
+  /// Returns why a text cannot be the identifier of an API of an app; nil if it can.
+  ///
+  /// A token for the server's own addresses would count there, or at none of its wires.
+  fileprivate func fault(inIdentifier text: String, of app: App) -> Fault? {
+    let origins = [fallback] + app.hosts.flatMap { ["https://\($0)", "http://\($0)"] }
+    let own = origins.flatMap { [$0, "\($0)/", "\($0)/userinfo", "\($0)/api/v2", "\($0)/api/v2/"] }
+    guard own.contains(where: { $0.hasSameBytes(as: text) }) else { return nil }
+    return Fault("/identifier", "own_address", "The identifier is an address of this server.")
+  }
 
   /// Returns the origin that names the app of a call.
   fileprivate func origin(of call: Call) -> String {
@@ -26,6 +36,14 @@ import Runtime
 extension Call {
   /// The scheme, host and port of the app's issuer.
   package var issuerOrigin: String { context.dependencies[ProviderAddress.self].origin(of: self) }
+
+  /// Checks the identifier of a new API of an app.
+  ///
+  /// - Throws: `.invalid` if it is an address of this server.
+  package func checkIdentifier(_ text: String, of app: App) throws(Failure) {
+    let fault = context.dependencies[ProviderAddress.self].fault(inIdentifier: text, of: app)
+    if let fault { throw .invalid([fault]) }
+  }
 
   /// The `iss` of the app's tokens.
   package var issuer: String { issuerOrigin + "/" }

@@ -97,6 +97,15 @@ class Messages(OpenIDCase):
         self.error(party.exchange(code, redirect_uri=f"{CALLBACK}2"), 403, "invalid_grant",
                    "The redirect_uri is not that of the /authorize request.")
 
+    def test_an_api_cannot_have_an_address_of_this_server(self):
+        for identifier in [self.issuer, self.issuer[:-1], f"{self.issuer}userinfo",
+                           f"{self.issuer}api/v2/", f"{self.issuer}api/v2"]:
+            answer = self.site.dossier("resource-server", "create", "--app", "default", identifier,
+                                       "x", check=False)
+            self.assertIn("The identifier is an address of this server.", answer.stderr)
+        self.assertEqual(self.site.sql("select count(*) from resource_servers where identifier "
+                                       f"like '{self.issuer[:-1]}%'"), "0")
+
 
 if __name__ == "__main__":
     unittest.main()

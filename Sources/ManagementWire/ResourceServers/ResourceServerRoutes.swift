@@ -71,6 +71,7 @@ import WireKit
     guard let identifier = body.identifier else {
       throw .invalid([Fault("/identifier", "missing", "Missing required property: identifier.")])
     }
+    try call.checkIdentifier(identifier, of: call.context.app)
     let description = ResourceServerDescription(
       app: call.context.app.name,
       identifier: ManagementAPI.identifier(of: identifier, at: call.issuer),
