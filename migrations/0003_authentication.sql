@@ -40,7 +40,7 @@ create table mail_tokens (
 create index mail_tokens_by_time on mail_tokens (expires_at);
 
 comment on table mail_tokens is
-  'Tokens in mailed links and in tickets. A newer token replaces the older ones once the relay accepted its mail.';
+  'Tokens in mailed links and in tickets. The newest three of a purpose are valid.';
 comment on column mail_tokens.purpose is
   'verify: verifies the address. reset: sets a new password. restore: gives the former address back.';
 comment on column mail_tokens.token_hash is 'A keyed hash of the token.';

@@ -1665,7 +1665,7 @@ CREATE TABLE public.mail_tokens (
 -- Name: TABLE mail_tokens; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.mail_tokens IS 'Tokens in mailed links and in tickets. A newer token replaces the older ones once the relay accepted its mail.';
+COMMENT ON TABLE public.mail_tokens IS 'Tokens in mailed links and in tickets. The newest three of a purpose are valid.';
 
 
 --

@@ -6,7 +6,7 @@ extension ErrorType {
     .titled("The token from the mail is wrong, used or expired.")
     .remedied(
       "Request another mail. A token works once, and expires after a day, or after an hour if "
-        + "it resets a password. A newer token replaces older ones."
+        + "it resets a password. Only the tokens of the newest three mails are valid."
     )
   package static let signInToVerify = ErrorType("sign_in_to_verify", .unauthenticated)
     .titled("The token alone does not verify the address.")

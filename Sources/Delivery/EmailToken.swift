@@ -62,8 +62,8 @@ package struct EmailToken {
 
   /// Queues its mail and stores the token, which is valid at once.
   ///
-  /// Older tokens stay valid until the relay has accepted the mail (`OutboxQueries.sent`). A
-  /// request for a mail that cannot be sent therefore invalidates no token.
+  /// The newest three tokens of a purpose are valid. Older ones end when the relay has accepted the
+  /// mail (`OutboxQueries.sent`), so a mail that cannot be sent invalidates none.
   @EventLoop package func queue(in transaction: Transaction) async throws(Failure) {
     let text = token.text(context.keys.master)
     let page = context.app.mailSettings.page

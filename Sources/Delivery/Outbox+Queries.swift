@@ -38,9 +38,10 @@ package enum OutboxQueries {
     """
   )
 
-  /// Deletes a mail that the relay has accepted, and the tokens that are older than its token.
+  /// Deletes a mail that the relay has accepted, and older tokens of its purpose except two.
   ///
-  /// Not earlier: until the mail arrives, its recipient has only the older token. Restore tokens
+  /// Two stay, so that a stranger's request does not invalidate the link that the owner has just got.
+  /// Not earlier: until the mail arrives, its recipient has only the older tokens. Restore tokens
   /// stay, so that a second change of address does not invalidate the first owner's.
   static let sent = Statement<NoRow, MailID>(
     "outbox.sent",
@@ -51,7 +52,10 @@ package enum OutboxQueries {
     delete from mail_tokens old using mail_tokens new, sent
     where new.user_id = sent.user_id and new.purpose = sent.kind and new.token_hash = sent.token_hash
       and old.user_id = sent.user_id and old.purpose = sent.kind and old.expires_at < new.expires_at
-      and old.purpose <> 'restore'
+      and old.purpose <> 'restore' and 3 <= (
+        select count(*) from mail_tokens t
+        where t.user_id = sent.user_id and t.purpose = sent.kind
+          and t.expires_at > old.expires_at and t.expires_at <= new.expires_at)
     """
   )
 

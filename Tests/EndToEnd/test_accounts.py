@@ -199,7 +199,23 @@ class Accounts(IssuerCase):
         odd = self.expect(self.register("J\u00fcrgen@example.com"), 201).json
         self.assertEqual(self.me(odd).json["email"], "J\u00fcrgen@example.com")
 
-    def test_a_token_is_valid_until_the_relay_accepts_the_next_mail(self):
+    def test_the_newest_three_mailed_tokens_are_valid_until_one_is_used(self):
+        # A request of a stranger does not invalidate the link that the owner has just got.
+        email = "three@example.com"
+        self.verified(email)
+        tokens = []
+        for count in range(1, 5):
+            self.ask("/v1/password/reset-request", email)
+            tokens.append(self.site.mailed(email, "ds_reset", count))
+        wait_until(lambda: self.site.sql(
+            "select count(*) from mail_tokens t join users using (user_id) "
+            f"where users.email = '{email}'") == "3", what="three tokens")
+        self.expect(self.reset(tokens[0], MINE), 400, "mail_token_invalid")
+        self.expect(self.reset(tokens[1], MINE), 200)
+        for token in tokens[2:]:
+            self.expect(self.reset(token, THEIRS), 400, "mail_token_invalid")
+
+    def test_a_token_is_valid_while_the_relay_is_away(self):
         self.verified("kept@example.com")
         self.ask("/v1/password/reset-request", "kept@example.com")
         first = self.site.mailed("kept@example.com", "ds_reset")
