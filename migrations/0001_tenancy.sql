@@ -20,8 +20,8 @@ create table apps (
   version bigint not null default 1,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  document_history integer not null
-    generated always as (coalesce((settings ->> 'document_history')::integer, 0)) stored,
+  document_versions_kept integer not null
+    generated always as (coalesce((settings ->> 'document_versions_kept')::integer, 0)) stored,
   anonymous_user_retention_days integer not null
     generated always as (coalesce((settings ->> 'anonymous_user_retention_days')::integer, 30)) stored
 );
@@ -32,8 +32,8 @@ comment on column apps.name is 'The name by which requests and the command line 
 comment on column apps.settings is
   'Settings that differ from the defaults, by the names that `dossier app set` takes.';
 comment on column apps.version is 'Grows by one with each change of the name or the settings.';
-comment on column apps.document_history is
-  'The setting document_history as a number, since each write of a document reads it.';
+comment on column apps.document_versions_kept is
+  'The setting document_versions_kept as a number, since each write of a document reads it.';
 comment on column apps.anonymous_user_retention_days is
   'The setting anonymous_user_retention_days as a number, for maintenance.';
 

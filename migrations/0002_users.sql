@@ -35,7 +35,7 @@ create table users (
   zone text,
   picture text,
   version bigint not null default 1,
-  property_floor bigint not null default 0,
+  property_version_floor bigint not null default 0,
   blocked_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -79,18 +79,18 @@ comment on column users.picture_url is
   'A picture elsewhere, which a back end has set for Auth0''s clients. No program fetches it.';
 comment on column users.version is
   'Grows by one with each change of the profile, the address or the block. A request of a back end with several changes counts once.';
-comment on column users.property_floor is
+comment on column users.property_version_floor is
   'The largest version of a removed property. A property with the same key continues above it.';
 comment on column users.blocked_at is 'When an administrator blocked the user; null if nobody did.';
 
-create table beginnings (
+create table user_origins (
   user_id text collate "C" not null references users on delete cascade,
   kind text collate "C" not null check (kind in ('anonymous', 'registered')),
   primary key (user_id, kind)
 );
 
-comment on table beginnings is 'How users were created whose identities no longer tell it.';
-comment on column beginnings.kind is
+comment on table user_origins is 'How users were created whose identities no longer tell it.';
+comment on column user_origins.kind is
   'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
 
 create table identities (
@@ -101,7 +101,7 @@ create table identities (
   subject text collate "C" not null,
   profile jsonb not null default '{}',
   created_at timestamptz not null default now(),
-  proved_by_reader boolean not null default false,
+  verified_via_mail_only boolean not null default false,
   primary key (user_id, identity_id)
 );
 
@@ -112,7 +112,7 @@ comment on column identities.subject is
   'The name of the user at the provider: the key of the address, the sub of a token, the id of an API key.';
 comment on column identities.profile is
   'Of a linked identity: the id, foreign id, address and names of the user it had before.';
-comment on column identities.proved_by_reader is
+comment on column identities.verified_via_mail_only is
   'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
 
 create table identity_subjects (
@@ -162,7 +162,7 @@ drop function patched(jsonb, text, text);
 drop view profiles;
 drop table identity_subjects;
 drop table identities;
-drop table beginnings;
+drop table user_origins;
 drop table users;
 drop function name_key(text);
 drop function email_key(text);

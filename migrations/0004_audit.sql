@@ -29,7 +29,7 @@ comment on table audit is
 comment on column audit.user_id is
   'The user concerned; the id of the app if the event concerns no known user.';
 comment on column audit.actor is
-  'user; client: followed by the id of the client; operator for the command line; or anyone.';
+  'user; client: followed by the id of the client; operator for the command line; system for maintenance; or unauthenticated.';
 comment on column audit.address is 'The IP address of the caller.';
 comment on column audit.agent is 'The User-Agent field of the request.';
 comment on column audit.detail is 'Members that depend on the action.';

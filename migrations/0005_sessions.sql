@@ -23,22 +23,22 @@ comment on column devices.replaced_at is 'When the last login replaced the secre
 comment on column devices.inactive_since is
   'Since when no user is active on the device; null while one may be.';
 
-create table device_users (
+create table device_accounts (
   user_id text collate "C" not null references users on delete cascade,
   device_id text collate "C" not null,
-  chosen_at timestamptz not null default now(),
+  activated_at timestamptz not null default now(),
   assurance smallint not null default 1
-    constraint device_users_assurance_check check (assurance between 0 and 2),
+    constraint device_accounts_assurance_check check (assurance between 0 and 2),
   primary key (user_id, device_id)
 );
 
-create index device_users_by_device on device_users (device_id, chosen_at desc);
+create index device_accounts_by_device on device_accounts (device_id, activated_at desc);
 
-comment on table device_users is
-  'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest chosen_at is active.';
-comment on column device_users.chosen_at is
+comment on table device_accounts is
+  'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest activated_at is active.';
+comment on column device_accounts.activated_at is
   'When the user last signed in on the device or was switched to.';
-comment on column device_users.assurance is
+comment on column device_accounts.assurance is
   'How well the user authenticated there so far: 0 by an API key only, 1 by another credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.';
 
 create table sessions (
@@ -52,7 +52,7 @@ create table sessions (
   refresh_generation integer not null default 1,
   refresh_salt bytea not null,
   refreshed_at timestamptz not null default now(),
-  refreshes_clear_at timestamptz not null default now(),
+  refresh_theoretical_arrival_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
   ended_at timestamptz,
@@ -89,7 +89,7 @@ comment on column sessions.refresh_generation is
   'The number of the valid refresh token. An older number tells a repeated refresh from a stolen token.';
 comment on column sessions.refresh_salt is
   'The refresh token is derived from this, the generation and the master key.';
-comment on column sessions.refreshes_clear_at is
+comment on column sessions.refresh_theoretical_arrival_at is
   'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
 comment on column sessions.end_reason is
   'Why the session ended, such as logout, blocked or refresh_reuse.';
@@ -124,5 +124,5 @@ comment on view live_sessions is 'Sessions that have neither ended nor expired.'
 
 drop view live_sessions;
 drop table sessions;
-drop table device_users;
+drop table device_accounts;
 drop table devices;

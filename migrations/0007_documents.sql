@@ -79,7 +79,7 @@ create table document_versions (
 create index document_versions_by_kept on document_versions (app_id, kept);
 
 comment on table document_versions is
-  'Versions of documents, the present one included, in apps with the setting document_history.';
+  'Versions of documents, the present one included, in apps with the setting document_versions_kept.';
 comment on column document_versions.body is 'Null if this version is a deletion.';
 comment on column document_versions.actor is 'As in the table audit.';
 comment on column document_versions.kept is

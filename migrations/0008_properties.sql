@@ -21,7 +21,7 @@ comment on table properties is
 comment on column properties.value is
   'A JSON string, boolean or number as the client wrote it.';
 comment on column properties.version is
-  'Grows by one with each change; see users.property_floor.';
+  'Grows by one with each change; see users.property_version_floor.';
 
 -- migrate: down
 

@@ -269,7 +269,7 @@ CREATE TABLE public.apps (
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    document_history integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'document_history'::text))::integer, 0)) STORED NOT NULL,
+    document_versions_kept integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'document_versions_kept'::text))::integer, 0)) STORED NOT NULL,
     anonymous_user_retention_days integer GENERATED ALWAYS AS (COALESCE(((settings ->> 'anonymous_user_retention_days'::text))::integer, 30)) STORED NOT NULL,
     CONSTRAINT apps_app_id_check CHECK ((app_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT apps_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)),
@@ -306,10 +306,10 @@ COMMENT ON COLUMN public.apps.version IS 'Grows by one with each change of the n
 
 
 --
--- Name: COLUMN apps.document_history; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN apps.document_versions_kept; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.apps.document_history IS 'The setting document_history as a number, since each write of a document reads it.';
+COMMENT ON COLUMN public.apps.document_versions_kept IS 'The setting document_versions_kept as a number, since each write of a document reads it.';
 
 
 --
@@ -347,10 +347,10 @@ COMMENT ON VIEW public.app_records IS 'Apps as the API and the command line show
 -- Name: attempts; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.attempts (
+CREATE TABLE public.rate_limits (
     app_id text NOT NULL COLLATE pg_catalog."C",
     subject bytea NOT NULL,
-    clear_at timestamp with time zone NOT NULL
+    theoretical_arrival_at timestamp with time zone NOT NULL
 );
 
 
@@ -358,21 +358,21 @@ CREATE TABLE public.attempts (
 -- Name: TABLE attempts; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.attempts IS 'Rate limits by the generic cell rate algorithm. A missing row is an unused limit.';
+COMMENT ON TABLE public.rate_limits IS 'Rate limits by the generic cell rate algorithm. A missing row is an unused limit.';
 
 
 --
 -- Name: COLUMN attempts.subject; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.attempts.subject IS 'A keyed hash of the attempted action and the caller.';
+COMMENT ON COLUMN public.rate_limits.subject IS 'A keyed hash of the attempted action and the caller.';
 
 
 --
--- Name: COLUMN attempts.clear_at; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN attempts.theoretical_arrival_at; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.attempts.clear_at IS 'The theoretical arrival time: each attempt adds its share of the limit''s period. An attempt is refused if this would exceed the present time by more than the period.';
+COMMENT ON COLUMN public.rate_limits.theoretical_arrival_at IS 'The theoretical arrival time: each attempt adds its share of the limit''s period. An attempt is refused if this would exceed the present time by more than the period.';
 
 
 --
@@ -413,7 +413,7 @@ COMMENT ON COLUMN public.audit.user_id IS 'The user concerned; the id of the app
 -- Name: COLUMN audit.actor; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.audit.actor IS 'user; client: followed by the id of the client; operator for the command line; or anyone.';
+COMMENT ON COLUMN public.audit.actor IS 'user; client: followed by the id of the client; operator for the command line; system for maintenance; or unauthenticated.';
 
 
 --
@@ -673,28 +673,28 @@ COMMENT ON COLUMN public.authorizations.redeemed_as IS 'That session.';
 
 
 --
--- Name: beginnings; Type: TABLE; Schema: public; Owner: -
+-- Name: user_origins; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.beginnings (
+CREATE TABLE public.user_origins (
     user_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
-    CONSTRAINT beginnings_kind_check CHECK ((kind = ANY (ARRAY['anonymous'::text, 'registered'::text])))
+    CONSTRAINT user_origins_kind_check CHECK ((kind = ANY (ARRAY['anonymous'::text, 'registered'::text])))
 );
 
 
 --
--- Name: TABLE beginnings; Type: COMMENT; Schema: public; Owner: -
+-- Name: TABLE user_origins; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.beginnings IS 'How users were created whose identities no longer tell it.';
+COMMENT ON TABLE public.user_origins IS 'How users were created whose identities no longer tell it.';
 
 
 --
--- Name: COLUMN beginnings.kind; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN user_origins.kind; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.beginnings.kind IS 'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
+COMMENT ON COLUMN public.user_origins.kind IS 'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
 
 
 --
@@ -844,37 +844,37 @@ COMMENT ON COLUMN public.consents.scope IS 'The scopes, with spaces between them
 
 
 --
--- Name: device_users; Type: TABLE; Schema: public; Owner: -
+-- Name: device_accounts; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.device_users (
+CREATE TABLE public.device_accounts (
     user_id text NOT NULL COLLATE pg_catalog."C",
     device_id text NOT NULL COLLATE pg_catalog."C",
-    chosen_at timestamp with time zone DEFAULT now() NOT NULL,
+    activated_at timestamp with time zone DEFAULT now() NOT NULL,
     assurance smallint DEFAULT 1 NOT NULL,
-    CONSTRAINT device_users_assurance_check CHECK (((assurance >= 0) AND (assurance <= 2)))
+    CONSTRAINT device_accounts_assurance_check CHECK (((assurance >= 0) AND (assurance <= 2)))
 );
 
 
 --
--- Name: TABLE device_users; Type: COMMENT; Schema: public; Owner: -
+-- Name: TABLE device_accounts; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.device_users IS 'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest chosen_at is active.';
-
-
---
--- Name: COLUMN device_users.chosen_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.device_users.chosen_at IS 'When the user last signed in on the device or was switched to.';
+COMMENT ON TABLE public.device_accounts IS 'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest activated_at is active.';
 
 
 --
--- Name: COLUMN device_users.assurance; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN device_accounts.activated_at; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.device_users.assurance IS 'How well the user authenticated there so far: 0 by an API key only, 1 by another credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.';
+COMMENT ON COLUMN public.device_accounts.activated_at IS 'When the user last signed in on the device or was switched to.';
+
+
+--
+-- Name: COLUMN device_accounts.assurance; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.device_accounts.assurance IS 'How well the user authenticated there so far: 0 by an API key only, 1 by another credential, 2 by a second factor. Failed sign-ins of strangers do not limit a familiar device.';
 
 
 --
@@ -986,7 +986,7 @@ CREATE TABLE public.document_versions (
 -- Name: TABLE document_versions; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.document_versions IS 'Versions of documents, the present one included, in apps with the setting document_history.';
+COMMENT ON TABLE public.document_versions IS 'Versions of documents, the present one included, in apps with the setting document_versions_kept.';
 
 
 --
@@ -1129,7 +1129,7 @@ CREATE TABLE public.identities (
     subject text NOT NULL COLLATE pg_catalog."C",
     profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    proved_by_reader boolean DEFAULT false NOT NULL,
+    verified_via_mail_only boolean DEFAULT false NOT NULL,
     CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -1163,10 +1163,10 @@ COMMENT ON COLUMN public.identities.profile IS 'Of a linked identity: the id, fo
 
 
 --
--- Name: COLUMN identities.proved_by_reader; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN identities.verified_via_mail_only; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.identities.proved_by_reader IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
+COMMENT ON COLUMN public.identities.verified_via_mail_only IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
 
 
 --
@@ -1405,10 +1405,10 @@ COMMENT ON COLUMN public.issuers.allows_missing_aud IS 'Whether a token may lack
 
 
 --
--- Name: kept_answers; Type: TABLE; Schema: public; Owner: -
+-- Name: idempotency_keys; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.kept_answers (
+CREATE TABLE public.idempotency_keys (
     app_id text NOT NULL COLLATE pg_catalog."C",
     owner text NOT NULL COLLATE pg_catalog."C",
     key_hash bytea NOT NULL,
@@ -1419,52 +1419,52 @@ CREATE TABLE public.kept_answers (
 
 
 --
--- Name: TABLE kept_answers; Type: COMMENT; Schema: public; Owner: -
+-- Name: TABLE idempotency_keys; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.kept_answers IS 'Answers to requests with an Idempotency-Key, which a repeated request gets again.';
-
-
---
--- Name: COLUMN kept_answers.app_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.kept_answers.app_id IS 'All zeros if a client of the operator calls without an app.';
+COMMENT ON TABLE public.idempotency_keys IS 'Answers to requests with an Idempotency-Key, which a repeated request gets again.';
 
 
 --
--- Name: COLUMN kept_answers.owner; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN idempotency_keys.app_id; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.kept_answers.owner IS 'The user or client that sent the request. The answers of a user are deleted with it.';
-
-
---
--- Name: COLUMN kept_answers.key_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.kept_answers.key_hash IS 'A keyed hash of the Idempotency-Key.';
+COMMENT ON COLUMN public.idempotency_keys.app_id IS 'All zeros if a client of the operator calls without an app.';
 
 
 --
--- Name: COLUMN kept_answers.request_hash; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN idempotency_keys.owner; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.kept_answers.request_hash IS 'A keyed hash of the request. Another request with the same key is refused.';
-
-
---
--- Name: COLUMN kept_answers.answer; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.kept_answers.answer IS 'The answer, encrypted with the master key; null while the first request is under way.';
+COMMENT ON COLUMN public.idempotency_keys.owner IS 'The user or client that sent the request. The answers of a user are deleted with it.';
 
 
 --
--- Name: COLUMN kept_answers.expires_at; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN idempotency_keys.key_hash; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.kept_answers.expires_at IS 'When the answer is deleted. Without an answer: when another request may start, as the worker of the first one must have died.';
+COMMENT ON COLUMN public.idempotency_keys.key_hash IS 'A keyed hash of the Idempotency-Key.';
+
+
+--
+-- Name: COLUMN idempotency_keys.request_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.request_hash IS 'A keyed hash of the request. Another request with the same key is refused.';
+
+
+--
+-- Name: COLUMN idempotency_keys.answer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.answer IS 'The answer, encrypted with the master key; null while the first request is under way.';
+
+
+--
+-- Name: COLUMN idempotency_keys.expires_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.expires_at IS 'When the answer is deleted. Without an answer: when another request may start, as the worker of the first one must have died.';
 
 
 --
@@ -1482,7 +1482,7 @@ CREATE TABLE public.sessions (
     refresh_generation integer DEFAULT 1 NOT NULL,
     refresh_salt bytea NOT NULL,
     refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
-    refreshes_clear_at timestamp with time zone DEFAULT now() NOT NULL,
+    refresh_theoretical_arrival_at timestamp with time zone DEFAULT now() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone,
@@ -1537,10 +1537,10 @@ COMMENT ON COLUMN public.sessions.refresh_salt IS 'The refresh token is derived 
 
 
 --
--- Name: COLUMN sessions.refreshes_clear_at; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN sessions.refresh_theoretical_arrival_at; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.sessions.refreshes_clear_at IS 'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
+COMMENT ON COLUMN public.sessions.refresh_theoretical_arrival_at IS 'When the session may again refresh a hundred times at once. Each refresh moves it by six seconds.';
 
 
 --
@@ -1707,7 +1707,7 @@ COMMENT ON COLUMN public.mail_tokens.result_url IS 'Where the browser goes after
 -- Name: mails; Type: TABLE; Schema: public; Owner: -
 --
 
-CREATE TABLE public.mails (
+CREATE TABLE public.mail_outbox (
     mail_id text NOT NULL COLLATE pg_catalog."C",
     app_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
@@ -1728,56 +1728,56 @@ CREATE TABLE public.mails (
 -- Name: TABLE mails; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.mails IS 'The outbox: mail that the relay has not accepted yet, and other messages to deliver.';
+COMMENT ON TABLE public.mail_outbox IS 'The outbox: mail that the relay has not accepted yet, and other messages to deliver.';
 
 
 --
 -- Name: COLUMN mails.kind; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.kind IS 'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect.';
+COMMENT ON COLUMN public.mail_outbox.kind IS 'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect.';
 
 
 --
 -- Name: COLUMN mails.sealed; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.sealed IS 'Sender, recipient and text, encrypted with the master key, as the mail may contain a token.';
+COMMENT ON COLUMN public.mail_outbox.sealed IS 'Sender, recipient and text, encrypted with the master key, as the mail may contain a token.';
 
 
 --
 -- Name: COLUMN mails.user_id; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.user_id IS 'The user whose token in mail_tokens the mail contains; without the token it is not sent.';
+COMMENT ON COLUMN public.mail_outbox.user_id IS 'The user whose token in mail_tokens the mail contains; without the token it is not sent.';
 
 
 --
 -- Name: COLUMN mails.token_hash; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.token_hash IS 'The hash of that token.';
+COMMENT ON COLUMN public.mail_outbox.token_hash IS 'The hash of that token.';
 
 
 --
 -- Name: COLUMN mails.attempts; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.attempts IS 'How many times the relay was tried.';
+COMMENT ON COLUMN public.mail_outbox.attempts IS 'How many times the relay was tried.';
 
 
 --
 -- Name: COLUMN mails.next_attempt_at; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.next_attempt_at IS 'When to try again. Null if delivery was given up; the row remains for the operator.';
+COMMENT ON COLUMN public.mail_outbox.next_attempt_at IS 'When to try again. Null if delivery was given up; the row remains for the operator.';
 
 
 --
 -- Name: COLUMN mails.last_error; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.mails.last_error IS 'The last answer of the relay.';
+COMMENT ON COLUMN public.mail_outbox.last_error IS 'The last answer of the relay.';
 
 
 --
@@ -1891,7 +1891,7 @@ CREATE TABLE public.users (
     zone text,
     picture text,
     version bigint DEFAULT 1 NOT NULL,
-    property_floor bigint DEFAULT 0 NOT NULL,
+    property_version_floor bigint DEFAULT 0 NOT NULL,
     blocked_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -1954,10 +1954,10 @@ COMMENT ON COLUMN public.users.version IS 'Grows by one with each change of the 
 
 
 --
--- Name: COLUMN users.property_floor; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN users.property_version_floor; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.users.property_floor IS 'The largest version of a removed property. A property with the same key continues above it.';
+COMMENT ON COLUMN public.users.property_version_floor IS 'The largest version of a removed property. A property with the same key continues above it.';
 
 
 --
@@ -2044,7 +2044,7 @@ COMMENT ON COLUMN public.properties.value IS 'A JSON string, boolean or number a
 -- Name: COLUMN properties.version; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.properties.version IS 'Grows by one with each change; see users.property_floor.';
+COMMENT ON COLUMN public.properties.version IS 'Grows by one with each change; see users.property_version_floor.';
 
 
 --
@@ -2532,11 +2532,11 @@ ALTER TABLE ONLY public.apps
 
 
 --
--- Name: attempts attempts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: attempts rate_limits_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.attempts
-    ADD CONSTRAINT attempts_pkey PRIMARY KEY (app_id, subject);
+ALTER TABLE ONLY public.rate_limits
+    ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (app_id, subject);
 
 
 --
@@ -2564,11 +2564,11 @@ ALTER TABLE ONLY public.authorizations
 
 
 --
--- Name: beginnings beginnings_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: user_origins user_origins_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.beginnings
-    ADD CONSTRAINT beginnings_pkey PRIMARY KEY (user_id, kind);
+ALTER TABLE ONLY public.user_origins
+    ADD CONSTRAINT user_origins_pkey PRIMARY KEY (user_id, kind);
 
 
 --
@@ -2604,11 +2604,11 @@ ALTER TABLE ONLY public.consents
 
 
 --
--- Name: device_users device_users_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: device_accounts device_accounts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.device_users
-    ADD CONSTRAINT device_users_pkey PRIMARY KEY (user_id, device_id);
+ALTER TABLE ONLY public.device_accounts
+    ADD CONSTRAINT device_accounts_pkey PRIMARY KEY (user_id, device_id);
 
 
 --
@@ -2684,11 +2684,11 @@ ALTER TABLE ONLY public.issuers
 
 
 --
--- Name: kept_answers kept_answers_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: idempotency_keys idempotency_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.kept_answers
-    ADD CONSTRAINT kept_answers_pkey PRIMARY KEY (owner, app_id, key_hash);
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (owner, app_id, key_hash);
 
 
 --
@@ -2700,11 +2700,11 @@ ALTER TABLE ONLY public.mail_tokens
 
 
 --
--- Name: mails mails_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: mails mail_outbox_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.mails
-    ADD CONSTRAINT mails_pkey PRIMARY KEY (mail_id);
+ALTER TABLE ONLY public.mail_outbox
+    ADD CONSTRAINT mail_outbox_pkey PRIMARY KEY (mail_id);
 
 
 --
@@ -2883,10 +2883,10 @@ CREATE INDEX app_hosts_by_app ON public.app_hosts USING btree (app_id);
 
 
 --
--- Name: attempts_by_time; Type: INDEX; Schema: public; Owner: -
+-- Name: rate_limits_by_time; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX attempts_by_time ON public.attempts USING btree (clear_at);
+CREATE INDEX rate_limits_by_time ON public.rate_limits USING btree (theoretical_arrival_at);
 
 
 --
@@ -2939,10 +2939,10 @@ CREATE INDEX client_grants_by_resource_server ON public.client_grants USING btre
 
 
 --
--- Name: device_users_by_device; Type: INDEX; Schema: public; Owner: -
+-- Name: device_accounts_by_device; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX device_users_by_device ON public.device_users USING btree (device_id, chosen_at DESC);
+CREATE INDEX device_accounts_by_device ON public.device_accounts USING btree (device_id, activated_at DESC);
 
 
 --
@@ -2988,10 +2988,10 @@ CREATE UNIQUE INDEX issuers_missing_iss ON public.issuers USING btree (app_id) W
 
 
 --
--- Name: kept_answers_by_time; Type: INDEX; Schema: public; Owner: -
+-- Name: idempotency_keys_by_time; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX kept_answers_by_time ON public.kept_answers USING btree (expires_at);
+CREATE INDEX idempotency_keys_by_time ON public.idempotency_keys USING btree (expires_at);
 
 
 --
@@ -3002,24 +3002,24 @@ CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
 
 
 --
--- Name: mails_by_app; Type: INDEX; Schema: public; Owner: -
+-- Name: mail_outbox_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX mails_by_app ON public.mails USING btree (app_id);
-
-
---
--- Name: mails_by_end; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX mails_by_end ON public.mails USING btree (expires_at);
+CREATE INDEX mail_outbox_by_app ON public.mail_outbox USING btree (app_id);
 
 
 --
--- Name: mails_by_turn; Type: INDEX; Schema: public; Owner: -
+-- Name: mail_outbox_by_end; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX mails_by_turn ON public.mails USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX mail_outbox_by_end ON public.mail_outbox USING btree (expires_at);
+
+
+--
+-- Name: mail_outbox_by_turn; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_outbox_by_turn ON public.mail_outbox USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 
 --
@@ -3216,11 +3216,11 @@ ALTER TABLE ONLY public.authorizations
 
 
 --
--- Name: beginnings beginnings_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+-- Name: user_origins user_origins_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.beginnings
-    ADD CONSTRAINT beginnings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.user_origins
+    ADD CONSTRAINT user_origins_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
@@ -3256,11 +3256,11 @@ ALTER TABLE ONLY public.consents
 
 
 --
--- Name: device_users device_users_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+-- Name: device_accounts device_accounts_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.device_users
-    ADD CONSTRAINT device_users_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.device_accounts
+    ADD CONSTRAINT device_accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
@@ -3312,11 +3312,11 @@ ALTER TABLE ONLY public.mail_tokens
 
 
 --
--- Name: mails mails_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+-- Name: mails mail_outbox_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.mails
-    ADD CONSTRAINT mails_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.mail_outbox
+    ADD CONSTRAINT mail_outbox_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --

@@ -131,7 +131,7 @@ package enum AccountQueries {
     "accounts.find",
     """
     select u.user_id, coalesce(u.email, s.subject), p.hash, u.email_verified,
-      coalesce(i.proved_by_reader, false), u.blocked_at is not null, u.locale,
+      coalesce(i.verified_via_mail_only, false), u.blocked_at is not null, u.locale,
       coalesce(i.provider in ('password', 'email'), false)
     from identity_subjects s
     join users u on u.user_id = s.user_id
@@ -155,7 +155,7 @@ package enum AccountQueries {
   static let proveIdentity = Statement<IdentityID, UserID, Bool>(
     "accounts.prove_identity",
     """
-    update identities set proved_by_reader = $2
+    update identities set verified_via_mail_only = $2
     where user_id = $1 and provider in ('password', 'email')
     returning identity_id
     """
@@ -164,7 +164,7 @@ package enum AccountQueries {
   static let addIdentity = Statement<NoRow, UserID, AppID, String, IdentityID, Bool>(
     "accounts.add_identity",
     """
-    insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
+    insert into identities (user_id, identity_id, app_id, provider, subject, verified_via_mail_only)
     values ($1, $4, $2, 'email', $3, $5)
     """
   )

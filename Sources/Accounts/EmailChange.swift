@@ -252,8 +252,8 @@ package enum EmailChangeQueries {
     "email_change.set_subject",
     """
     update identities set subject = $3,
-      proved_by_reader = case when $5::boolean then false
-        when subject = $3 then proved_by_reader else $4::boolean end
+      verified_via_mail_only = case when $5::boolean then false
+        when subject = $3 then verified_via_mail_only else $4::boolean end
     where user_id = $1 and identity_id = $2
     """
   )

@@ -63,7 +63,7 @@ extension Configuration {
       calculator: pools.calculator,
       services: [
         AccessTokens(keys: keys, issuer: issuer),
-        Apps(database: database, .all, fallback: app, age: appAge, complain: report),
+        Apps(database: database, .all, fallback: app, age: appCacheTTL, complain: report),
         MailQueue(
           isConfigured: sendsMail,
           pages: MailPages(issuer: issuer, usualApp: app),

@@ -12,7 +12,7 @@ package struct Configuration: Sendable {
   package let masterKey: MasterKey
   package let issuer: String
   package let app: String
-  package let appAge: Duration
+  package let appCacheTTL: Duration
   package let workers: Int
   package let socketDirectory: String
   package let socketMode: mode_t
@@ -70,7 +70,7 @@ package struct Configuration: Sendable {
     masterKey = MasterKey(secrets.isEmpty ? [[]] : secrets)
     issuer = text(.issuer)
     app = text(.app)
-    appAge = .milliseconds(number(.appAge, 0...60_000))
+    appCacheTTL = .milliseconds(number(.appCacheTTL, 0...60_000))
     let asked = number(.workers, 0...256)
     workers = asked == 0 ? cores : asked
     socketDirectory = text(.socketDirectory)

@@ -11,7 +11,7 @@ package enum Setting: String, CaseIterable {
   case masterKey = "master_key"
   case issuer
   case app
-  case appAge = "app_age"
+  case appCacheTTL = "app_cache_ttl_ms"
   case workers
   case socketDirectory = "socket_directory"
   case socketMode = "socket_mode"
@@ -42,7 +42,7 @@ package enum Setting: String, CaseIterable {
     case .database, .masterKey: nil
     case .issuer: "http://127.0.0.1:8080"
     case .app: "default"
-    case .appAge: "5000"
+    case .appCacheTTL: "5000"
     case .workers: "0"
     case .socketDirectory: "/run/dossier"
     case .socketMode: "0660"
@@ -75,7 +75,7 @@ package enum Setting: String, CaseIterable {
   /// Whether all hosts of a deployment need the same value.
   package var isShared: Bool {
     switch self {
-    case .masterKey, .issuer, .app, .appAge, .argon2Memory, .argon2Passes, .internalNetworks,
+    case .masterKey, .issuer, .app, .appCacheTTL, .argon2Memory, .argon2Passes, .internalNetworks,
       .mail,
       .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder:
       true
@@ -95,7 +95,7 @@ package enum Setting: String, CaseIterable {
       "secret of 32 bytes or more, in base64; separate several by commas or lines: the first key encrypts, all keys decrypt"
     case .issuer: "the deployment's URL, the iss of its tokens"
     case .app: "default app, used if neither the host name nor Dossier-App selects one"
-    case .appAge:
+    case .appCacheTTL:
       "cache lifetime of app settings and schemas, in milliseconds; 0 disables the cache"
     case .workers: "worker processes; 0 is one a core"
     case .socketDirectory: "where the workers' Unix sockets are made"

@@ -70,12 +70,12 @@ package enum Example {
   ]
 
   package static let adaOnDevice: JSON = [
-    "user_id": .string(ada), "chosen_at": .string(played), "state": "active", "anonymous": false,
+    "user_id": .string(ada), "activated_at": .string(played), "state": "active", "anonymous": false,
     "name": "Ada Lovelace", "nickname": "Countess", "email": .string(email),
     "picture": .string(picture),
   ]
   package static let charlesOnDevice: JSON = [
-    "user_id": .string(charles), "chosen_at": .string(visited), "state": "inactive",
+    "user_id": .string(charles), "activated_at": .string(visited), "state": "inactive",
     "anonymous": false, "name": "Charles Babbage", "nickname": .null,
     "email": "charles@example.com", "picture": .null,
   ]

@@ -206,7 +206,8 @@ extension Shape {
     "device_id": .id(Example.device),
     "users": .list(
       of: .object([
-        "user_id": .id(Example.ada), "chosen_at": .time, "state": .placeState, "anonymous": .flag,
+        "user_id": .id(Example.ada), "activated_at": .time, "state": .placeState,
+        "anonymous": .flag,
         "name": .text.orNull, "nickname": .text.orNull, "email": .text.orNull,
         "picture": .text.orNull,
       ]).named("DeviceUser", "A user of a device.").like(Example.adaOnDevice)

@@ -5,7 +5,7 @@ package enum OutboxQueries {
   package static let add = Statement<NoRow, MailID, AppID, String, BinaryBytes, Duration>(
     "outbox.add",
     """
-    insert into mails (mail_id, app_id, kind, sealed, expires_at)
+    insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at)
     values ($1, $2, $3, $4, now() + $5::interval)
     """
   )
@@ -16,20 +16,20 @@ package enum OutboxQueries {
   >(
     "outbox.add_with_token",
     """
-    insert into mails (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash)
+    insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash)
     values ($1, $2, $3, $4, now() + $5::interval, $6, $7)
     """
   )
 
   /// Claims due mails for one worker, for longer than all of them may take.
   ///
-  /// If the worker dies, its claims expire and other workers continue. Served by `mails_by_turn`.
+  /// If the worker dies, its claims expire and other workers continue. Served by `mail_outbox_by_turn`.
   static let claim = Statement<DueRow, Int>(
     "outbox.claim",
     """
-    update mails m set attempts = m.attempts + 1, next_attempt_at = now() + interval '3 minutes'
+    update mail_outbox m set attempts = m.attempts + 1, next_attempt_at = now() + interval '3 minutes'
     where m.mail_id = any (array(
-      select mail_id::text from mails where next_attempt_at <= now() and expires_at > now()
+      select mail_id::text from mail_outbox where next_attempt_at <= now() and expires_at > now()
       order by next_attempt_at limit $1 for update skip locked))
     returning m.mail_id, m.sealed, m.attempts::bigint, m.app_id, m.kind,
       m.token_hash is not null and (
@@ -47,7 +47,7 @@ package enum OutboxQueries {
     "outbox.sent",
     """
     with sent as (
-      delete from mails where mail_id = $1 returning user_id, kind, token_hash
+      delete from mail_outbox where mail_id = $1 returning user_id, kind, token_hash
     )
     delete from mail_tokens old using mail_tokens new, sent
     where new.user_id = sent.user_id and new.purpose = sent.kind and new.token_hash = sent.token_hash
@@ -63,7 +63,7 @@ package enum OutboxQueries {
   static let putOff = Statement<NoRow, MailID, Duration?, String>(
     "outbox.put_off",
     """
-    update mails set next_attempt_at = now() + $2::interval, last_error = $3
+    update mail_outbox set next_attempt_at = now() + $2::interval, last_error = $3
     where mail_id = $1
     """
   )
@@ -71,23 +71,23 @@ package enum OutboxQueries {
   /// Deletes a request before its mail replaces it; returns its id if it existed.
   package static let takeRequest = Statement<String, MailID>(
     "outbox.take_request",
-    "delete from mails where mail_id = $1 and kind = 'request' returning mail_id"
+    "delete from mail_outbox where mail_id = $1 and kind = 'request' returning mail_id"
   )
 
   static let remove = Statement<NoRow, MailID>(
     "outbox.remove",
-    "delete from mails where mail_id = $1"
+    "delete from mail_outbox where mail_id = $1"
   )
 
   /// Deletes expired rows, and returns one row for each undelivered mail, for the report.
   ///
-  /// Served by `mails_by_end`.
+  /// Served by `mail_outbox_by_end`.
   static let expire = Statement<String>(
     "outbox.expire",
     """
     with gone as (
-      delete from mails where mail_id = any (array(
-        select mail_id::text from mails where expires_at < now() limit 1000 for update skip locked))
+      delete from mail_outbox where mail_id = any (array(
+        select mail_id::text from mail_outbox where expires_at < now() limit 1000 for update skip locked))
       returning mail_id, kind, attempts
     )
     select kind || ' ' || mail_id || ', after ' || attempts || ' attempts' from gone
@@ -99,7 +99,7 @@ package enum OutboxQueries {
     """
     select count(*), coalesce(extract(epoch from now() - min(created_at)
       filter (where next_attempt_at is not null)), 0)::bigint
-    from mails
+    from mail_outbox
     """
   )
 
@@ -109,7 +109,7 @@ package enum OutboxQueries {
     """
     select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
       m.created_at, m.expires_at
-    from mails m join apps a using (app_id)
+    from mail_outbox m join apps a using (app_id)
     where $1::text is null or m.mail_id > $1::text
     order by m.mail_id limit $2
     """
@@ -119,7 +119,7 @@ package enum OutboxQueries {
     "outbox.retry",
     """
     with due as (
-      update mails set next_attempt_at = now() where $1::text is null or mail_id = $1 returning 1
+      update mail_outbox set next_attempt_at = now() where $1::text is null or mail_id = $1 returning 1
     )
     select count(*) from due
     """
@@ -128,7 +128,7 @@ package enum OutboxQueries {
   static let drop = Statement<Int, MailID?>(
     "outbox.drop",
     """
-    with dropped as (delete from mails where mail_id = $1 returning 1)
+    with dropped as (delete from mail_outbox where mail_id = $1 returning 1)
     select count(*) from dropped
     """
   )

@@ -2,7 +2,7 @@ package import Runtime
 import EventLoop
 package import Postgres
 
-/// The stored versions of documents, in apps with the setting `document_history`.
+/// The stored versions of documents, in apps with the setting `document_versions_kept`.
 ///
 /// The transaction that writes a document also stores its new version; see `DocumentTraces`.
 package enum DocumentHistory {
@@ -119,7 +119,7 @@ package enum DocumentHistoryQueries {
   /// - Parameter 4: the actor.
   /// - Parameter 5: how many versions the app keeps.
   static let keep = Statement<NoRow, UserID, DocumentKind, AppID, String, Int>(
-    "document_history.keep",
+    "document_versions_kept.keep",
     """
     insert into document_versions (user_id, class, version, app_id, body, actor, kept)
     select d.user_id, d.class, d.version, $3, case when d.deleted_at is null then d.body end, $4,
@@ -130,7 +130,7 @@ package enum DocumentHistoryQueries {
 
   /// Deletes the versions up to one.
   static let trim = Statement<NoRow, UserID, DocumentKind, Int>(
-    "document_history.trim",
+    "document_versions_kept.trim",
     "delete from document_versions where user_id = $1 and class = $2 and version <= $3::bigint"
   )
 

@@ -22,7 +22,7 @@ package struct DocumentSettings: SettingsSection {
       "whether users may read their app metadata"
     )
     versionsKept = read.number(
-      "document_history",
+      "document_versions_kept",
       0...100,
       0,
       "versions kept of each document, with who wrote them; deleted values remain in them"

@@ -123,8 +123,8 @@ package enum BrowserUserQueries {
     cross join \(.places(switching: "$4::boolean")) p
     join sessions s on s.user_id = p.user_id and s.session_id = p.session_id and s.style = 'pages'
     join users u on u.user_id = p.user_id
-    where \(.isProvedDevice) and p.is_live and p.chosen_at < \(.provedUntil)
-    order by p.is_active desc, p.chosen_at desc, p.user_id
+    where \(.isProvedDevice) and p.is_live and p.activated_at < \(.provedUntil)
+    order by p.is_active desc, p.activated_at desc, p.user_id
     """
   )
 

@@ -51,7 +51,7 @@ struct LinkParty: RowDecodable {
       else { return nil }
       self.id = id
       (self.provider, self.subject) = (provider, subject)
-      isProvedByReader = json["proved_by_reader"]?.bool ?? false
+      isProvedByReader = json["verified_via_mail_only"]?.bool ?? false
       profile = json["profile"]?.object ?? JSONObject()
     }
 
@@ -69,7 +69,7 @@ struct LinkParty: RowDecodable {
       kept["email_verified"] = party.email.map { _ in .bool(party.isEmailVerified) }
       return [
         "id": .string(IdentityID().text), "provider": .string(provider),
-        "subject": .string(subject), "proved_by_reader": .bool(isProvedByReader),
+        "subject": .string(subject), "verified_via_mail_only": .bool(isProvedByReader),
         "profile": .object(profile.count > 0 ? profile : kept),
       ]
     }
@@ -85,7 +85,7 @@ struct LinkParty: RowDecodable {
       }
       row["provider"] = .string(provider)
       row["subject"] = .string(subject)
-      row["proved_by_reader"] = .bool(isProvedByReader)
+      row["verified_via_mail_only"] = .bool(isProvedByReader)
       if isAddress {
         row["email"] = party.email.map(JSON.string)
         row["email_verified"] = .bool(party.isEmailVerified)
@@ -132,7 +132,7 @@ package enum UserLinkQueries {
       jsonb_strip_nulls(jsonb_build_object('name', u.name, 'given_name', u.given_name,
         'family_name', u.family_name, 'nickname', u.nickname)),
       (select coalesce(jsonb_agg(jsonb_build_object('id', i.identity_id, 'provider', i.provider,
-          'subject', i.subject, 'proved_by_reader', i.proved_by_reader, 'profile', i.profile)
+          'subject', i.subject, 'verified_via_mail_only', i.verified_via_mail_only, 'profile', i.profile)
           order by i.created_at, i.identity_id), '[]')
         from identities i
         where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
@@ -171,9 +171,9 @@ package enum UserLinkQueries {
     "user_links.adopt",
     """
     insert into identities (
-      user_id, identity_id, app_id, provider, subject, proved_by_reader, profile, created_at)
+      user_id, identity_id, app_id, provider, subject, verified_via_mail_only, profile, created_at)
     select u.user_id, e.row ->> 'id', $2, e.row ->> 'provider', e.row ->> 'subject',
-      (e.row ->> 'proved_by_reader')::boolean, e.row -> 'profile',
+      (e.row ->> 'verified_via_mail_only')::boolean, e.row -> 'profile',
       $4::timestamptz + e.place * interval '1 microsecond'
     from users u cross join jsonb_array_elements($3::jsonb) with ordinality as e (row, place)
     where u.user_id = $1
@@ -249,7 +249,7 @@ package enum UserLinkQueries {
   static let addIdentity = Statement<NoRow, UserID, AppID, IdentityID, String, String, Bool>(
     "user_links.add_identity",
     """
-    insert into identities (user_id, identity_id, app_id, provider, subject, proved_by_reader)
+    insert into identities (user_id, identity_id, app_id, provider, subject, verified_via_mail_only)
     values ($1, $3, $2, $4, $5, $6)
     """
   )

@@ -62,7 +62,7 @@ import WireKit
 
   /// Builds the index after the response.
   ///
-  /// If that fails, housekeeping continues it.
+  /// If that fails, the maintenance continues it.
   private static func finish(_ context: RequestContext) {
     let database = context.database
     EventLoop.task { try? await SearchIndexes.finishAll(in: database) }

@@ -55,7 +55,7 @@ package final class Principal: Sendable {
   /// The name of the principal in events.
   package var name: String {
     switch role {
-    case .anyone: "anyone"
+    case .anyone: "unauthenticated"
     case .user: "user"
     case .client: "client:\(client?.text ?? "")"
     case .operator: "operator"

@@ -30,7 +30,7 @@ package enum SessionCreationQueries {
     "sessions.require_room",
     """
     select require((
-      select count(*) from device_users where device_id = $1 and user_id <> $2) < $3::bigint)
+      select count(*) from device_accounts where device_id = $1 and user_id <> $2) < $3::bigint)
     """
   )
 
@@ -90,10 +90,10 @@ package enum SessionCreationQueries {
   package static let enterPlace = Statement<NoRow, UserID, DeviceID, String, Bool>(
     "sessions.enter_place",
     """
-    insert into device_users as p (user_id, device_id, chosen_at, assurance)
+    insert into device_accounts as p (user_id, device_id, activated_at, assurance)
     values ($1, $2, clock_timestamp(),
       case when has_second_factor($3) then 2 when $4::boolean then 0 else 1 end)
-    on conflict (user_id, device_id) do update set chosen_at = excluded.chosen_at,
+    on conflict (user_id, device_id) do update set activated_at = excluded.activated_at,
       assurance = greatest(p.assurance, excluded.assurance)
     """
   )

@@ -54,7 +54,7 @@ package enum CredentialRevocationQueries {
   static let leaveDevices = Statement<DeviceID, UserID, DeviceID?>(
     "credential_revocations.leave_devices",
     """
-    delete from device_users where user_id = $1 and ($2::text is null or device_id <> $2)
+    delete from device_accounts where user_id = $1 and ($2::text is null or device_id <> $2)
     returning device_id
     """
   )

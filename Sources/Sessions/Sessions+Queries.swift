@@ -120,7 +120,7 @@ package enum SessionsQueries {
   static let raiseAssurance = Statement<NoRow, UserID, DeviceID, String>(
     "sessions.raise_assurance",
     """
-    update device_users set assurance = 2
+    update device_accounts set assurance = 2
     where user_id = $1 and device_id = $2 and has_second_factor($3)
     """
   )
@@ -162,14 +162,14 @@ package enum SessionsQueries {
     """
     update sessions s set refresh_generation = s.refresh_generation + 1, refreshed_at = now(),
       expires_at = least(now() + $6::interval, \(.sum("s.created_at", "$7::interval"))),
-      refreshes_clear_at = \(.sum("greatest(s.refreshes_clear_at, now())", "$11::interval"))
+      refresh_theoretical_arrival_at = \(.sum("greatest(s.refresh_theoretical_arrival_at, now())", "$11::interval"))
     from users c
     where \(.isAuthorized) and s.user_id = $1 and s.session_id = $2 and s.app_id = $3
       and s.refresh_salt = $4
       and s.refresh_generation = $5 and s.ended_at is null and s.style = $8
       and s.client_id is not distinct from $9
       and \(.isRefreshable(longest: "$7::interval", mfa: "$10::boolean"))
-      and s.refreshes_clear_at - now() <= $12::interval
+      and s.refresh_theoretical_arrival_at - now() <= $12::interval
     returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
     """
   )
@@ -185,7 +185,7 @@ package enum SessionsQueries {
     """
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
       s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval,
-      greatest(0, ceil(extract(epoch from s.refreshes_clear_at - now() - $9::interval)))::bigint
+      greatest(0, ceil(extract(epoch from s.refresh_theoretical_arrival_at - now() - $9::interval)))::bigint
     from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where \(.isAuthorized) and s.app_id = $3 and s.refresh_salt = $4 and s.style = $7
       and s.client_id is not distinct from $8
@@ -225,7 +225,7 @@ package enum SessionsQueries {
   static let leaveDevices = Statement<DeviceID, UserID, SessionID?>(
     "sessions.leave_devices",
     """
-    delete from device_users p
+    delete from device_accounts p
     where p.user_id = $1 and not exists (
       select 1 from sessions s
       where s.user_id = $1 and s.session_id = $2 and s.device_id = p.device_id)

@@ -108,7 +108,7 @@ struct AppCommand: ParsableCommand {
         }
         try consent.ask("Delete the app \(app) with all its users and their data, for good?")
         let line = ProgressLine()
-        let age = context.appAge * 2
+        let age = context.appCacheTTL * 2
         let count = try await context.run { context async throws(Failure) in
           // Busy workers refresh their cached apps within this time. An idle worker refreshes them
           // at its next request.

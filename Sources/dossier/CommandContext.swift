@@ -19,7 +19,7 @@ import Postgres
   /// The host, and the port if any, of the deployment's URL.
   let deploymentHost: String
   /// The time for which a worker may still use the old settings of a changed app.
-  let appAge: Duration
+  let appCacheTTL: Duration
   private let database: Database
   /// The check of everything that a request needs, including the app.
   let servingReadiness: ReadinessCheck
@@ -60,7 +60,7 @@ import Postgres
     api = ManagementAPI(dependencies, agent: agent)
     readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
     servingReadiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
-    appAge = configuration.appAge
+    appCacheTTL = configuration.appCacheTTL
     defaultApp = configuration.app
     let issuer = configuration.issuer
     let start = issuer.firstRange(of: "://")?.upperBound ?? issuer.startIndex

@@ -139,7 +139,7 @@ struct WorkerCommand: ParsableCommand {
   var whenReady = false
 
   @Flag(help: .hidden)
-  var keepsHouse = false
+  var runsMaintenance = false
 
   func run() throws {
     ProcessHardening.keep()
@@ -148,12 +148,12 @@ struct WorkerCommand: ParsableCommand {
       tell: Worker.complaint(slot: slot)
     )
     EventLoop.reactor.takeGlobalJobs()
-    EventLoop.reactor.start { [slot, whenReady, keepsHouse] in
+    EventLoop.reactor.start { [slot, whenReady, runsMaintenance] in
       Worker.run(
         configuration,
         slot: slot,
         whenReady: whenReady,
-        keepsHouse: keepsHouse || slot == nil
+        runsMaintenance: runsMaintenance || slot == nil
       )
     }
   }

@@ -128,7 +128,7 @@ import Glibc
       program: OwnProgram.path,
       words: ["worker", "--slot", String(slot)] + (isReload ? ["--when-ready"] : [])
         // Chosen by the socket, since metrics slots change with each reload.
-        + (index == 0 ? ["--keeps-house"] : []) + options.arguments(hasSnapshot: settings != nil),
+        + (index == 0 ? ["--maintenance"] : []) + options.arguments(hasSnapshot: settings != nil),
       index: index,
       socket: sockets[index].descriptor,
       board: board,

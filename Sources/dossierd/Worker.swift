@@ -38,8 +38,13 @@ import WireKit
   ///   - configuration: the settings in force.
   ///   - slot: its slot on the supervisor's metrics board, or nil without a supervisor.
   ///   - whenReady: whether it accepts only once it can serve, and ends if that takes too long.
-  ///   - keepsHouse: whether it runs the maintenance, which deletes expired data.
-  static func run(_ configuration: Configuration, slot: Int?, whenReady: Bool, keepsHouse: Bool) {
+  ///   - runsMaintenance: whether it runs the maintenance, which deletes expired data.
+  static func run(
+    _ configuration: Configuration,
+    slot: Int?,
+    whenReady: Bool,
+    runsMaintenance: Bool
+  ) {
     // Before the pools' threads start. Otherwise one of them could receive SIGTERM, and libfcgi's
     // handler would swallow it.
     Signals.block(Self.signals)
@@ -56,7 +61,7 @@ import WireKit
         try worker.start()
         worker.watch()
         worker.courier.start()
-        if keepsHouse {
+        if runsMaintenance {
           worker.keepHouse()
           worker.recordHost()
         }
@@ -190,7 +195,7 @@ import WireKit
           let removed = try await Maintenance.run(database).filter { $0.value > 0 }
           if !removed.isEmpty { Log.write("info", "removed: \(removed)") }
         } catch {
-          Log.write("error", "housekeeping: \(error)")
+          Log.write("error", "maintenance: \(error)")
         }
       }
     }

@@ -198,7 +198,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-instructions-"))
     settings = {"DOSSIER_LOG": "requests" if options.log else "errors",
                 "DOSSIER_PICTURE_PROGRAM": str(BUILD / "dossier-pictures"),
-                "DOSSIER_APP_AGE": "5000"}
+                "DOSSIER_APP_CACHE_TTL_MS": "5000"}
     try:
         # Valgrind does not read the debug information of Swift's compiler.
         program = folder / "dossierd"

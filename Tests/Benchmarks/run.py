@@ -96,7 +96,7 @@ class Bench:
     def __init__(self, users, seconds, sessions=1_000):
         self.seconds = seconds
         self.site = Deployment(
-            settings={"DOSSIER_LOG": "errors", "DOSSIER_APP_AGE": "5000"}.items())
+            settings={"DOSSIER_LOG": "errors", "DOSSIER_APP_CACHE_TTL_MS": "5000"}.items())
         started = time.monotonic()
         for statement in SEED.format(count=users).split(";\n"):
             if statement.strip():

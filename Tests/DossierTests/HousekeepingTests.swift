@@ -20,7 +20,7 @@ import Testing
     select repeat('1', 24), lpad(g::text, 24, '0'), app_id, repeat('2', 24), 'anonymous', '', '',
       now() + interval '10 days' * (g - 4) + interval '1 minute', case g when 9 then now() - interval '31 days' end
     from apps, generate_series(0, 9) g;
-    insert into attempts (app_id, subject, clear_at)
+    insert into rate_limits (app_id, subject, theoretical_arrival_at)
     select app_id, int4send(g), now() + interval '1 hour' * (2 * g - 1) from apps,
       generate_series(0, 1) g;
     insert into mail_tokens (user_id, purpose, token_hash, email, expires_at)
@@ -45,8 +45,8 @@ import Testing
   /// One document for each user, with this number of versions, all written when the app kept 10.
   private static let versions = """
     insert into apps (app_id, name, settings) values
-      (repeat('a', 24), 'three', '{"document_history": 3}'), (repeat('b', 24), 'none', '{}'),
-      (repeat('c', 24), 'ten', '{"document_history": 10}');
+      (repeat('a', 24), 'three', '{"document_versions_kept": 3}'), (repeat('b', 24), 'none', '{}'),
+      (repeat('c', 24), 'ten', '{"document_versions_kept": 10}');
     insert into users (user_id, app_id, anonymous)
     select app || lpad(g::text, 23, '0'), repeat(app, 24), true
     from generate_series(1, 400) g, unnest('{a,b,c}'::text[]) app;
@@ -73,7 +73,7 @@ import Testing
       "test.left",
       """
       select (select count(*) from audit) || ' ' || (select count(*) from sessions) || ' '
-        || (select count(*) from attempts) || ' ' || (select count(*) from mail_tokens) || ' '
+        || (select count(*) from rate_limits) || ' ' || (select count(*) from mail_tokens) || ' '
         || (select count(*) from authentication_flows) || ' '
         || (select count(*) from authorizations) || ' '
         || (select string_agg(subject, '+' order by subject) from identity_subjects) || ' '

@@ -11,7 +11,7 @@ import Testing
   ///
   /// They process batches, all rows of an app, or all queued mails.
   private static let exceptions = [
-    "apps.delete", "attempts.forget_all", "housekeeping.", "imports.", "outbox.drop",
+    "apps.delete", "rate_limits.forget_all", "maintenance.", "imports.", "outbox.drop",
     "outbox.expire", "outbox.retry",
     "outbox.state", "readiness.facts", "resealing.", "search_indexes.build", "sessions.end_all",
     "unused.",

@@ -7,7 +7,7 @@ struct StatementRules {
   /// The tables that are distributed, and views of them, each with its key.
   static let keys: [String: String] = {
     let ofUsers = """
-      users identities passwords beginnings sessions api_keys mail_tokens device_users audit documents
+      users identities passwords user_origins sessions api_keys mail_tokens device_accounts audit documents
       document_versions properties pictures search_values consents second_factors recovery_codes
       user_roles user_permissions live_sessions unused_users
       """
@@ -20,11 +20,11 @@ struct StatementRules {
     keys["audit_entries"] = "subject_id"
     keys["devices"] = "device_id"
     keys["identity_subjects"] = "subject"
-    keys["attempts"] = "subject"
+    keys["rate_limits"] = "subject"
     keys["authorizations"] = "authorization_id"
     keys["authentication_flows"] = "place"
-    keys["kept_answers"] = "owner"
-    keys["mails"] = "mail_id"
+    keys["idempotency_keys"] = "owner"
+    keys["mail_outbox"] = "mail_id"
     return keys
   }()
 

@@ -18,14 +18,14 @@ import Testing
     """,
     "Work on the users of an app, of a role or of an API, for operators.": """
     role_permissions.add apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
-    search_indexes.clear attempts.forget attempts.forget_all resealing.older resealing.secrets
+    search_indexes.clear rate_limits.forget rate_limits.forget_all resealing.older resealing.secrets
     resealing.change_factor resealing.change_mail resealing.remove_factor resealing.remove_mail
     """,
     "Maintenance deletes what has expired or is unused, in batches.": """
-    housekeeping.attempts housekeeping.audit housekeeping.authentication_flows
-    housekeeping.authorizations housekeeping.document_versions housekeeping.kept_answers
-    housekeeping.mail_tokens housekeeping.own_changes housekeeping.reservations
-    housekeeping.sessions unused.users unused.lock unused.remove_users unused.devices
+    maintenance.rate_limits maintenance.audit maintenance.authentication_flows
+    maintenance.authorizations maintenance.document_versions maintenance.idempotency_keys
+    maintenance.mail_tokens maintenance.own_changes maintenance.reservations
+    maintenance.sessions unused.users unused.lock unused.remove_users unused.devices
     """,
     "The outbox takes mails and notices of all users.": """
     logout_notices.due outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts

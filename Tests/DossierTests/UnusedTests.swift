@@ -64,7 +64,7 @@ import Testing
     select lpad(g::text, 24, '0'), repeat('a', 24), '',
       now() - case when g % 100 = 1 then interval '23 hours' else interval '25 hours' end
     from generate_series(1, 3000) g;
-    insert into device_users (user_id, device_id)
+    insert into device_accounts (user_id, device_id)
     select repeat('a', 24), device_id from devices where device_id like '%02';
     """
 
@@ -126,7 +126,7 @@ import Testing
       // Each app had 3001 users.
       let removed = 3001 - kept.count + 3001 - sooner.count
       let deletions = try await database.write(Queries.deletions)
-      #expect(deletions == ["\(removed) by housekeeping: unused"])
+      #expect(deletions == ["\(removed) by system: unused"])
       let orphans = try await database.write(Queries.orphans)
       #expect(orphans == [0])
     }
@@ -149,7 +149,7 @@ import Testing
       union all select 'authentication_flows') as t
     -- What every user has, what follows from an identity or a document, and what operators give a
     -- guest, who does not come back.
-    where name not in ('beginnings', 'consents', 'device_users', 'identities', 'mail_tokens',
+    where name not in ('user_origins', 'consents', 'device_accounts', 'identities', 'mail_tokens',
       'search_values', 'user_permissions', 'user_roles');
     do $$
     declare kept data;
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  /// Runs the housekeeping on a database, then the checks; another run finds nothing to remove.
+  /// Runs the maintenance on a database, then the checks; another run finds nothing to remove.
   @EventLoop private func keepHouse(
     _ script: String,
     _ check: @EventLoop (Database) async throws -> Void

@@ -67,7 +67,7 @@ class Deployment(Cluster, Asking):
                 "DOSSIER_WORKERS": str(workers),
                 "DOSSIER_MAIL": str(self.mail),
                 # The workers read an app for every request, so a test's change takes effect at once.
-                "DOSSIER_APP_AGE": "0",
+                "DOSSIER_APP_CACHE_TTL_MS": "0",
                 # A setting may name the port, which is known only here.
                 **{name: value.replace("{port}", str(self.port)) for name, value in settings},
             }

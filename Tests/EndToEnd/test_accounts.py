@@ -21,7 +21,7 @@ def wide(email):
 class Accounts(IssuerCase):
     def setUp(self):
         # Each test starts with fresh limits.
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def ask(self, path, email, **options):
         return self.expect(self.post(path, {"email": email}, **options), 202)
@@ -134,7 +134,7 @@ class Accounts(IssuerCase):
         self.assertEqual(set(statuses[:9]), {409})
         self.assertEqual(set(statuses[-2:]), {429})
         self.expect(self.login("guarded@example.com", MINE), 200)
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         for index in range(11):
             last = self.login("guarded@example.com", f"wrong {index}")
         self.expect(last, 429, "too_many_attempts")

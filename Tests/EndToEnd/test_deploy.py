@@ -260,7 +260,7 @@ class SampleData(Case):
         self.assertIn(self.PASSWORD, self.seed())
         counts = "select (select count(*) from users), (select count(*) from devices), " \
             "(select count(*) from documents), (select count(*) from properties) > 20, " \
-            "(select max(n) from (select count(*) n from device_users group by device_id) d)"
+            "(select max(n) from (select count(*) n from device_accounts group by device_id) d)"
         made = self.psql("-c", counts)
         self.assertEqual((made.stdout, made.stderr), ("10|4|25|t|2\n", ""))
         token = self.post("/v1/login/password", {

@@ -204,7 +204,7 @@ class Devices(Case):
         there = [answer for answer in answers
                  if answer.status == 200 and answer.json["device_id"] == device]
         self.assertEqual(len(there), 19)
-        known = self.site.sql(f"select count(*) from device_users where device_id = '{device}'")
+        known = self.site.sql(f"select count(*) from device_accounts where device_id = '{device}'")
         self.assertEqual(known, "20")
         # A login beyond the limit created no user.
         users = self.site.sql(
@@ -558,7 +558,7 @@ class Devices(Case):
 
 class Preflights(Case):
     # The seconds for which app settings are cached.
-    SETTINGS = {"DOSSIER_APP_AGE": "1"}
+    SETTINGS = {"DOSSIER_APP_CACHE_TTL_MS": "1"}
 
     def test_a_preflight_succeeds_after_its_origin_is_added(self):
         ask = {"Access-Control-Request-Method": "PATCH", "Origin": "https://new.example.com"}

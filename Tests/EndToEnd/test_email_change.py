@@ -8,7 +8,7 @@ from machine import wait_until
 
 class EmailChange(Case):
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def ask(self, grant, email, **options):
         return self.post("/v1/me/email", {"email": email}, token=grant["access_token"], **options)
@@ -127,7 +127,7 @@ class EmailChange(Case):
 
     def test_mail_to_one_address_is_limited(self):
         grant = self.verified("flooder@example.com")
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         statuses = [self.ask(grant, "flooded@example.com").status for _ in range(12)]
         self.assertEqual(statuses, [202] * 10 + [429] * 2)
 

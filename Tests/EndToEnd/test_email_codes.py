@@ -15,7 +15,7 @@ class EmailCodes(Case):
         cls.site.set_app(email_code=True)
 
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def ask(self, email, **options):
         return self.expect(self.post("/v1/login/code/request", {"email": email}, **options), 202)

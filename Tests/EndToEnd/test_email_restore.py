@@ -10,7 +10,7 @@ MINE, THEIRS = "my old house", "thiefs house"
 
 class EmailRestore(Case):
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def restore(self, token, password=MINE):
         return self.post("/v1/email/restore", {"token": token, "password": password})

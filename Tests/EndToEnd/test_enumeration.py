@@ -38,7 +38,7 @@ class Enumeration(Case):
             self.login(self.address("reserved"), "owners password", headers=self.APP), 200).json
         self.change_email(grant, self.address("present"), headers=self.APP)
         self.site.mailed(self.address("reserved"), "ds_restore")
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def address(self, kind):
         return f"{kind}-{self._testMethodName[5:45]}@example.com"

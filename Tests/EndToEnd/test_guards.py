@@ -226,7 +226,7 @@ class Guards(Case):
         self.expect(self.login("trail@example.com", "wrong horse"), 401)
         events = self.expect(self.me(grant, "/audit"), 200).json
         self.assertEqual([e["action"] for e in events], ["login_failure", "email_verify", "login"])
-        self.assertEqual(events[0]["actor"], "anyone")
+        self.assertEqual(events[0]["actor"], "unauthenticated")
         self.assertEqual(events[0]["address"], "127.0.0.1")
         self.site.sql(
             "insert into audit (user_id, event_id, app_id, action, actor) select "
@@ -262,7 +262,7 @@ class Guards(Case):
 
     def test_every_form_of_an_email_address_counts_as_one(self):
         self.verified("forms@example.com")
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         wide = "".join(chr(ord(letter) + 0xfee0) for letter in "forms")
         forms = ["forms@example.com", "FORMS@Example.com", f"{wide}@example.com",
                  "f\u2134rms@example.com", " forms@example.com"]

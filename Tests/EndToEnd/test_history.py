@@ -16,7 +16,7 @@ class History(Administration):
 
     def keep(self, count):
         """Sets the number of kept versions. It applies at once, as write statements read it."""
-        self.site.dossier("app", "set", f"document_history={count}")
+        self.site.dossier("app", "set", f"document_versions_kept={count}")
 
     def write(self, token, body, method="PUT", path=DATA, kind=JSON, **headers):
         answer = self.site.request(method, path, body, {**kind, **headers}, token)
@@ -35,14 +35,14 @@ class History(Administration):
 
     def test_an_app_keeps_no_versions_by_default(self):
         self.keep("null")
-        self.assertEqual(self.site.dossier("app", "show")["settings"]["document_history"], 0)
+        self.assertEqual(self.site.dossier("app", "show")["settings"]["document_versions_kept"], 0)
         token = self.site.login()["access_token"]
         self.write(token, {"a": 1})
         self.write(token, None, "DELETE", kind={})
         self.assertEqual(self.versions(token).json, [])
         self.expect(self.site.get(f"{DATA}/versions/1", token=token), 404, "not_found")
         for value in ["101", "-1", "2.5", "yes"]:
-            self.refused(12, "app", "set", f"document_history={value}", words="0...100")
+            self.refused(12, "app", "set", f"document_versions_kept={value}", words="0...100")
 
     def test_every_write_keeps_its_version_and_its_author(self):
         grant = self.site.login()

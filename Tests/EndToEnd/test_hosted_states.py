@@ -171,7 +171,7 @@ class Failures(StateCase):
         self.send(email="ada@example.com")
         self.look("Not accepted")
         self.settings(sign_in_pages_per_ip=1)
-        self.addCleanup(self.site.sql, "delete from attempts")
+        self.addCleanup(self.site.sql, "delete from rate_limits")
         for _ in range(3):
             self.browser.driver.delete_all_cookies()
             self.open("/account")

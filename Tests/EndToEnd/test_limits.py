@@ -58,7 +58,7 @@ class Quota:
 class Limits(Case):
     def backdate(self, app, seconds):
         """Backdates the attempts of an app."""
-        self.site.sql(f"update attempts set clear_at = clear_at - interval '{seconds} seconds' "
+        self.site.sql(f"update rate_limits set theoretical_arrival_at = theoretical_arrival_at - interval '{seconds} seconds' "
                       f"where app_id = (select app_id from apps where name = '{app['Dossier-App']}')")
 
     def attempt(self, app, email, password="wrong horse", place="192.0.2.1", **headers):
@@ -122,7 +122,7 @@ class Limits(Case):
     def test_distributed_guesses_are_limited_except_on_a_known_device(self):
         app = self.site.add_app("everywhere", failures_per_identifier_hourly=2, **DAY)
         grant = self.verified("hunted@example.com", headers=app)
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         quota = Quota(self, 2, share=1_800)
         quota.use_up(lambda i: self.attempt(app, "hunted@example.com", place=f"203.0.113.{i}"))
         stranger = self.expect(self.anonymous(app, "192.0.2.7"), 200).json["device_secret"]
@@ -191,7 +191,7 @@ class Limits(Case):
     def test_an_attacker_cannot_block_mail_to_a_user(self):
         app = self.site.add_app("mails", **DAY)
         grant = self.verified("full@example.com", headers=app)
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         reset = ("/v1/password/reset-request", {"email": "full@example.com"})
 
         def ask(place, path=reset[0], body=reset[1], **headers):

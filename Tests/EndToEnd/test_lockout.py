@@ -198,7 +198,7 @@ class Lockout(Case):
     def test_mails_to_an_address_are_limited_per_day(self):
         self.app("flooded", mails_per_email_daily=6, failures_per_identifier=2, **DAY)
         grant = self.verified(self.email, headers={**self.headers, ADDRESS: OWN})
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         reset = ("/v1/password/reset-request", {"email": self.email})
         answers = in_parallel(30, lambda i: self.ask(*reset, f"203.0.113.{i}"))
         self.assertEqual(sorted(answer.status for answer in answers), [202] * 6 + [429] * 24)
@@ -206,7 +206,7 @@ class Lockout(Case):
         self.assertEqual(limits(refused).keys(), {"mail-daily"})
 
         def sent():
-            queue = "select count(*) from mails join apps using (app_id) where name = 'flooded'"
+            queue = "select count(*) from mail_outbox join apps using (app_id) where name = 'flooded'"
             wait_until(lambda: self.site.sql(queue) == "0", what="the end of the queue")
             return len(self.site.mails(self.email))
 

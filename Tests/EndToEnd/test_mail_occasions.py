@@ -17,7 +17,7 @@ class MailOccasions(Case):
         cls.site.set_app(email_code=True, new_device_mail=True, unknown_address_mail=True)
 
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def subjects(self, email):
         return [str(mail["Subject"]) for mail in self.site.mail_messages(email)]
@@ -73,7 +73,7 @@ class MailOccasions(Case):
         app = self.site.add_app("silent")
         self.reset("unheard@example.com", headers=app)
         # The queue is empty once the request has been handled.
-        wait_until(lambda: self.site.sql("select count(*) from mails where kind = 'request'") == "0",
+        wait_until(lambda: self.site.sql("select count(*) from mail_outbox where kind = 'request'") == "0",
                    what="an empty queue")
         self.assertEqual(self.site.mails("unheard@example.com"), [])
 

@@ -269,7 +269,7 @@ class RefreshTokens(OpenIDCase):
         self.assertLessEqual(int(answers[-1].headers["Retry-After"]), 7)
         # Its session continues, and others are unaffected.
         self.expect(refresh(other), 200)
-        self.site.sql("update sessions set refreshes_clear_at = now()")
+        self.site.sql("update sessions set refresh_theoretical_arrival_at = now()")
         self.expect(refresh(tokens), 200)
 
     def stranger(self):

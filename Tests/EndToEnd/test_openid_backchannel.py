@@ -54,7 +54,7 @@ class BackChannelCase(OpenIDCase):
 
     def wait_for_an_empty_queue(self):
         wait_until(lambda: self.site.sql(
-            "select (select count(*) from mails where kind = 'logout') + (select count(*) from "
+            "select (select count(*) from mail_outbox where kind = 'logout') + (select count(*) from "
             "sessions where notifies and ended_at is not null)") == "0", what="an empty queue")
 
 
@@ -83,11 +83,11 @@ class BackChannel(BackChannelCase):
         self.assertNotIn("nonce", first)
         # The client had an error, so it gets the message again.
         type(self).status = 200
-        self.site.sql("update mails set next_attempt_at = now() where kind = 'logout'")
+        self.site.sql("update mail_outbox set next_attempt_at = now() where kind = 'logout'")
         second = self.message()
         self.assertEqual(second["sid"], first["sid"])
         self.assertNotEqual(second["jti"], first["jti"])
-        wait_until(lambda: self.site.sql("select count(*) from mails where kind = 'logout'") == "0",
+        wait_until(lambda: self.site.sql("select count(*) from mail_outbox where kind = 'logout'") == "0",
                    what="its end")
 
     # The functions that end a session of a client.

@@ -75,7 +75,7 @@ class DirectCase(OpenIDCase):
 
     def setUp(self):
         super().setUp()
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def password(self, email, password=PASSWORD, client=None, headers=None, **fields):
         return Party(self, client or self.spa).token(headers, **{

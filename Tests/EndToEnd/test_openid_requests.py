@@ -242,7 +242,7 @@ class Pages(RequestCase):
         self.site.dossier("client", "set", self.spa["id"], f"web_origins={origin}")
         self.addCleanup(self.site.dossier, "client", "set", self.spa["id"], "web_origins=null")
         self.site.set_app(sign_in_pages_per_ip=1)
-        self.addCleanup(self.site.sql, "delete from attempts")
+        self.addCleanup(self.site.sql, "delete from rate_limits")
         self.addCleanup(self.site.set_app, sign_in_pages_per_ip=1_000_000)
         self.begin()
         page, _ = self.begin()

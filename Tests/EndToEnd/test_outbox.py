@@ -53,7 +53,7 @@ class Outbox(Administration):
         cls.stop_relay()
 
     def setUp(self):
-        self.site.sql("delete from mails")
+        self.site.sql("delete from mail_outbox")
         self.stop_relay()
 
     @classmethod
@@ -92,7 +92,7 @@ class Outbox(Administration):
         # The error is in plain words.
         self.assertRegex(mail["last_error"], "^Failed to connect to ")
         # The database reveals neither the code nor the recipient.
-        sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mails"))
+        sealed = bytes.fromhex(self.site.sql("select encode(sealed, 'hex') from mail_outbox"))
         for secret in [b"ds_verify_", b"ada@example.com"]:
             self.assertNotIn(secret, sealed)
         # The process that accepted the request is not needed any more.
@@ -100,7 +100,7 @@ class Outbox(Administration):
             os.kill(worker, signal.SIGKILL)
         self.restart()
         # On a slow machine the time of the next attempt may have come.
-        self.site.sql("update mails set next_attempt_at = now() + interval '1 day'")
+        self.site.sql("update mail_outbox set next_attempt_at = now() + interval '1 day'")
         self.start_relay()
         self.assertEqual(self.site.dossier("mail", "retry", mail["id"]), {"mails": 1})
         self.expect(self.verify(self.received("ada@example.com"), grant), 204)
@@ -170,7 +170,7 @@ class Outbox(Administration):
     def test_expired_mail_is_removed_and_reported(self):
         self.expect(self.register("late@example.com"), 201)
         mail = self.wait_for_attempt("late@example.com")
-        self.site.sql("update mails set expires_at = now()")
+        self.site.sql("update mail_outbox set expires_at = now()")
         wait_until(lambda: any(mail["id"] in line and "its time is up" in line
                                for line in self.site.messages()), what="a line about it")
         self.assertEqual(self.queue("late@example.com"), [])
@@ -178,7 +178,7 @@ class Outbox(Administration):
     def test_the_length_and_age_of_the_queue_are_metrics(self):
         self.expect(self.register("old@example.com"), 201)
         self.wait_for_attempt("old@example.com")
-        self.site.sql("update mails set created_at = now() - interval '1 hour'")
+        self.site.sql("update mail_outbox set created_at = now() - interval '1 hour'")
 
         def shows():
             return (self.site.metric("dossier_mail_queue") == 1

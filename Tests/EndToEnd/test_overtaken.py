@@ -52,10 +52,10 @@ class Overtaken(Waiting):
         token = self.reset_token(email)
         change = {"current_password": OLD, "new_password": THEIRS}
         # The change waits at its own counters, after it has read the password.
-        others = self.site.sql("select array_agg(subject) from attempts")
+        others = self.site.sql("select array_agg(subject) from rate_limits")
         wrong = {**change, "current_password": "none of mine"}
         self.post("/v1/password/change", wrong, token=grant["access_token"])
-        with Held(self.site, "select from attempts "
+        with Held(self.site, "select from rate_limits "
                   f"where subject <> all ('{others}'::bytea[]) for update"):
             answer = self.started(lambda: self.post(
                 "/v1/password/change", change, token=grant["access_token"]))
@@ -132,7 +132,7 @@ class Overtaken(Waiting):
                 "DELETE", "/v1/me/sessions", token=grant["access_token"]))
             self.wait_for(1)
             self.assertFalse(self.is_locked(
-                "device_users", f"device_id = '{other['device_id']}'"))
+                "device_accounts", f"device_id = '{other['device_id']}'"))
         self.expect(answer(), 204)
 
     def test_a_password_change_by_an_attacker_keeps_the_reset_valid(self):

@@ -21,7 +21,7 @@ class AnonymousCase(Case):
         cls.key = cls.site.client("--operator")["secret"]
 
     def setUp(self):
-        self.site.sql("delete from attempts; delete from authentication_flows")
+        self.site.sql("delete from rate_limits; delete from authentication_flows")
 
     def code(self, client, email):
         """Requests a code, and returns it."""

@@ -18,7 +18,7 @@ class CodeCase(Case):
         cls.site.set_app(email_code=True, parra_code_digits=6)
 
     def setUp(self):
-        self.site.sql("delete from attempts; delete from authentication_flows")
+        self.site.sql("delete from rate_limits; delete from authentication_flows")
 
     def client(self, address=HERE):
         return Client(self.site, address=address).launch()
@@ -244,7 +244,7 @@ class Reset(CodeCase):
         client = self.client()
         body = {"client_id": "app-1", "email": "nobody@example.com"}
         self.assertEqual(client.issue("password/reset/challenge", body), {})
-        wait_until(lambda: self.site.sql("select count(*) from mails") == "0", what="no mail")
+        wait_until(lambda: self.site.sql("select count(*) from mail_outbox") == "0", what="no mail")
         self.assertEqual(self.site.mails("nobody@example.com"), [])
         for path in ["password/reset", "password/reset/challenge"]:
             for wrong in [{}, {"client_id": "a"}, {"code": 1, "password": [], "email": 1}]:

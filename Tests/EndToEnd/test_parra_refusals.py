@@ -13,7 +13,7 @@ from parra_types import APIError, NetworkError, SignedOut, is_api_error
 
 class Limits(Case):
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def test_too_many_passwords(self):
         client = Client(self.site).launch()

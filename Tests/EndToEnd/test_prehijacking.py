@@ -28,7 +28,7 @@ def for_each_verification(test):
         email = self.email
         for name, prove in PROOFS.items():
             with self.subTest(name):
-                self.site.sql("delete from attempts")
+                self.site.sql("delete from rate_limits")
                 self.email = f"{name}-{email}"
                 test(self, lambda: prove(self))
 
@@ -42,7 +42,7 @@ class PreHijacking(IssuerCase):
         cls.site.set_app(email_code=True, change_text="Changed: {{change}}")
 
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         self.email = f"{self._testMethodName.replace('_', '-')[5:45]}@example.com"
 
     def token(self, subject, **others):

@@ -86,9 +86,9 @@ class Profile(Case):
 
     # Each table with rows of a user, and the member of the export that has them.
     EXPORTED = {
-        "api_keys": "api_keys", "audit": "audit", "beginnings": "identities",
+        "api_keys": "api_keys", "audit": "audit", "user_origins": "identities",
         "consents": "consents",
-        "device_users": "devices",
+        "device_accounts": "devices",
         "document_versions": "document_versions", "documents": "documents",
         "identities": "identities", "identity_subjects": "identities", "mail_tokens": "mails",
         # Queued mails: their content is in `mail_tokens` or in `audit`.

@@ -42,7 +42,7 @@ class ByMail(Case):
         event = self.me(other, "/audit").json[0]
         self.assertEqual(
             (event["action"], event["actor"], event["session_id"], event["device_id"]),
-            ("login_failure", "anyone", None, None))
+            ("login_failure", "unauthenticated", None, None))
 
     def test_a_code_of_the_users_own_address_reauthenticates_once(self):
         mine = self.sign_in_by_code("coded@example.com")

@@ -104,7 +104,7 @@ class Reload(unittest.TestCase):
         def maintenance_workers():
             lines = [pathlib.Path(f"/proc/{worker}/cmdline").read_bytes().split(b"\0")
                      for worker in self.site.workers()]
-            return sum(b"--keeps-house" in line for line in lines)
+            return sum(b"--maintenance" in line for line in lines)
 
         self.assertEqual(maintenance_workers(), 1)
         for _ in range(2):

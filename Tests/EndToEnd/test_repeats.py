@@ -37,7 +37,7 @@ class Repeats(Case):
         # The stored answer does not contain the key in readable form.
         secret = first.json["key"]
         self.assertEqual(self.site.sql(
-            f"select count(*) from kept_answers where position('{secret}' in "
+            f"select count(*) from idempotency_keys where position('{secret}' in "
             f"encode(answer, 'escape')) > 0 or owner = '{self.grant['user_id']}' and answer is null"),
             "0")
 
@@ -102,12 +102,12 @@ class Repeats(Case):
     def test_a_key_expires_after_a_day(self):
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.site.sql(
-            "select round(extract(epoch from expires_at - now()) / 3600) from kept_answers "
+            "select round(extract(epoch from expires_at - now()) / 3600) from idempotency_keys "
             f"where owner = '{self.grant['user_id']}'"), "24")
         mine = f"where owner = '{self.grant['user_id']}'"
-        self.site.sql(f"update kept_answers set answer = null {mine}")
+        self.site.sql(f"update idempotency_keys set answer = null {mine}")
         self.expect(self.make("laptop", "k"), 409, "idempotency_key_in_use")
-        self.site.sql(f"update kept_answers set expires_at = now() {mine}")
+        self.site.sql(f"update idempotency_keys set expires_at = now() {mine}")
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.keys(), 2)
 
@@ -118,7 +118,7 @@ class Repeats(Case):
 
     def test_stored_responses_are_deleted_with_the_user(self):
         self.expect(self.make("laptop", "k"), 201)
-        where = f"from kept_answers where owner = '{self.grant['user_id']}'"
+        where = f"from idempotency_keys where owner = '{self.grant['user_id']}'"
         self.assertEqual(self.site.sql(f"select count(*) {where}"), "1")
         self.expect(self.site.request("DELETE", "/v1/me", token=self.grant["access_token"]), 204)
         self.assertEqual(self.site.sql(f"select count(*) {where}"), "0")
@@ -126,9 +126,9 @@ class Repeats(Case):
     def test_the_number_of_keys_of_a_user_is_limited(self):
         self.expect(self.make("laptop", "k"), 201)
         self.site.sql(
-            "insert into kept_answers (app_id, owner, key_hash, request_hash, expires_at) "
+            "insert into idempotency_keys (app_id, owner, key_hash, request_hash, expires_at) "
             "select app_id, owner, sha256(n::text::bytea), 'x', now() + interval '1 day' "
-            "from kept_answers, generate_series(1, 999) n "
+            "from idempotency_keys, generate_series(1, 999) n "
             f"where owner = '{self.grant['user_id']}'")
         refused = self.expect(self.make("laptop", "one-too-many"), 429, "too_many_requests")
         self.assertEqual(refused.headers["Retry-After"], "3600")

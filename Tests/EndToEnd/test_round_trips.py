@@ -68,7 +68,7 @@ class RoundTrips(Case):
 
     def setUp(self):
         # A worker reads the settings of its app once in a minute.
-        self.restart(DOSSIER_APP_AGE="60000", DOSSIER_DATABASE=(
+        self.restart(DOSSIER_APP_CACHE_TTL_MS="60000", DOSSIER_DATABASE=(
             f"host={self.relay.folder} user=server dbname=dossier"))
 
     def trips(self, request):

@@ -12,7 +12,7 @@ class Codes(FactorCase):
     """Tests the validity of codes."""
 
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         self.email = f"{self._testMethodName.replace('_', '-')[5:40]}@example.com"
 
     def user(self, **options):
@@ -51,7 +51,7 @@ class Codes(FactorCase):
                 def attempt():
                     self.later(user)
                     # A success ends the flow, and its code cannot be repeated.
-                    self.site.sql("delete from attempts")
+                    self.site.sql("delete from rate_limits")
                     return self.prove(self.flow() if status == 200 else flow,
                                       self.authenticator.code(later))
 
@@ -77,7 +77,7 @@ class Codes(FactorCase):
                             (self.recovery_codes[1], [self.flow() for _ in range(4)]),
                             (None, [self.flow()] * 4), (None, [self.flow() for _ in range(4)])]:
             self.later(self.grant["user_id"])
-            self.site.sql("delete from attempts")
+            self.site.sql("delete from rate_limits")
             code = code or self.authenticator.code()
             answers = in_parallel(4, lambda index: self.prove(flows[index], code))
             self.assertEqual(sorted(answer.status for answer in answers), [200] + [401] * 3)
@@ -171,7 +171,7 @@ class Codes(FactorCase):
         flow = self.flow()
         for status in [401, 401] + [429] * 12:
             self.expect(self.wrong(flow), status)
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         self.expect(self.prove(flow, self.recovery_codes[0]), 200)
 
     def test_a_session_of_an_api_key_changes_no_password(self):

@@ -10,7 +10,7 @@ class Required(FactorCase):
     """An app that requires a second factor."""
 
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         self.set_mfa("required")
 
     def enroll_in(self, flow):

@@ -22,7 +22,7 @@ class SignUp(Case):
 
 class Immediate(SignUp):
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def test_a_registration_returns_tokens_and_mails_a_link(self):
         grant = self.expect(self.register("new@example.com"), 201).json
@@ -48,7 +48,7 @@ class Immediate(SignUp):
             if not verifies:
                 token = self.site.mailed("taken@example.com", "ds_verify")
                 self.expect(self.verify(token, first), 204)
-                self.site.sql("delete from attempts")
+                self.site.sql("delete from rate_limits")
         self.assertEqual(self.users("taken@example.com"), "1")
         self.expect(self.login("taken@example.com", THEIRS), 401, "wrong_credentials")
         again = self.expect(self.login("taken@example.com", MINE), 200).json
@@ -82,7 +82,7 @@ class VerifyFirst(SignUp):
         cls.site.set_app(sign_up="verify_first", taken_text="You have an account.")
 
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def taken_mails(self, email):
         return sum("You have an account." in mail for mail in self.site.mails(email))
@@ -108,7 +108,7 @@ class VerifyFirst(SignUp):
 
         def register(email):
             # Each address begins with the same limits.
-            self.site.sql("delete from attempts")
+            self.site.sql("delete from rate_limits")
             answer = self.expect(self.register(email, THEIRS), 202)
             fields = sorted((name, value) for name, value in answer.headers.items()
                             if name not in VARYING)
@@ -239,7 +239,7 @@ class VerifyFirst(SignUp):
         self.sign_up("owner@example.com", MINE)
         flows = {}
         for email in ["owner@example.com", "free@example.com"]:
-            self.site.sql("delete from attempts")
+            self.site.sql("delete from rate_limits")
             flows[email] = len(self.ask_link(self.guest(), email))
         self.assertEqual(len(set(flows.values())), 1)
         wait_until(lambda: self.taken_mails("owner@example.com"), what="the mail to the owner")

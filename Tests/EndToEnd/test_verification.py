@@ -10,7 +10,7 @@ MINE, THEIRS = "my own password", "attackers password"
 
 class Verification(IssuerCase):
     def setUp(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     def registered(self, email, password=MINE, **options):
         """Registers a user. Returns the tokens and the token of the mailed link."""

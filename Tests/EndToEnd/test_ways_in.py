@@ -137,7 +137,7 @@ class WaysIn(IssuerCase):
         self.assertEqual(self.key_status(three["key"]), 401)
 
     def test_sessions_of_an_api_key_end_with_it(self):
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
         grant = self.verified("opened@example.com")
         program = self.site.client(
             "--app", "default", "--scope", "update:users", "--scope", "read:users")["secret"]

@@ -18,7 +18,7 @@ class Links(PageCase):
     def setUp(self):
         super().setUp()
         self.site.set_app(email_link_base_url=self.address(), sign_up="immediate", email_code=True)
-        self.site.sql("delete from attempts")
+        self.site.sql("delete from rate_limits")
 
     @contextlib.contextmanager
     def on_another_browser(self):

@@ -5,11 +5,11 @@ package enum FullTables {
 
   /// The tables that grow with users or requests.
   package static let names = [
-    "api_keys", "attempts", "audit", "authentication_flows", "authorizations",
-    "beginnings", "consents", "device_users",
+    "api_keys", "rate_limits", "audit", "authentication_flows", "authorizations",
+    "user_origins", "consents", "device_accounts",
     "devices",
-    "document_versions", "documents", "identities", "identity_subjects", "kept_answers",
-    "mail_tokens", "mails", "passwords", "pictures", "properties", "recovery_codes",
+    "document_versions", "documents", "identities", "identity_subjects", "idempotency_keys",
+    "mail_tokens", "mail_outbox", "passwords", "pictures", "properties", "recovery_codes",
     "search_values", "second_factors", "sessions", "user_permissions", "user_roles", "users",
   ]
 
@@ -28,11 +28,11 @@ package enum FullTables {
     select id, id, app, 'anonymous', id from made;
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
     select app, 'anonymous', id, id, id from made;
-    insert into beginnings (user_id, kind) select id, 'anonymous' from made;
+    insert into user_origins (user_id, kind) select id, 'anonymous' from made;
     insert into passwords (user_id, hash) select id, 'x' from made;
     insert into api_keys (user_id, key_id, name, key_hash) select id, id, 'x', bytes from made;
     insert into devices (device_id, app_id, secret_hash) select id, app, bytes from made;
-    insert into device_users (user_id, device_id) select id, id from made;
+    insert into device_accounts (user_id, device_id) select id, id from made;
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       expires_at)
     select id, id, app, id, 'anonymous', '', bytes, now() + interval '10 days' from made;
@@ -63,11 +63,11 @@ package enum FullTables {
     from made m join resource_servers r on r.app_id = m.app;
     insert into second_factors (user_id, factor_id, secret) select id, id, bytes from made;
     insert into recovery_codes (user_id, code_hash) select id, bytes from made;
-    insert into mails (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)
+    insert into mail_outbox (mail_id, app_id, kind, sealed, next_attempt_at, expires_at)
     select id, app, 'verify', bytes, now() + interval '1 day', now() + interval '2 days' from made;
-    insert into kept_answers (app_id, owner, key_hash, request_hash, expires_at)
+    insert into idempotency_keys (app_id, owner, key_hash, request_hash, expires_at)
     select app, id, bytes, bytes, now() + interval '1 day' from made;
-    insert into attempts (app_id, subject, clear_at)
+    insert into rate_limits (app_id, subject, theoretical_arrival_at)
     select app, bytes, now() + interval '1 day' from made;
     insert into audit (user_id, event_id, app_id, action, actor)
     select id, id, app, 'login', 'user' from made;

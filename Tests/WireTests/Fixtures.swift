@@ -38,7 +38,7 @@ import WireKit
       #"{"name":"all","app":"\#(app)","kind":"machine","scopes":[\#(scopes)]}"#
     )
     program = made
-    try await set(#"{"allowed_origins":["https://app.example"],"document_history":5}"#)
+    try await set(#"{"allowed_origins":["https://app.example"],"document_versions_kept":5}"#)
     user = try await person()
     neighbour = try await person(on: user.secret)
     // Each login replaces the device secret; the previous one stays valid for a short time.

@@ -61,7 +61,9 @@ import WireKit
     .rows
     var counts: [String: String] = [:]
     for row in rows {
-      guard let table = row[0], table != "mails", FullTables.names.contains(table) else { continue }
+      guard let table = row[0], table != "mail_outbox", FullTables.names.contains(table) else {
+        continue
+      }
       counts[table] = row[1]
     }
     return counts

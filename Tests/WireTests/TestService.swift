@@ -163,7 +163,7 @@ import WireKit
     static let giveUpMail = Statement<String, String>(
       "wire.give_up_mail",
       """
-      insert into mails (mail_id, app_id, kind, sealed, expires_at, next_attempt_at)
+      insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at, next_attempt_at)
       select new_object_id(), app_id, 'reset', '', now() + interval '1 hour', null
       from apps where name = $1 returning mail_id
       """

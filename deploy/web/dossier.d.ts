@@ -248,7 +248,7 @@ export type Profile = {
 export type DeviceUser = {
   user_id: string;
   state: "active" | "inactive" | "logged_out";
-  chosen_at: string;
+  activated_at: string;
   anonymous: boolean;
   name: string | null;
   nickname: string | null;

@@ -105,7 +105,7 @@ package enum UsersAdministrationQueries {
     """
     with subjects as (delete from identity_subjects where user_id = $1),
       flows as (delete from authentication_flows where place = $1),
-      answers as (delete from kept_answers where owner = $1),
+      answers as (delete from idempotency_keys where owner = $1),
       authorizations as (delete from authorizations where user_id = $1)
     delete from users where user_id = $1
     returning picture

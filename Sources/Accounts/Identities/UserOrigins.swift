@@ -29,9 +29,9 @@ package enum UserOrigins {
 
 package enum UserOriginQueries {
   static let note = Statement<NoRow, UserID, Principal>(
-    "beginnings.note",
+    "user_origins.note",
     """
-    insert into beginnings (user_id, kind)
+    insert into user_origins (user_id, kind)
     select c.user_id, 'anonymous' from users c where c.anonymous and \(.isAuthorized)
     on conflict do nothing
     """
@@ -39,37 +39,37 @@ package enum UserOriginQueries {
 
   /// Returns one row if the session is live.
   static let wasAnonymous = Statement<Bool, UserID, Principal>(
-    "beginnings.was_anonymous",
+    "user_origins.was_anonymous",
     """
     select exists (
-      select 1 from beginnings b where b.user_id = $1 and b.kind = 'anonymous')
+      select 1 from user_origins b where b.user_id = $1 and b.kind = 'anonymous')
     from users c where \(.isAuthorized)
     """
   )
 
   /// Makes a user anonymous again; returns its app if the user began as a guest.
   static let comeBack = Statement<AppID, UserID>(
-    "beginnings.come_back",
+    "user_origins.come_back",
     """
     update users set anonymous = true
     where user_id = $1 and exists (
-      select 1 from beginnings where user_id = $1 and kind = 'anonymous')
+      select 1 from user_origins where user_id = $1 and kind = 'anonymous')
     returning app_id
     """
   )
 
   static let register = Statement<NoRow, UserID>(
-    "beginnings.register",
-    "insert into beginnings (user_id, kind) values ($1, 'registered')"
+    "user_origins.register",
+    "insert into user_origins (user_id, kind) values ($1, 'registered')"
   )
 
   /// Returns one row if the user has not logged in since its registration.
   ///
   /// - Parameter 2: whether it linked the credentials to an anonymous user, who has logged in once.
   static let isUnused = Statement<String, UserID, Bool>(
-    "beginnings.is_unused",
+    "user_origins.is_unused",
     """
-    select u.user_id from users u left join beginnings b on b.user_id = $1
+    select u.user_id from users u left join user_origins b on b.user_id = $1
     where u.user_id = $1
       and (b.kind = 'registered' and u.login_count = 0 or $2 and u.login_count <= 1)
     """
@@ -77,9 +77,9 @@ package enum UserOriginQueries {
 
   /// Returns one row if the user is registered, has never logged in and has no other data.
   static let isBare = Statement<String, UserID>(
-    "beginnings.is_bare",
+    "user_origins.is_bare",
     """
-    select u.user_id from users u join beginnings b on b.user_id = $1
+    select u.user_id from users u join user_origins b on b.user_id = $1
     where u.user_id = $1 and b.kind = 'registered'
       and u.login_count = 0 and u.blocked_at is null
       and not exists (select 1 from documents d where d.user_id = $1)

@@ -32,7 +32,7 @@ package enum PropertyQueries {
   static let lock = Statement<Int, UserID, Principal>(
     "properties.lock",
     """
-    select c.property_floor from users c where \(.isAuthorized) for no key update of c
+    select c.property_version_floor from users c where \(.isAuthorized) for no key update of c
     """
   )
 
@@ -40,7 +40,7 @@ package enum PropertyQueries {
   static let lockAnonymous = Statement<Int, UserID, Principal>(
     "properties.lock_anonymous",
     """
-    select c.property_floor from users c where c.anonymous and \(.isAuthorized)
+    select c.property_version_floor from users c where c.anonymous and \(.isAuthorized)
     for no key update of c
     """
   )
@@ -57,7 +57,7 @@ package enum PropertyQueries {
     "properties.remove",
     """
     with removed as (delete from properties where user_id = $1 and key = any ($2::text[]))
-    update users set property_floor = $3::bigint where user_id = $1 and property_floor <> $3::bigint
+    update users set property_version_floor = $3::bigint where user_id = $1 and property_version_floor <> $3::bigint
     """
   )
 

@@ -10,7 +10,7 @@ package import Transfer
 extension DeviceUser {
   var json: JSON {
     [
-      "user_id": .string(user.text), "chosen_at": .string(chosenAt.text),
+      "user_id": .string(user.text), "activated_at": .string(activatedAt.text),
       "state": .string(state.name), "anonymous": .bool(isAnonymous), "name": JSON(name),
       "nickname": JSON(nickname), "picture": JSON(picture.map(PictureResource.path)),
       "email": JSON(email),

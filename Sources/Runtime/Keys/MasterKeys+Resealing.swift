@@ -121,7 +121,7 @@ package enum ResealingQueries {
     select 'issuer', 'issuer ' || app_id || ' ' || name, secret from issuers
     where secret is not null
     union all
-    select 'mail', 'mail ' || mail_id, sealed from mails
+    select 'mail', 'mail ' || mail_id, sealed from mail_outbox
     union all
     select 'second_factor', 'factor ' || user_id || ' ' || factor_id, secret from second_factors
     """
@@ -139,7 +139,7 @@ package enum ResealingQueries {
 
   static let changeMail = Statement<NoRow, String, BinaryBytes>(
     "resealing.change_mail",
-    "update mails set sealed = $2 where mail_id = substr($1, 6)"
+    "update mail_outbox set sealed = $2 where mail_id = substr($1, 6)"
   )
 
   static let changeFactor = Statement<NoRow, String, BinaryBytes>(
@@ -160,7 +160,7 @@ package enum ResealingQueries {
 
   static let removeMail = Statement<NoRow, String>(
     "resealing.remove_mail",
-    "delete from mails where mail_id = substr($1, 6)"
+    "delete from mail_outbox where mail_id = substr($1, 6)"
   )
 
   static let removeKey = Statement<NoRow, String>(

@@ -53,7 +53,7 @@ package struct DeviceUser: RowDecodable {
   }
 
   package let user: UserID
-  package let chosenAt: Timestamp
+  package let activatedAt: Timestamp
   package let state: State
   package let isAnonymous: Bool
   package let name: String?
@@ -64,7 +64,7 @@ package struct DeviceUser: RowDecodable {
 
   package init(from row: Row) throws(DatabaseError) {
     user = try row.id(0)
-    chosenAt = try row.time(1)
+    activatedAt = try row.time(1)
     state = try !row.bool(2) ? .loggedOut : row.bool(3) ? .active : .inactive
     isAnonymous = try row.bool(4)
     name = row.text(ifAny: 5)
@@ -123,7 +123,7 @@ package enum DevicesQueries {
     """
     select d.app_id = $2 and d.secret_hash = $3::bytea, coalesce(\(.isProvedDevice), false),
       coalesce((
-        select string_agg(p.user_id || p.assurance::text, ' ') from device_users p
+        select string_agg(p.user_id || p.assurance::text, ' ') from device_accounts p
         where p.device_id = d.device_id), '')
     from devices d where d.device_id = $1
     """
@@ -135,13 +135,13 @@ package enum DevicesQueries {
   static let list = Statement<Found<DeviceUser>, DeviceID, AppID, BinaryBytes, Bool>(
     "devices.list",
     """
-    select u.user_id, p.chosen_at, p.is_live, p.is_active, u.anonymous, u.name, u.nickname,
+    select u.user_id, p.activated_at, p.is_live, p.is_active, u.anonymous, u.name, u.nickname,
       case when u.blocked_at is null then u.email end, u.picture
     from devices d
-    left join lateral \(.places(switching: "$4::boolean")) p on p.chosen_at < \(.provedUntil)
+    left join lateral \(.places(switching: "$4::boolean")) p on p.activated_at < \(.provedUntil)
     left join users u on u.user_id = p.user_id
     where \(.isProvedDevice)
-    order by p.is_active desc, p.chosen_at desc, p.user_id
+    order by p.is_active desc, p.activated_at desc, p.user_id
     """
   )
 
@@ -168,9 +168,9 @@ package enum DevicesQueries {
         on s.user_id = p.user_id and s.session_id = p.session_id and s.style = $5
         and meets_mfa($6::boolean, s.amr, s.provider,
           (select a.anonymous from users a where a.user_id = s.user_id))
-      where p.user_id = $4 and p.chosen_at < d.until
+      where p.user_id = $4 and p.activated_at < d.until
     ), chosen as (
-      update device_users p set chosen_at = clock_timestamp() from place
+      update device_accounts p set activated_at = clock_timestamp() from place
       where p.device_id = $1 and p.user_id = place.user_id and place.session_id is not null
     )
     select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt, place.user_id,
@@ -184,7 +184,7 @@ package enum DevicesQueries {
   ///
   /// Its columns are null if no user is active, or the user is not logged in. If the app forbids
   /// switching, only the active user can refresh. A refresh counts as a use of the session.
-  /// Otherwise the session limit would end it, and housekeeping would delete an anonymous user as
+  /// Otherwise the session limit would end it, and the maintenance would delete an anonymous user as
   /// unused.
   /// - Parameter 6: the user; null for the active user.
   /// - Parameter 7: the longest lifetime of a session; null for no limit.
@@ -203,7 +203,7 @@ package enum DevicesQueries {
         expires_at = least(now() + $4::interval, \(.sum("s.created_at", "$7::interval")))
       from device d cross join \(.places(switching: "$5::boolean")) p
       where coalesce(p.user_id = $6::text, true) and (p.is_active or $5 and $6::text is not null)
-        and p.chosen_at < d.until and s.user_id = p.user_id
+        and p.activated_at < d.until and s.user_id = p.user_id
         and s.session_id = p.session_id and s.ended_at is null and s.style = $8
         and ($7::interval is null or \(.sum("s.created_at", "$7::interval")) > now())
         and meets_mfa($9::boolean, s.amr, s.provider,
@@ -233,13 +233,13 @@ package enum DevicesQueries {
           then $6::boolean and exists (
             select 1 from \(.places(switching: "true")) a where a.user_id = $4 and a.is_active)
           else $4 = (
-            select u.user_id from device_users u where u.device_id = d.device_id
-            order by u.chosen_at desc, u.user_id limit 1) end
+            select u.user_id from device_accounts u where u.device_id = d.device_id
+            order by u.activated_at desc, u.user_id limit 1) end
           then clock_timestamp() else d.inactive_since end
       where \(.isProvedDevice) returning d.device_id, \(.provedUntil) as until
     ), place as (
-      select p.user_id from device_users p join device d on d.device_id = p.device_id
-      where p.user_id = $4 and p.chosen_at < d.until
+      select p.user_id from device_accounts p join device d on d.device_id = p.device_id
+      where p.user_id = $4 and p.activated_at < d.until
     ), ended as (
       update sessions s set ended_at = now(),
         end_reason = case when $5::boolean then 'device_remove' else 'device_logout' end
@@ -247,7 +247,7 @@ package enum DevicesQueries {
         or s.browser_id = $1 and ' ' || s.scope || ' ' not like '% offline_access %')
       returning s.session_id, s.device_id
     ), forgotten as (
-      delete from device_users d using place p
+      delete from device_accounts d using place p
       where $5::boolean and d.user_id = p.user_id and d.device_id = $1
     )
     select place.user_id is not null, e.session_id, e.has_ended
@@ -270,7 +270,7 @@ package enum DevicesQueries {
       where \(.isProvedDevice) returning d.device_id, \(.provedUntil) as until
     ), ended as (
       update sessions s set ended_at = now(), end_reason = 'device_logout'
-      from device d join device_users p on p.device_id = d.device_id and p.chosen_at < d.until
+      from device d join device_accounts p on p.device_id = d.device_id and p.activated_at < d.until
       where s.user_id = p.user_id and s.ended_at is null and (s.device_id = $1
         or s.browser_id = $1 and ' ' || s.scope || ' ' not like '% offline_access %')
       returning s.user_id, s.session_id, s.device_id

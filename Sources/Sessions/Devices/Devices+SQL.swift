@@ -22,13 +22,13 @@ extension SQL {
   package static func places(switching: SQL) -> SQL {
     """
     (
-      select p.user_id, p.chosen_at, s.session_id, s.session_id is not null as is_live,
+      select p.user_id, p.activated_at, s.session_id, s.session_id is not null as is_live,
         s.session_id is not null and row_number() over (
-          order by \(switching) and s.session_id is null, p.chosen_at desc, p.user_id) = 1
-          and p.chosen_at > coalesce(
+          order by \(switching) and s.session_id is null, p.activated_at desc, p.user_id) = 1
+          and p.activated_at > coalesce(
             (select d.inactive_since from devices d where d.device_id = $1), '-infinity')
           as is_active
-      from device_users p
+      from device_accounts p
       left join lateral (
         select s.session_id from sessions s
         where s.device_id = $1 and s.user_id = p.user_id and s.ended_at is null

@@ -33,7 +33,7 @@ package enum NewDeviceQueries {
   static let isNew = Statement<Int, UserID, DeviceID>(
     "devices.is_new",
     """
-    select count(*) from device_users where user_id = $1
+    select count(*) from device_accounts where user_id = $1
     having count(*) > 0 and not bool_or(device_id = $2)
     """
   )

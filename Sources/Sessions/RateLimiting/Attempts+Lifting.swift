@@ -136,12 +136,12 @@ struct AttemptIdentity: RowDecodable {
 
 package enum AttemptLiftQueries {
   static let own = Statement<AttemptIdentity, UserID, AppID>(
-    "attempts.own",
+    "rate_limits.own",
     """
     select subject, null from identities
     where user_id = $1 and app_id = $2 and provider in ('password', 'email')
     union all
-    select null, p.device_id from device_users p join users u on u.user_id = p.user_id
+    select null, p.device_id from device_accounts p join users u on u.user_id = p.user_id
     where p.user_id = $1 and u.app_id = $2
     """
   )
@@ -150,7 +150,7 @@ package enum AttemptLiftQueries {
   ///
   /// Served by the primary key.
   static let refused = Statement<String, AppID>(
-    "attempts.refused",
+    "rate_limits.refused",
     """
     select distinct host(address) from audit
     where user_id = $1 and action = 'rate_limited' and address is not null
@@ -161,10 +161,10 @@ package enum AttemptLiftQueries {
 
   /// - Parameter 2: an array of subjects.
   static let forget = Statement<Int, AppID, TextBytes>(
-    "attempts.forget",
+    "rate_limits.forget",
     """
     with gone as (
-      delete from attempts where app_id = $1 and clear_at > now() and subject = any (array(
+      delete from rate_limits where app_id = $1 and theoretical_arrival_at > now() and subject = any (array(
         select t.subject::bytea from json_array_elements_text($2::json) as t (subject)))
       returning 1
     )
@@ -173,9 +173,9 @@ package enum AttemptLiftQueries {
   )
 
   static let forgetAll = Statement<Int, AppID>(
-    "attempts.forget_all",
+    "rate_limits.forget_all",
     """
-    with gone as (delete from attempts where app_id = $1 and clear_at > now() returning 1)
+    with gone as (delete from rate_limits where app_id = $1 and theoretical_arrival_at > now() returning 1)
     select count(*) from gone
     """
   )

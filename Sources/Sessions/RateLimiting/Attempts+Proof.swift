@@ -37,8 +37,8 @@ package enum Attempts {
 
 package enum AttemptProofQueries {
   static let forget = Statement<NoRow, AppID, BinaryBytes>(
-    "attempts.forget_proved",
-    "delete from attempts where app_id = $1 and subject = $2"
+    "rate_limits.forget_proved",
+    "delete from rate_limits where app_id = $1 and subject = $2"
   )
 
   package static let all: [any PreparedStatement] = [forget]

@@ -10,23 +10,23 @@ package enum AttemptQueries {
   /// - Parameter 4: the cost of one attempt.
   /// - Parameter 5: the time in which all attempts come back.
   static let spend = Statement<Int, AppID, BinaryBytes, ServerTime, Duration, Duration>(
-    "attempts.spend",
+    "rate_limits.spend",
     """
-    insert into attempts as a (app_id, subject, clear_at)
+    insert into rate_limits as a (app_id, subject, theoretical_arrival_at)
     values ($1, $2, ($3::timestamptz at time zone 'UTC' + $4::interval) at time zone 'UTC')
     on conflict (app_id, subject) do update
-      set clear_at = case when require(greatest(a.clear_at, $3) - $3 + $4 <= $5::interval)
-        then (greatest(a.clear_at, $3) at time zone 'UTC' + $4) at time zone 'UTC' end
-    returning (extract(epoch from a.clear_at - $3) * 1000000)::bigint
+      set theoretical_arrival_at = case when require(greatest(a.theoretical_arrival_at, $3) - $3 + $4 <= $5::interval)
+        then (greatest(a.theoretical_arrival_at, $3) at time zone 'UTC' + $4) at time zone 'UTC' end
+    returning (extract(epoch from a.theoretical_arrival_at - $3) * 1000000)::bigint
     """
   )
 
   /// Returns in how many microseconds all attempts come back; no row if none was counted.
   static let ahead = Statement<Int, AppID, BinaryBytes>(
-    "attempts.ahead",
+    "rate_limits.ahead",
     """
-    select (extract(epoch from greatest(clear_at, now()) - now()) * 1000000)::bigint
-    from attempts where app_id = $1 and subject = $2
+    select (extract(epoch from greatest(theoretical_arrival_at, now()) - now()) * 1000000)::bigint
+    from rate_limits where app_id = $1 and subject = $2
     """
   )
 
@@ -35,11 +35,11 @@ package enum AttemptQueries {
   /// - Parameter 3: the time.
   /// - Parameter 4: the cost of one attempt.
   static let giveBack = Statement<Int, AppID, BinaryBytes, ServerTime, Duration>(
-    "attempts.give_back",
+    "rate_limits.give_back",
     """
-    update attempts set clear_at = (clear_at at time zone 'UTC' - $4::interval) at time zone 'UTC'
+    update rate_limits set theoretical_arrival_at = (theoretical_arrival_at at time zone 'UTC' - $4::interval) at time zone 'UTC'
     where app_id = $1 and subject = $2
-    returning (extract(epoch from greatest(clear_at, $3::timestamptz) - $3) * 1000000)::bigint
+    returning (extract(epoch from greatest(theoretical_arrival_at, $3::timestamptz) - $3) * 1000000)::bigint
     """
   )
 

@@ -15,10 +15,10 @@ struct KeptAnswerRow: RowDecodable {
 package enum IdempotencyQueries {
   /// Returns the number of keys of an owner, up to a limit.
   static let count = Statement<Int, AppID, String, Int>(
-    "kept_answers.count",
+    "idempotency_keys.count",
     """
     select count(*) from (
-      select 1 from kept_answers where app_id = $1 and owner = $2 limit $3::bigint) kept
+      select 1 from idempotency_keys where app_id = $1 and owner = $2 limit $3::bigint) kept
     """
   )
 
@@ -26,9 +26,9 @@ package enum IdempotencyQueries {
   static let begin = Statement<
     Bool, AppID, String, BinaryBytes, BinaryBytes, Duration, ServerTime
   >(
-    "kept_answers.begin",
+    "idempotency_keys.begin",
     """
-    insert into kept_answers as k (app_id, owner, key_hash, request_hash, expires_at)
+    insert into idempotency_keys as k (app_id, owner, key_hash, request_hash, expires_at)
     values ($1, $2, $3, $4, now() + $5::interval)
     on conflict (owner, app_id, key_hash) do update
       set request_hash = excluded.request_hash, answer = null, expires_at = excluded.expires_at
@@ -38,24 +38,24 @@ package enum IdempotencyQueries {
   )
 
   static let find = Statement<KeptAnswerRow, AppID, String, BinaryBytes>(
-    "kept_answers.find",
+    "idempotency_keys.find",
     """
-    select request_hash, answer from kept_answers
+    select request_hash, answer from idempotency_keys
     where app_id = $1 and owner = $2 and key_hash = $3 and expires_at > now()
     """
   )
 
   static let keep = Statement<NoRow, AppID, String, BinaryBytes, BinaryBytes, Duration>(
-    "kept_answers.keep",
+    "idempotency_keys.keep",
     """
-    update kept_answers set answer = $4, expires_at = now() + $5::interval
+    update idempotency_keys set answer = $4, expires_at = now() + $5::interval
     where app_id = $1 and owner = $2 and key_hash = $3
     """
   )
 
   static let forget = Statement<NoRow, AppID, String, BinaryBytes>(
-    "kept_answers.forget",
-    "delete from kept_answers where app_id = $1 and owner = $2 and key_hash = $3 and answer is null"
+    "idempotency_keys.forget",
+    "delete from idempotency_keys where app_id = $1 and owner = $2 and key_hash = $3 and answer is null"
   )
 
   package static let all: [any PreparedStatement] = [count, begin, find, keep, forget]

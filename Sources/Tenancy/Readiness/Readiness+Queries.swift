@@ -69,7 +69,7 @@ package enum ReadinessQueries {
     "readiness.facts",
     """
     select (extract(epoch from clock_timestamp()) * 1000)::bigint,
-      current_setting('max_connections')::bigint, (select count(*) from mails
+      current_setting('max_connections')::bigint, (select count(*) from mail_outbox
         where next_attempt_at is null or created_at < now() - interval '15 minutes')
     """
   )

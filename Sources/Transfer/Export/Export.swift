@@ -107,9 +107,9 @@ package enum ExportQueries {
           'last_used_at', last_used_at) order by created_at), '[]')
         from api_keys t where t.user_id = $1),
       'devices', (select coalesce(json_agg(json_build_object(
-          'device_id', t.device_id, 'chosen_at', t.chosen_at, 'created_at', d.created_at,
-          'last_seen_at', d.last_seen_at) order by t.chosen_at), '[]')
-        from device_users t left join lateral (
+          'device_id', t.device_id, 'activated_at', t.activated_at, 'created_at', d.created_at,
+          'last_seen_at', d.last_seen_at) order by t.activated_at), '[]')
+        from device_accounts t left join lateral (
           select created_at, last_seen_at from devices d where d.device_id = t.device_id limit 1
         ) d on true
         where t.user_id = $1),

@@ -75,7 +75,7 @@ extension ImportQueries {
         where r.user_id = p.user_id and r.key = p.key)
       returning p.user_id, p.version
     )
-    update users u set property_floor = greatest(u.property_floor, g.version)
+    update users u set property_version_floor = greatest(u.property_version_floor, g.version)
     from (select user_id, max(version) as version from gone group by user_id) g
     where u.user_id = g.user_id
     """
@@ -85,7 +85,7 @@ extension ImportQueries {
     "imports.properties",
     """
     insert into properties as p (user_id, key, value, version)
-    select r.user_id, r.key, r.value, u.property_floor + 1
+    select r.user_id, r.key, r.value, u.property_version_floor + 1
     from jsonb_to_recordset($2::jsonb) as r (user_id text, key text, value text)
     join users u on u.user_id = r.user_id and u.app_id = $1
     on conflict (user_id, key) do update

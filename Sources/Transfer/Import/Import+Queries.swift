@@ -79,7 +79,7 @@ package enum ImportQueries {
       case when h.user_id is null then null
         when h.reserved_until is not null then 'reserved'
         when (select email_verified from users where user_id = h.user_id) and not exists (
-          select 1 from identities i where i.user_id = h.user_id and i.proved_by_reader)
+          select 1 from identities i where i.user_id = h.user_id and i.verified_via_mail_only)
           then 'verified'
         when h.assigned then 'assigned'
         else 'registered' end,

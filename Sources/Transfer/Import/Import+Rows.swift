@@ -97,7 +97,7 @@ extension ImportQueries {
     update identities i set subject = email_key(r.email),
       provider = case when exists (select 1 from passwords p where p.user_id = i.user_id)
         then 'password' else i.provider end,
-      proved_by_reader = i.proved_by_reader and i.subject = email_key(r.email)
+      verified_via_mail_only = i.verified_via_mail_only and i.subject = email_key(r.email)
     from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
     where i.user_id = r.user_id and i.app_id = $1 and i.provider in ('password', 'email')
     """
@@ -140,7 +140,7 @@ extension ImportQueries {
     select u.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text)
     join users u on u.user_id = r.user_id and u.app_id = $1
     where u.email is not null and (not u.email_verified or exists (
-      select 1 from identities i where i.user_id = u.user_id and i.proved_by_reader))
+      select 1 from identities i where i.user_id = u.user_id and i.verified_via_mail_only))
     """
   )
 

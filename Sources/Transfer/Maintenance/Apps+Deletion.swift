@@ -70,7 +70,7 @@ package enum AppsDeletionQueries {
     ), subjects as (
       delete from identity_subjects s using batch b where s.user_id = b.user_id
     ), answers as (
-      delete from kept_answers k using batch b where k.owner = b.user_id
+      delete from idempotency_keys k using batch b where k.owner = b.user_id
     )
     delete from users u using batch b where u.user_id = b.user_id
     returning u.picture
@@ -85,7 +85,7 @@ package enum AppsDeletionQueries {
     """
     with indexes as (delete from search_indexes where app_id = $1),
       imports as (delete from imports where app_id = $1),
-      attempts as (delete from attempts where app_id = $1)
+      attempts as (delete from rate_limits where app_id = $1)
     delete from apps where app_id = $1
     """
   )

@@ -19,8 +19,8 @@ package enum Maintenance {
           removed["\(statement.name)", default: 0] += count
         } while count >= MaintenanceQueries.batch
       }
-      removed["housekeeping.anonymous"] = try await Unused.removeUsers(database)
-      removed["housekeeping.devices"] = try await Unused.removeDevices(database)
+      removed["maintenance.anonymous"] = try await Unused.removeUsers(database)
+      removed["maintenance.devices"] = try await Unused.removeDevices(database)
     } catch {
       throw Failure(error)
     }
@@ -36,7 +36,7 @@ package enum MaintenanceQueries {
   /// Served by `audit_by_app`. The deployment's own events, under the app id of zeros, stay for the
   /// default time.
   private static let audit = Statement<Int>(
-    "housekeeping.audit",
+    "maintenance.audit",
     """
     with old as (
       select a.user_id, a.event_id
@@ -61,7 +61,7 @@ package enum MaintenanceQueries {
   ///
   /// Served by `audit_own_changes`.
   private static let ownChanges = Statement<Int>(
-    "housekeeping.own_changes",
+    "maintenance.own_changes",
     """
     with old as (
       select a.user_id, a.event_id
@@ -87,7 +87,7 @@ package enum MaintenanceQueries {
   /// Until then, the server can distinguish a stolen refresh token of such a session from an
   /// unknown one.
   private static let sessions = Statement<Int>(
-    "housekeeping.sessions",
+    "maintenance.sessions",
     """
     with removed as (
       delete from sessions s using (
@@ -101,19 +101,19 @@ package enum MaintenanceQueries {
 
   /// Deletes rate limits that have recovered.
   private static let attempts = Statement<Int>(
-    "housekeeping.attempts",
+    "maintenance.rate_limits",
     """
     with removed as (
-      delete from attempts a using (
-        select app_id, subject from attempts where clear_at < now() limit 1000) old
-      where a.app_id = old.app_id and a.subject = old.subject and a.clear_at < now() returning 1
+      delete from rate_limits a using (
+        select app_id, subject from rate_limits where theoretical_arrival_at < now() limit 1000) old
+      where a.app_id = old.app_id and a.subject = old.subject and a.theoretical_arrival_at < now() returning 1
     )
     select count(*) from removed
     """
   )
 
   private static let mailTokens = Statement<Int>(
-    "housekeeping.mail_tokens",
+    "maintenance.mail_tokens",
     """
     with removed as (
       delete from mail_tokens m using (
@@ -125,7 +125,7 @@ package enum MaintenanceQueries {
   )
 
   private static let flows = Statement<Int>(
-    "housekeeping.authentication_flows",
+    "maintenance.authentication_flows",
     """
     with removed as (
       delete from authentication_flows f using (
@@ -138,7 +138,7 @@ package enum MaintenanceQueries {
 
   /// For a day, the pages can begin one without a code again.
   private static let authorizations = Statement<Int>(
-    "housekeeping.authorizations",
+    "maintenance.authorizations",
     """
     with removed as (
       delete from authorizations a using (
@@ -153,7 +153,7 @@ package enum MaintenanceQueries {
 
   /// Deletes former addresses that are no longer reserved for their users.
   private static let reservations = Statement<Int>(
-    "housekeeping.reservations",
+    "maintenance.reservations",
     """
     with removed as (
       delete from identity_subjects s using (
@@ -168,11 +168,11 @@ package enum MaintenanceQueries {
   )
 
   private static let keptAnswers = Statement<Int>(
-    "housekeeping.kept_answers",
+    "maintenance.idempotency_keys",
     """
     with removed as (
-      delete from kept_answers k using (
-        select app_id, owner, key_hash from kept_answers where expires_at < now() limit 1000) old
+      delete from idempotency_keys k using (
+        select app_id, owner, key_hash from idempotency_keys where expires_at < now() limit 1000) old
       where k.app_id = old.app_id and k.owner = old.owner and k.key_hash = old.key_hash
         and k.expires_at < now()
       returning 1
@@ -183,7 +183,7 @@ package enum MaintenanceQueries {
 
   /// Deletes imports that have not continued for 30 days.
   private static let imports = Statement<Int>(
-    "housekeeping.imports",
+    "maintenance.imports",
     """
     with removed as (
       delete from imports i using (
@@ -199,7 +199,7 @@ package enum MaintenanceQueries {
 
   /// Deletes hosts that have served nothing for a week.
   private static let hosts = Statement<Int>(
-    "housekeeping.hosts",
+    "maintenance.hosts",
     """
     with removed as (
       delete from hosts where seen_at < now() - interval '7 days' returning 1
@@ -215,13 +215,13 @@ package enum MaintenanceQueries {
   /// written when the app kept more. Each such document is therefore trimmed as a whole. The
   /// remaining versions are marked, and counted too. The lock excludes its writers.
   private static let documentVersions = Statement<Int>(
-    "housekeeping.document_versions",
+    "maintenance.document_versions",
     """
     with found as (
-      select v.user_id, v.class, v.version, a.document_history as kept
+      select v.user_id, v.class, v.version, a.document_versions_kept as kept
       from apps a cross join lateral (
         select user_id, class, version from document_versions v
-        where v.app_id = a.app_id and v.kept > a.document_history limit 1000
+        where v.app_id = a.app_id and v.kept > a.document_versions_kept limit 1000
       ) v
     ), locked as (
       select d.user_id, d.class, d.version - f.kept as last

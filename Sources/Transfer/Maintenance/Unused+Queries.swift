@@ -88,7 +88,7 @@ package enum UnusedQueries {
     ), subjects as (
       delete from identity_subjects i using old o where i.user_id = o.user_id
     ), answers as (
-      delete from kept_answers k using old o where k.owner = o.user_id
+      delete from idempotency_keys k using old o where k.owner = o.user_id
     )
     delete from users u using old o where u.user_id = o.user_id returning u.user_id, u.app_id
     """
@@ -107,7 +107,7 @@ package enum UnusedQueries {
     ), removed as (
       delete from devices d using page p
       where d.device_id = p.device_id and d.last_seen_at < now() - interval '1 day'
-        and not exists (select 1 from device_users u where u.device_id = d.device_id)
+        and not exists (select 1 from device_accounts u where u.device_id = d.device_id)
       returning 1
     )
     select max(device_id::text), (select count(*) from removed) from page having count(*) > 0

@@ -25,7 +25,7 @@ enum Unused {
             EventID(),
             user.app,
             "user_delete",
-            "housekeeping",
+            "system",
             nil,
             nil,
             nil,
