@@ -1,6 +1,5 @@
 package import Runtime
 package import EventLoop
-import JSON
 import Postgres
 
 /// Sessions: a sign-in creates them, refreshes extend them, and a sign-out ends them.
