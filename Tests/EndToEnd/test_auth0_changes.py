@@ -111,7 +111,7 @@ class Changes(Auth0Case):
         token = self.back_end_token()
         picture = "https://pictures.example.com/c.png"
         for body, count in [({"name": "Ada", "blocked": False}, 1), ({"picture": picture}, 1),
-                            ({"user_metadata": {"a": 1}}, 0), ({"picture": picture}, 0),
+                            ({"user_metadata": {"a": 1}}, 1), ({"picture": picture}, 0),
                             ({"nickname": "a", "picture": None}, 1)]:
             with self.subTest(body=body):
                 query = f"select version from users where user_id = '{user}'"
