@@ -11,24 +11,41 @@ import Runtime
   /// The rendered pages by their addresses, of which there is a fixed number.
   private var rendered: [String: [UInt8]] = [:]
 
-  init(for audience: ReferenceAudience, _ catalog: SettingsCatalog) {
+  private init(for audience: ReferenceAudience, _ catalog: SettingsCatalog) {
     self.audience = audience
     self.catalog = catalog
     chapters = audience == .users ? RESTWire.chaptersOfUsers : RESTWire.chapters
   }
 
+  /// Renders a reference, a part in each turn of the loop, so that other requests run between them.
+  static func rendered(
+    for audience: ReferenceAudience,
+    _ catalog: SettingsCatalog
+  ) async -> Reference {
+    let reference = Reference(for: audience, catalog)
+    await reference.renderPages()
+    _ = reference.frame
+    return reference
+  }
+
   /// The OpenAPI document.
   private(set) lazy var document = OpenAPI.document(of: chapters, catalog).serialized()
 
-  private lazy var pages: [ReferencePage] = {
+  private var pages: [ReferencePage] = []
+
+  private func renderPages() async {
     let shapes = OpenAPI.shapes(of: chapters, catalog)
-    let values = ExampleValues(shapes)
-    let examples = RouteExamples(values: values)
-    var pages = chapters.map { ReferencePage($0, examples, audience) }
-    pages.append(.types(shapes, values, audience))
+    let examples = RouteExamples(values: ExampleValues(shapes))
+    for chapter in chapters {
+      await EventLoop.sleep(for: .zero)
+      pages.append(ReferencePage(chapter, examples, audience))
+    }
+    await EventLoop.sleep(for: .zero)
+    pages.append(.types(shapes, examples.values, audience))
     if audience == .all { pages.append(.settings(catalog)) }
-    return pages + [.operators(), .errors()]
-  }()
+    pages += [.operators(), .errors()]
+    await EventLoop.sleep(for: .zero)
+  }
 
   private lazy var frame = ReferenceFrame(audience, pages)
   private lazy var index = SearchIndex(pages, audience)

@@ -27,8 +27,8 @@ import WireKit
       query: [.audience],
       gives: [.ok(.object.shown(as: Example.openAPI), "An OpenAPI 3.1 document.")],
       summary: "Read the OpenAPI document"
-    ) { (call) throws(Failure) in
-      show("application/json", try reference(for: call).document)
+    ) { (call) async throws(Failure) in
+      show("application/json", try await reference(for: call).document)
     },
     Operation(
       .get,
@@ -37,9 +37,9 @@ import WireKit
       query: [.audience, .search],
       gives: [page],
       summary: "Read the start of the reference, or search it"
-    ) { (call) throws(Failure) in
+    ) { (call) async throws(Failure) in
       let query = try ReferenceQuery(call, knows: ["for", "q"])
-      let reference = reference(query.audience, call)
+      let reference = await reference(query.audience, call)
       guard let text = query.text else { return show(reference.start) }
       return show(reference.results(for: text))
     },
@@ -50,8 +50,8 @@ import WireKit
       query: [.audience],
       gives: [page],
       summary: "Read a chapter of the reference"
-    ) { (call) throws(Failure) in
-      guard let page = try reference(for: call).chapter(call.text("chapter")) else {
+    ) { (call) async throws(Failure) in
+      guard let page = try await reference(for: call).chapter(call.text("chapter")) else {
         throw .notFound
       }
       return show(page)
@@ -80,22 +80,22 @@ import WireKit
       access: .open,
       gives: [page],
       summary: "Read the cause of a problem, and what to do"
-    ) { (call) throws(Failure) in
+    ) { (call) async throws(Failure) in
       guard let type = ErrorType.named(call.text("code")) else { throw .notFound }
-      return show(reference(.all, call).problem(type))
+      return show(await reference(.all, call).problem(type))
     },
   ]
 
   /// The references that this worker has rendered.
   private static var references: [ReferenceAudience: Reference] = [:]
 
-  private static func reference(for call: Call) throws(Failure) -> Reference {
-    reference(try ReferenceQuery(call, knows: ["for"]).audience, call)
+  private static func reference(for call: Call) async throws(Failure) -> Reference {
+    await reference(try ReferenceQuery(call, knows: ["for"]).audience, call)
   }
 
-  private static func reference(_ audience: ReferenceAudience, _ call: Call) -> Reference {
+  private static func reference(_ audience: ReferenceAudience, _ call: Call) async -> Reference {
     if let reference = references[audience] { return reference }
-    let reference = Reference(for: audience, call.context.apps.catalog.settings)
+    let reference = await Reference.rendered(for: audience, call.context.apps.catalog.settings)
     references[audience] = reference
     return reference
   }

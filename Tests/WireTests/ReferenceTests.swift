@@ -1,0 +1,25 @@
+import Configuration
+import EventLoop
+import Runtime
+import TestSupport
+import Testing
+
+@testable import RESTWire
+
+@Suite struct ReferenceTests {
+  init() { LoopThread.start() }
+
+  @Test @EventLoop func `other work runs while a worker renders the reference`() async {
+    let other = EventLoop.task {
+      var turns = 0
+      while !Task.isCancelled {
+        turns += 1
+        await EventLoop.sleep(for: .zero)
+      }
+      return turns
+    }
+    _ = await Reference.rendered(for: .all, SettingsCatalog.all)
+    other.cancel()
+    #expect(await other.value > RESTWire.chapters.count / 2)
+  }
+}
