@@ -344,38 +344,6 @@ COMMENT ON VIEW public.app_records IS 'Apps as the API and the command line show
 
 
 --
--- Name: attempts; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.rate_limits (
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    subject bytea NOT NULL,
-    theoretical_arrival_at timestamp with time zone NOT NULL
-);
-
-
---
--- Name: TABLE attempts; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.rate_limits IS 'Rate limits by the generic cell rate algorithm. A missing row is an unused limit.';
-
-
---
--- Name: COLUMN attempts.subject; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.rate_limits.subject IS 'A keyed hash of the attempted action and the caller.';
-
-
---
--- Name: COLUMN attempts.theoretical_arrival_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.rate_limits.theoretical_arrival_at IS 'The theoretical arrival time: each attempt adds its share of the limit''s period. An attempt is refused if this would exceed the present time by more than the period.';
-
-
---
 -- Name: audit; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -670,31 +638,6 @@ COMMENT ON COLUMN public.authorizations.redeemed_at IS 'When the client exchange
 --
 
 COMMENT ON COLUMN public.authorizations.redeemed_as IS 'That session.';
-
-
---
--- Name: user_origins; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.user_origins (
-    user_id text NOT NULL COLLATE pg_catalog."C",
-    kind text NOT NULL COLLATE pg_catalog."C",
-    CONSTRAINT user_origins_kind_check CHECK ((kind = ANY (ARRAY['anonymous'::text, 'registered'::text])))
-);
-
-
---
--- Name: TABLE user_origins; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.user_origins IS 'How users were created whose identities no longer tell it.';
-
-
---
--- Name: COLUMN user_origins.kind; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.user_origins.kind IS 'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
 
 
 --
@@ -1118,6 +1061,69 @@ COMMENT ON COLUMN public.hosts.seen_at IS 'When a worker of the host last wrote 
 
 
 --
+-- Name: idempotency_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.idempotency_keys (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    owner text NOT NULL COLLATE pg_catalog."C",
+    key_hash bytea NOT NULL,
+    request_hash bytea NOT NULL,
+    answer bytea,
+    expires_at timestamp with time zone NOT NULL
+);
+
+
+--
+-- Name: TABLE idempotency_keys; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.idempotency_keys IS 'Answers to requests with an Idempotency-Key, which a repeated request gets again.';
+
+
+--
+-- Name: COLUMN idempotency_keys.app_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.app_id IS 'All zeros if a client of the operator calls without an app.';
+
+
+--
+-- Name: COLUMN idempotency_keys.owner; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.owner IS 'The user or client that sent the request. The answers of a user are deleted with it.';
+
+
+--
+-- Name: COLUMN idempotency_keys.key_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.key_hash IS 'A keyed hash of the Idempotency-Key.';
+
+
+--
+-- Name: COLUMN idempotency_keys.request_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.request_hash IS 'A keyed hash of the request. Another request with the same key is refused.';
+
+
+--
+-- Name: COLUMN idempotency_keys.answer; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.answer IS 'The answer, encrypted with the master key; null while the first request is under way.';
+
+
+--
+-- Name: COLUMN idempotency_keys.expires_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.idempotency_keys.expires_at IS 'When the answer is deleted. Without an answer: when another request may start, as the worker of the first one must have died.';
+
+
+--
 -- Name: identities; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1405,69 +1411,6 @@ COMMENT ON COLUMN public.issuers.allows_missing_aud IS 'Whether a token may lack
 
 
 --
--- Name: idempotency_keys; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.idempotency_keys (
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    owner text NOT NULL COLLATE pg_catalog."C",
-    key_hash bytea NOT NULL,
-    request_hash bytea NOT NULL,
-    answer bytea,
-    expires_at timestamp with time zone NOT NULL
-);
-
-
---
--- Name: TABLE idempotency_keys; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.idempotency_keys IS 'Answers to requests with an Idempotency-Key, which a repeated request gets again.';
-
-
---
--- Name: COLUMN idempotency_keys.app_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.idempotency_keys.app_id IS 'All zeros if a client of the operator calls without an app.';
-
-
---
--- Name: COLUMN idempotency_keys.owner; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.idempotency_keys.owner IS 'The user or client that sent the request. The answers of a user are deleted with it.';
-
-
---
--- Name: COLUMN idempotency_keys.key_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.idempotency_keys.key_hash IS 'A keyed hash of the Idempotency-Key.';
-
-
---
--- Name: COLUMN idempotency_keys.request_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.idempotency_keys.request_hash IS 'A keyed hash of the request. Another request with the same key is refused.';
-
-
---
--- Name: COLUMN idempotency_keys.answer; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.idempotency_keys.answer IS 'The answer, encrypted with the master key; null while the first request is under way.';
-
-
---
--- Name: COLUMN idempotency_keys.expires_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.idempotency_keys.expires_at IS 'When the answer is deleted. Without an answer: when another request may start, as the worker of the first one must have died.';
-
-
---
 -- Name: sessions; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1646,6 +1589,83 @@ COMMENT ON VIEW public.live_sessions IS 'Sessions that have neither ended nor ex
 
 
 --
+-- Name: mail_outbox; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.mail_outbox (
+    mail_id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    sealed bytea NOT NULL,
+    user_id text COLLATE pg_catalog."C",
+    token_hash bytea,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT mail_outbox_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text]))),
+    CONSTRAINT mail_outbox_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
+);
+
+
+--
+-- Name: TABLE mail_outbox; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.mail_outbox IS 'The outbox: mail that the relay has not accepted yet, and other messages to deliver.';
+
+
+--
+-- Name: COLUMN mail_outbox.kind; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.kind IS 'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect.';
+
+
+--
+-- Name: COLUMN mail_outbox.sealed; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.sealed IS 'Sender, recipient and text, encrypted with the master key, as the mail may contain a token.';
+
+
+--
+-- Name: COLUMN mail_outbox.user_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.user_id IS 'The user whose token in mail_tokens the mail contains; without the token it is not sent.';
+
+
+--
+-- Name: COLUMN mail_outbox.token_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.token_hash IS 'The hash of that token.';
+
+
+--
+-- Name: COLUMN mail_outbox.attempts; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.attempts IS 'How many times the relay was tried.';
+
+
+--
+-- Name: COLUMN mail_outbox.next_attempt_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.next_attempt_at IS 'When to try again. Null if delivery was given up; the row remains for the operator.';
+
+
+--
+-- Name: COLUMN mail_outbox.last_error; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.last_error IS 'The last answer of the relay.';
+
+
+--
 -- Name: mail_tokens; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1701,83 +1721,6 @@ COMMENT ON COLUMN public.mail_tokens.verifies IS 'Whether the use of the token v
 --
 
 COMMENT ON COLUMN public.mail_tokens.result_url IS 'Where the browser goes after the use of a ticket; null for a page of this server.';
-
-
---
--- Name: mails; Type: TABLE; Schema: public; Owner: -
---
-
-CREATE TABLE public.mail_outbox (
-    mail_id text NOT NULL COLLATE pg_catalog."C",
-    app_id text NOT NULL COLLATE pg_catalog."C",
-    kind text NOT NULL COLLATE pg_catalog."C",
-    sealed bytea NOT NULL,
-    user_id text COLLATE pg_catalog."C",
-    token_hash bytea,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_attempt_at timestamp with time zone DEFAULT now(),
-    last_error text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text]))),
-    CONSTRAINT mails_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
-);
-
-
---
--- Name: TABLE mails; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON TABLE public.mail_outbox IS 'The outbox: mail that the relay has not accepted yet, and other messages to deliver.';
-
-
---
--- Name: COLUMN mails.kind; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.mail_outbox.kind IS 'The purpose of the mail. request: its recipient is not looked up yet. logout: a message to a client of OpenID Connect.';
-
-
---
--- Name: COLUMN mails.sealed; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.mail_outbox.sealed IS 'Sender, recipient and text, encrypted with the master key, as the mail may contain a token.';
-
-
---
--- Name: COLUMN mails.user_id; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.mail_outbox.user_id IS 'The user whose token in mail_tokens the mail contains; without the token it is not sent.';
-
-
---
--- Name: COLUMN mails.token_hash; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.mail_outbox.token_hash IS 'The hash of that token.';
-
-
---
--- Name: COLUMN mails.attempts; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.mail_outbox.attempts IS 'How many times the relay was tried.';
-
-
---
--- Name: COLUMN mails.next_attempt_at; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.mail_outbox.next_attempt_at IS 'When to try again. Null if delivery was given up; the row remains for the operator.';
-
-
---
--- Name: COLUMN mails.last_error; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON COLUMN public.mail_outbox.last_error IS 'The last answer of the relay.';
 
 
 --
@@ -2045,6 +1988,38 @@ COMMENT ON COLUMN public.properties.value IS 'A JSON string, boolean or number a
 --
 
 COMMENT ON COLUMN public.properties.version IS 'Grows by one with each change; see users.property_version_floor.';
+
+
+--
+-- Name: rate_limits; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.rate_limits (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    subject bytea NOT NULL,
+    theoretical_arrival_at timestamp with time zone NOT NULL
+);
+
+
+--
+-- Name: TABLE rate_limits; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.rate_limits IS 'Rate limits by the generic cell rate algorithm. A missing row is an unused limit.';
+
+
+--
+-- Name: COLUMN rate_limits.subject; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.rate_limits.subject IS 'A keyed hash of the attempted action and the caller.';
+
+
+--
+-- Name: COLUMN rate_limits.theoretical_arrival_at; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.rate_limits.theoretical_arrival_at IS 'The theoretical arrival time: each attempt adds its share of the limit''s period. An attempt is refused if this would exceed the present time by more than the period.';
 
 
 --
@@ -2463,6 +2438,31 @@ COMMENT ON VIEW public.unused_users IS 'Guests without data who have no other id
 
 
 --
+-- Name: user_origins; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.user_origins (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT user_origins_kind_check CHECK ((kind = ANY (ARRAY['anonymous'::text, 'registered'::text])))
+);
+
+
+--
+-- Name: TABLE user_origins; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.user_origins IS 'How users were created whose identities no longer tell it.';
+
+
+--
+-- Name: COLUMN user_origins.kind; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.user_origins.kind IS 'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
+
+
+--
 -- Name: user_permissions; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -2532,14 +2532,6 @@ ALTER TABLE ONLY public.apps
 
 
 --
--- Name: attempts rate_limits_pkey; Type: CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.rate_limits
-    ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (app_id, subject);
-
-
---
 -- Name: audit audit_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -2561,14 +2553,6 @@ ALTER TABLE ONLY public.authentication_flows
 
 ALTER TABLE ONLY public.authorizations
     ADD CONSTRAINT authorizations_pkey PRIMARY KEY (app_id, authorization_id);
-
-
---
--- Name: user_origins user_origins_pkey; Type: CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.user_origins
-    ADD CONSTRAINT user_origins_pkey PRIMARY KEY (user_id, kind);
 
 
 --
@@ -2652,6 +2636,14 @@ ALTER TABLE ONLY public.hosts
 
 
 --
+-- Name: idempotency_keys idempotency_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (owner, app_id, key_hash);
+
+
+--
 -- Name: identities identities_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -2684,11 +2676,11 @@ ALTER TABLE ONLY public.issuers
 
 
 --
--- Name: idempotency_keys idempotency_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: mail_outbox mail_outbox_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
-ALTER TABLE ONLY public.idempotency_keys
-    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (owner, app_id, key_hash);
+ALTER TABLE ONLY public.mail_outbox
+    ADD CONSTRAINT mail_outbox_pkey PRIMARY KEY (mail_id);
 
 
 --
@@ -2697,14 +2689,6 @@ ALTER TABLE ONLY public.idempotency_keys
 
 ALTER TABLE ONLY public.mail_tokens
     ADD CONSTRAINT mail_tokens_pkey PRIMARY KEY (user_id, purpose, token_hash);
-
-
---
--- Name: mails mail_outbox_pkey; Type: CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.mail_outbox
-    ADD CONSTRAINT mail_outbox_pkey PRIMARY KEY (mail_id);
 
 
 --
@@ -2737,6 +2721,14 @@ ALTER TABLE ONLY public.pictures
 
 ALTER TABLE ONLY public.properties
     ADD CONSTRAINT properties_pkey PRIMARY KEY (user_id, key);
+
+
+--
+-- Name: rate_limits rate_limits_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.rate_limits
+    ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (app_id, subject);
 
 
 --
@@ -2852,6 +2844,14 @@ ALTER TABLE ONLY public.signing_keys
 
 
 --
+-- Name: user_origins user_origins_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_origins
+    ADD CONSTRAINT user_origins_pkey PRIMARY KEY (user_id, kind);
+
+
+--
 -- Name: user_permissions user_permissions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -2880,13 +2880,6 @@ ALTER TABLE ONLY public.users
 --
 
 CREATE INDEX app_hosts_by_app ON public.app_hosts USING btree (app_id);
-
-
---
--- Name: rate_limits_by_time; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX rate_limits_by_time ON public.rate_limits USING btree (theoretical_arrival_at);
 
 
 --
@@ -2953,6 +2946,13 @@ CREATE INDEX document_versions_by_kept ON public.document_versions USING btree (
 
 
 --
+-- Name: idempotency_keys_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX idempotency_keys_by_time ON public.idempotency_keys USING btree (expires_at);
+
+
+--
 -- Name: identity_subjects_by_user; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -2988,20 +2988,6 @@ CREATE UNIQUE INDEX issuers_missing_iss ON public.issuers USING btree (app_id) W
 
 
 --
--- Name: idempotency_keys_by_time; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX idempotency_keys_by_time ON public.idempotency_keys USING btree (expires_at);
-
-
---
--- Name: mail_tokens_by_time; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
-
-
---
 -- Name: mail_outbox_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -3020,6 +3006,20 @@ CREATE INDEX mail_outbox_by_end ON public.mail_outbox USING btree (expires_at);
 --
 
 CREATE INDEX mail_outbox_by_turn ON public.mail_outbox USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
+
+--
+-- Name: mail_tokens_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX mail_tokens_by_time ON public.mail_tokens USING btree (expires_at);
+
+
+--
+-- Name: rate_limits_by_time; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX rate_limits_by_time ON public.rate_limits USING btree (theoretical_arrival_at);
 
 
 --
@@ -3216,14 +3216,6 @@ ALTER TABLE ONLY public.authorizations
 
 
 --
--- Name: user_origins user_origins_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.user_origins
-    ADD CONSTRAINT user_origins_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
-
-
---
 -- Name: client_grants client_grants_app_id_client_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -3304,19 +3296,19 @@ ALTER TABLE ONLY public.issuers
 
 
 --
+-- Name: mail_outbox mail_outbox_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.mail_outbox
+    ADD CONSTRAINT mail_outbox_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
 -- Name: mail_tokens mail_tokens_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.mail_tokens
     ADD CONSTRAINT mail_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
-
-
---
--- Name: mails mail_outbox_app_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
---
-
-ALTER TABLE ONLY public.mail_outbox
-    ADD CONSTRAINT mail_outbox_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
 
 
 --
@@ -3413,6 +3405,14 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(app_id) ON DELETE CASCADE;
+
+
+--
+-- Name: user_origins user_origins_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.user_origins
+    ADD CONSTRAINT user_origins_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --
