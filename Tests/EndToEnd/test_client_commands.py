@@ -48,7 +48,8 @@ class ClientCommands(Administration):
         self.refused(10, "client", "disable", "x")
         actions = [event["action"] for event in self.audit_events("--app", "default")
                    if event["detail"].get("client_id") == client]
-        self.assertEqual(actions, ["client_delete", "client_change", "client_change",
+        # A deletion disables the client first.
+        self.assertEqual(actions, ["client_delete", "client_change", "client_change", "client_change",
                                    "client_secret_rotate", "client_change", "client_create"])
 
     def test_a_client_that_signs_users_in_is_shown_with_its_domain(self):

@@ -59,7 +59,8 @@ class Codes(OpenIDCase):
                 (party, {"redirect_uri": None})]:
             answer = other.exchange(fields.pop("code", code), **{
                 "code_verifier": party.verifier, **fields})
-            self.refused(answer)
+            self.refused(answer, "The redirect_uri is not that of the /authorize request."
+                         if "redirect_uri" in fields else "Invalid authorization code")
         self.expect(party.exchange(code), 200)
         party, code = self.coded()
         self.site.sql("update authorizations set expires_at = now() where redeemed_at is null")

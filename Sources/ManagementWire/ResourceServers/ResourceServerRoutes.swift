@@ -71,10 +71,12 @@ import WireKit
     guard let identifier = body.identifier else {
       throw .invalid([Fault("/identifier", "missing", "Missing required property: identifier.")])
     }
-    try call.checkIdentifier(identifier, of: call.context.app)
+    // Each app has the Management API already.
+    let stored = ManagementAPI.identifier(of: identifier, at: call.issuer)
+    try call.checkIdentifier(stored, of: call.context.app)
     let description = ResourceServerDescription(
       app: call.context.app.name,
-      identifier: ManagementAPI.identifier(of: identifier, at: call.issuer),
+      identifier: stored,
       name: body.change.name ?? identifier.excerpt(100),
       body.change
     )
