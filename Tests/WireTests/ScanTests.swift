@@ -52,7 +52,7 @@ import WireKit
 
   /// Returns how often each growing table was scanned.
   ///
-  /// It omits `mails`, since the courier reads batches of that table meanwhile.
+  /// It omits `mail_outbox`, since the outbox worker reads batches of that table meanwhile.
   @EventLoop private func counts(_ watcher: Connection) async throws -> [String: String] {
     let rows = try await watcher.query(
       "select relname, seq_scan::text from pg_stat_user_tables",

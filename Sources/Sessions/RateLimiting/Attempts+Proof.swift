@@ -24,7 +24,7 @@ package enum Attempts {
       Allowance.fromNetwork(.login, key, context)
       + [Allowance.anywhereHourly(.login, key, context)]
       + [Allowance.onDevice(.login, key, context)].compactMap(\.self)
-    // In the order in which `attempts.spend` locks them.
+    // In the order in which `rate_limits.spend` locks them.
     let subjects = allowances.map(\.subject.bytes).sorted { $0.lexicographicallyPrecedes($1) }
     let sent = subjects.map { subject in
       transaction.send(AttemptProofQueries.forget, context.app.id, BinaryBytes(subject))
