@@ -138,7 +138,7 @@ struct WorkerCommand: ParsableCommand {
   @Flag(help: .hidden)
   var whenReady = false
 
-  @Flag(help: .hidden)
+  @Flag(name: .customLong("maintenance"), help: .hidden)
   var runsMaintenance = false
 
   func run() throws {
