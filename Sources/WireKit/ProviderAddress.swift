@@ -15,10 +15,11 @@ package import Runtime
 
   /// Returns why a text cannot be the identifier of an API of an app; nil if it can.
   ///
-  /// A token for the server's own addresses would count there, or at none of its wires.
+  /// Each app has its Management API, and each token is for `/userinfo`. The bare URL of the server is
+  /// the audience of `/v1`.
   fileprivate func fault(inIdentifier text: String, of app: App) -> Fault? {
     let origins = [fallback] + app.hosts.flatMap { ["https://\($0)", "http://\($0)"] }
-    let own = origins.flatMap { [$0, "\($0)/", "\($0)/userinfo", "\($0)/api/v2", "\($0)/api/v2/"] }
+    let own = origins.flatMap { ["\($0)/", "\($0)/userinfo", "\($0)/api/v2", "\($0)/api/v2/"] }
     guard own.contains(where: { $0.hasSameBytes(as: text) }) else { return nil }
     return Fault("/identifier", "own_address", "The identifier is an address of this server.")
   }

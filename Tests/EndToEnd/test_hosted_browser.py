@@ -207,7 +207,7 @@ class WithoutScripts(BrowserCase):
         self.assertEqual(self.browser.all(".reveal"), [])
         email = self.sign_up_here()
         self.assertEqual({cookie["name"].split("-")[2] for cookie in self.browser.driver.get_cookies()},
-                         {"browser", "signin"})
+                         {"browser", "pass", "signin"})
         for cookie in self.browser.driver.get_cookies():
             self.assertTrue(cookie["secure"] and cookie["httpOnly"])
             self.assertEqual(cookie["sameSite"], "Lax")

@@ -98,7 +98,7 @@ class Messages(OpenIDCase):
                    "The redirect_uri is not that of the /authorize request.")
 
     def test_an_api_cannot_have_an_address_of_this_server(self):
-        for identifier in [self.issuer, self.issuer[:-1], f"{self.issuer}userinfo",
+        for identifier in [self.issuer, f"{self.issuer}userinfo",
                            f"{self.issuer}api/v2/", f"{self.issuer}api/v2"]:
             answer = self.site.dossier("resource-server", "create", "--app", "default", identifier,
                                        "x", check=False)
