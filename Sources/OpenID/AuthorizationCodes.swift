@@ -38,6 +38,8 @@ package import Tenancy
     let master = context.keys.master
     var state = AuthorizationState()
     state.deviceSecret = authorization.state.deviceSecret
+    // A second click gets the same code.
+    (state.lastForm, state.pass) = (authorization.state.lastForm, authorization.state.pass)
     state.code = code.text(master)
     let issued = try await context.write(
       AuthorizationCodeQueries.issue,
