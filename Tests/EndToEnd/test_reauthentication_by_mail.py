@@ -100,8 +100,8 @@ class ByMail(Case):
         self.expect(self.reauthenticate(grant, **code), 403, "login_method_disabled")
 
     def test_code_guesses_are_limited(self):
-        grant = self.verified("guessed@example.com")
-        right = self.request_code("guessed@example.com")
+        grant = self.verified("limited@example.com")
+        right = self.request_code("limited@example.com")
         for _ in range(5):
             self.expect(self.reauthenticate(grant, **{**right, "code": "0000 000"}), 401, "code_invalid")
         # The flow has no try left, also for the right code.
