@@ -30,7 +30,7 @@ class StatementLog(Case):
         read = self.wait_for("reads", "profile.text")
         self.assertEqual((read["level"], read["rows"]), ("debug", 1))
         self.assertGreaterEqual(read["duration_us"], 0)
-        counted = self.wait_for("registers", "attempts.spend")
+        counted = self.wait_for("registers", "rate_limits.spend")
         self.assertNotIn("state", counted)
         # A transaction is logged from its first statement to its last.
         self.wait_for("registers", "transaction.begin")
