@@ -102,7 +102,8 @@ class Cluster:
     def locked(self, table):
         """Locks a table, so that other statements on it wait."""
         psql = subprocess.Popen(
-            [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atq"],
+            [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atq",
+             "-v", "ON_ERROR_STOP=1"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         with psql:
             print(f"begin; lock {table}; select 'locked';", file=psql.stdin, flush=True)

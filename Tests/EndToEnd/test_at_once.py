@@ -141,7 +141,7 @@ class AtOnce(Waiting):
         user, _ = self.registered(email)
         # Both have found the registration, and count the attempt.
         answers = self.both(
-            self.site.locked("attempts"), *[lambda: self.link_registered(user, email)] * 2)
+            self.site.locked("rate_limits"), *[lambda: self.link_registered(user, email)] * 2)
         self.assertEqual([answer.status for answer in answers], [200] * 2)
         login = self.expect(self.services_login(email), 200).json
         self.assertEqual(login["user_id"], user["user_id"])
@@ -151,7 +151,7 @@ class AtOnce(Waiting):
         email = self.own_email()
         users = self.registered(email)
         answers = self.both(
-            self.site.locked("attempts"), *[lambda user=user: self.link_registered(user, email)
+            self.site.locked("rate_limits"), *[lambda user=user: self.link_registered(user, email)
                                             for user in users])
         self.assertEqual(sorted(answer.status for answer in answers), [200, 409])
 

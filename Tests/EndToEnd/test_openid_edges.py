@@ -5,7 +5,7 @@ import urllib.parse
 
 from cases import Held, Waiting
 from hosted import PASSWORD
-from openid import CALLBACK, FORM, OpenIDCase, Party, claims
+from openid import CALLBACK, FORM, OpenIDCase, Party
 
 
 class SignOutDuringExchange(OpenIDCase, Waiting):
@@ -40,12 +40,16 @@ class SignOutDuringExchange(OpenIDCase, Waiting):
                     self.wait_for(1)
                     sign_out = self.started(lambda: self.visitor.submit(action))
                     self.wait_for(2)
-                tokens = self.expect(exchange(), 200).json
+                answer = exchange()
                 sign_out()
-                self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+                # The sign-out may end the session before the exchange has made the tokens.
+                if answer.status == 200:
+                    self.assertEqual(self.userinfo(answer.json["access_token"]).status, 401)
+                else:
+                    self.expect(answer, 401)
                 self.assertEqual(self.site.sql(
-                    "select count(*) from sessions where ended_at is null "
-                    f"and session_id = '{claims(tokens['id_token'])['sid']}'"), "0")
+                    "select count(*), count(ended_at) from sessions "
+                    f"where user_id = '{user}' and style = 'openid'"), "1|1")
 
 
 class FinishedAuthorization(OpenIDCase):
