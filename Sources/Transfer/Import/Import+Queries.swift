@@ -12,13 +12,17 @@ package enum ImportQueries {
     """
   )
 
-  static let begin = Statement<ImportProgress, AppID, String, ImportID>(
+  /// Begins an import.
+  ///
+  /// - Parameter 4: whether it restarts an import that is there; if not, it returns no row for one.
+  static let begin = Statement<ImportProgress, AppID, String, ImportID, Bool>(
     "imports.begin",
     """
     insert into imports (app_id, source, import_id) values ($1, $2, $3)
     on conflict (app_id, source) do update set import_id = excluded.import_id, lines = 0, bytes = 0,
       digest = '', created = 0, updated = 0, skipped = 0, failed = 0, results_before = 0,
       results = '', changed_at = excluded.changed_at, finished_at = null
+    where $4::boolean
     returning import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
       results
     """

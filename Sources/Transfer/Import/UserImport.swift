@@ -57,13 +57,24 @@ package struct ImportLine: Sendable {
     _ context: RequestContext
   ) async throws(Failure) -> UserImport {
     let found = try await context.transaction { transaction async throws(Failure) in
+      let app = context.app.id
       if isResumed,
-        let progress = try await transaction.run(ImportQueries.find, context.app.id, source).first
+        let progress = try await transaction.run(ImportQueries.find, app, source).first
       {
         return progress
       }
-      let begun = try await transaction.run(ImportQueries.begin, context.app.id, source, ImportID())
-      let progress = try begun.first.orUnforeseen("an import")
+      let begun = try await transaction.run(
+        ImportQueries.begin,
+        app,
+        source,
+        ImportID(),
+        !isResumed
+      )
+      guard let progress = begun.first else {
+        // Another run has begun the import since this one looked for it.
+        let found = try await transaction.run(ImportQueries.find, app, source)
+        return try found.first.orUnforeseen("an import")
+      }
       try await Event(
         "users_import_begin",
         detail: ["import": .string(progress.id.text), "source": .string(source)]
