@@ -52,8 +52,7 @@ package struct ClientSession: RowDecodable {
     client = ClientID(trusted: row.text(ifAny: 3) ?? "")
     scopes = try row.text(4).split(separator: " ").map(String.init)
     audience = row.text(ifAny: 5)
-    let (seconds, _) = try row.time(6).microseconds.dividedDown(by: 1_000_000)
-    authenticatedAt = seconds
+    authenticatedAt = try row.time(6).seconds
     methods = try row.text(7).split(separator: " ").map(String.init)
     generation = try row.int(8)
     salt = try row.binary(9)

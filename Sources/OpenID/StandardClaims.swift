@@ -136,11 +136,6 @@ extension Profile {
   }
 }
 
-extension Timestamp {
-  /// Whole seconds since 1970.
-  var seconds: Int { microseconds.dividedDown(by: 1_000_000).0 }
-}
-
 package enum StandardClaimQueries {
   /// Returns the picture that a back end has set; no row without one.
   static let picture = Statement<String, UserID>(

@@ -8,6 +8,9 @@ package struct Timestamp: Sendable, Equatable {
 
   package init(microseconds: Int) { self.microseconds = microseconds }
 
+  /// Whole seconds since 1970.
+  package var seconds: Int { microseconds.dividedDown(by: 1_000_000).0 }
+
   /// The time as `2026-04-30T12:00:00.25+00:00`, without trailing zeros in the fraction.
   ///
   /// - Source: RFC 3339.

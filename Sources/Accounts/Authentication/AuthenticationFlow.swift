@@ -230,7 +230,7 @@ struct FlowRow: RowDecodable {
     codeHash = try row.binary(ifAny: 4)
     provider = row.text(ifAny: 5)
     evidence = row.text(ifAny: 6)
-    authenticatedAt = row.isNull(7) ? nil : try row.time(7).microseconds / 1_000_000
+    authenticatedAt = try row.time(ifAny: 7)?.seconds
   }
 }
 

@@ -161,6 +161,6 @@ extension IdentityInfo {
 extension Timestamp {
   /// The day, in UTC.
   fileprivate var day: CalendarDay {
-    CalendarTime(seconds: microseconds / 1_000_000, nanoseconds: 0).day
+    CalendarTime(seconds: seconds, nanoseconds: 0).day
   }
 }
