@@ -1,7 +1,7 @@
 package import Runtime
 package import EventLoop
 package import JSON
-import Postgres
+package import Postgres
 
 /// The JSON documents of a user.
 ///
@@ -30,6 +30,16 @@ package enum DocumentKind: String, CaseIterable, Sendable, Bindable {
   }
 
   package func appendText(to bytes: inout [UInt8]) -> Bool { rawValue.appendText(to: &bytes) }
+}
+
+extension Row {
+  /// Reads a column with the kind of a document.
+  package func documentKind(_ column: Int) throws(DatabaseError) -> DocumentKind {
+    guard let kind = DocumentKind(rawValue: try text(column)) else {
+      throw DatabaseError(.unexpectedColumn, "column \(column) is no kind of document")
+    }
+    return kind
+  }
 }
 
 /// A stored document.

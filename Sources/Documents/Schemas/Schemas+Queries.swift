@@ -22,10 +22,7 @@ package struct SchemaInfo: RowDecodable {
   package let updatedAt: Timestamp
 
   package init(from row: Row) throws(DatabaseError) {
-    guard let document = DocumentKind(rawValue: try row.text(0)) else {
-      throw DatabaseError(.unexpectedColumn, "a schema of an unknown class")
-    }
-    self.document = document
+    document = try row.documentKind(0)
     bytes = try row.int(1)
     updatedAt = try row.time(2)
   }

@@ -21,12 +21,12 @@ package struct SearchIndex: RowDecodable {
 
   package init(from row: Row) throws(DatabaseError) {
     id = IndexID(trusted: try row.text(0))
-    guard let document = DocumentKind(rawValue: try row.text(1)),
-      let names = try row.json(2).array?.compactMap(\.string),
+    document = try row.documentKind(1)
+    guard let names = try row.json(2).array?.compactMap(\.string),
       let kind = FilterValue.Kind(rawValue: try row.text(3)),
       let state = State(rawValue: try row.text(4))
-    else { throw DatabaseError(.unexpectedColumn, "an index of an unknown class, kind or state") }
-    (self.document, self.names, self.kind, self.state) = (document, names, kind, state)
+    else { throw DatabaseError(.unexpectedColumn, "an index of an unknown kind or state") }
+    (self.names, self.kind, self.state) = (names, kind, state)
     createdAt = try row.time(5)
   }
 

@@ -28,11 +28,8 @@ struct BuildingIndex: RowDecodable {
   let indexes: String
 
   init(from row: Row) throws(DatabaseError) {
-    guard let document = DocumentKind(rawValue: try row.text(1)) else {
-      throw DatabaseError(.unexpectedColumn, "an index of an unknown class")
-    }
     app = try row.id(0)
-    self.document = document
+    document = try row.documentKind(1)
     builtTo = try row.text(2)
     indexes = try row.text(3)
   }

@@ -29,11 +29,8 @@ struct IndexedKind: RowDecodable {
   let kind: DocumentKind
 
   init(from row: Row) throws(DatabaseError) {
-    guard let kind = DocumentKind(rawValue: try row.text(1)) else {
-      throw DatabaseError(.unexpectedColumn, "an index of an unknown class")
-    }
     app = try row.id(0)
-    self.kind = kind
+    kind = try row.documentKind(1)
   }
 }
 

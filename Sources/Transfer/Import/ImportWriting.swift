@@ -63,11 +63,8 @@ struct ImportedDocument: RowDecodable {
   let version: Int
 
   init(from row: Row) throws(DatabaseError) {
-    guard let kind = DocumentKind(rawValue: try row.text(1)) else {
-      throw DatabaseError(.unexpectedColumn, "a document of an unknown class")
-    }
     user = try row.id(0)
-    self.kind = kind
+    kind = try row.documentKind(1)
     version = try row.int(2)
   }
 }
