@@ -2,7 +2,7 @@
 """Counts the cost of one request in a worker and in the C loop: instructions in user space,
 allocations and their bytes. Unlike times, these do not depend on the load of the machine.
 
-    Tests/Benchmarks/instructions.py [--requests 2000] [--log] [--keep FOLDER] [--json FILE]
+    Tests/Benchmarks/instructions.py [--requests 500] [--log] [--keep FOLDER] [--json FILE]
 
 Needs a release build (swift build -c release), valgrind, gcc, nginx and PostgreSQL. FOLDER gets
 callgrind's files, for callgrind_annotate.
@@ -189,7 +189,7 @@ def measured(folder, program, requests, wrapper, environment, counter, settings)
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--requests", type=int, default=2_000, help="of each kind")
+    options.add_argument("--requests", type=int, default=500, help="of each kind")
     options.add_argument("--log", action="store_true", help="with a line logged of each request")
     options.add_argument("--keep", type=pathlib.Path)
     options.add_argument("--json", type=pathlib.Path)

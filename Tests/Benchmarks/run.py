@@ -86,7 +86,7 @@ def processor_time(pids):
     for pid in pids:
         try:
             fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             continue
         ticks += int(fields[11]) + int(fields[12])
     return ticks * 1_000_000 / os.sysconf("SC_CLK_TCK")
