@@ -170,7 +170,7 @@ import WireKit
       pool: BlockingPool(name: "bodies", threads: 2, waiting: configuration.connections)
     )
     settings.connections = configuration.connections
-    let listener = try Listener(0, settings, serve)
+    let listener = try Listener(0, settings) { [self] in await serve($0) }
     self.listener = listener
     EventLoop.reactor.superviseTurns(longerThan: Self.longTurn) { [metrics] time in
       metrics.countStall(microseconds: time.nanoseconds / 1_000)
@@ -216,6 +216,7 @@ import WireKit
     }
   }
 
+  @inline(__always)
   private func serve(_ exchange: Exchange) async {
     let start = EventLoop.now()
     let call = service.call(Request(exchange), exchange)
