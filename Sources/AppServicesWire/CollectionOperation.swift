@@ -1,7 +1,7 @@
 import EventLoop
-import Glibc
 import JSON
 import Operators
+import Runtime
 
 /// The operations of the MongoDB service, on a collection with at most one document.
 enum CollectionOperation: String, Sendable {
@@ -117,7 +117,8 @@ private func insert(
     let new = try mongo { () throws(OperatorError) in
       let update = try Update(json, shape: .replacement, order: .stored)
       var budget = Budget()
-      let made = try update.apply(to: BSONDocument(), now: now(), &budget)
+      let now = Timestamp.now.wholeMilliseconds
+      let made = try update.apply(to: BSONDocument(), now: now, &budget)
       return try rules.identified(made.document)
     }
     try rules.requireOwn(new.0, "insert")
@@ -131,11 +132,4 @@ extension ServiceError {
   static let duplicate = ServiceError.database(
     "(DuplicateKey) Duplicate key error: the user has a document in this collection"
   )
-}
-
-/// Returns the milliseconds since 1970.
-func now() -> Int64 {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
-  return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec / 1_000_000)
 }

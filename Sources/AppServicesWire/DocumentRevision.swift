@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Operators
+import Runtime
 
 /// An update of the `updateOne` and `findOneAndUpdate` families, read from the arguments of a call.
 struct DocumentRevision: Sendable {
@@ -65,8 +66,9 @@ struct DocumentRevision: Sendable {
     _ budget: inout Budget
   ) throws(CallFault) -> Effect {
     let result: Update.UpdatedDocument? = try mongo { () throws(OperatorError) in
-      guard let document, let match = try query.match(document, &budget) else { return nil }
-      return try update.apply(to: document, now: now(), position: match.position, &budget)
+      guard let document else { return nil }
+      let now = Timestamp.now.wholeMilliseconds
+      return try update.apply(to: document, matching: query, now: now, &budget)
     }
     if let result, let document {
       try rules.requireOwn(result.document, "update")
@@ -81,9 +83,8 @@ struct DocumentRevision: Sendable {
     }
     guard isUpsert else { return Effect() }
     let (made, id) = try mongo { () throws(OperatorError) in
-      let beginning = try query.insertion(&budget)
-      let result = try update.apply(to: beginning, now: now(), isInsertion: true, &budget)
-      return try rules.identified(result.document)
+      let now = Timestamp.now.wholeMilliseconds
+      return try rules.identified(try update.insertion(for: query, now: now, &budget))
     }
     try rules.requireOwn(Self.wellFormed(made), "insert")
     guard document == nil else { throw .service(.duplicate) }

@@ -1,6 +1,5 @@
 package import Runtime
 import EventLoop
-import Glibc
 package import JSON
 import Operators
 
@@ -82,21 +81,16 @@ package struct DocumentUpdate: Sendable {
     limit: Int
   ) throws(Failure) -> (BSONDocument?, (matched: Int, modified: Int)) {
     do throws(OperatorError) {
-      let now = Int64(time(nil)) * 1_000
+      let now = Timestamp.now.wholeMilliseconds
       var budget = Budget(growth: 2 * limit)
       guard let stored else {
-        guard isUpsert else { return (nil, (0, 0)) }
-        let made = try update.apply(
-          to: try filter.insertion(&budget),
-          now: now,
-          isInsertion: true,
-          &budget
-        )
-        return (made.document, (0, 0))
+        let made = isUpsert ? try update.insertion(for: filter, now: now, &budget) : nil
+        return (made, (0, 0))
       }
       let document = try BSONDocument(stored)
-      guard let match = try filter.match(document, &budget) else { return (nil, (0, 0)) }
-      let changed = try update.apply(to: document, now: now, position: match.position, &budget)
+      guard let changed = try update.apply(to: document, matching: filter, now: now, &budget) else {
+        return (nil, (0, 0))
+      }
       guard changed.isModified else { return (nil, (1, 0)) }
       return (changed.document, (1, 1))
     } catch {

@@ -1,4 +1,5 @@
 import Encoding
+import Glibc
 package import Postgres
 
 /// A time with the precision of the database.
@@ -8,8 +9,18 @@ package struct Timestamp: Sendable, Equatable {
 
   package init(microseconds: Int) { self.microseconds = microseconds }
 
+  /// The time by this host's clock.
+  package static var now: Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(microseconds: time.tv_sec * 1_000_000 + time.tv_nsec / 1_000)
+  }
+
   /// Whole seconds since 1970.
   package var seconds: Int { microseconds.dividedDown(by: 1_000_000).0 }
+
+  /// Whole milliseconds since 1970.
+  package var wholeMilliseconds: Int64 { Int64(microseconds.dividedDown(by: 1_000).0) }
 
   /// The time as `2026-04-30T12:00:00.25+00:00`, without trailing zeros in the fraction.
   ///
