@@ -126,8 +126,8 @@ create table identity_subjects (
   constraint identity_subjects_taken primary key (app_id, provider, subject)
 );
 
--- Statements that delete an identity or a user delete its subjects by this index.
-create index identity_subjects_by_user on identity_subjects (user_id, identity_id);
+-- Statements that delete many users delete their subjects by this index.
+create index identity_subjects_by_user on identity_subjects (user_id);
 
 create index identity_subjects_reserved on identity_subjects (reserved_until)
   where reserved_until is not null;
@@ -140,6 +140,22 @@ comment on column identity_subjects.reserved_until is
   'For a former address of the user: until when no other user can have it. Null for the present one.';
 comment on column identity_subjects.assigned is
   'Whether an operator, a back end or an import gave this address to the user. A link or a change by the user clears it.';
+
+create table additional_subjects (
+  user_id text collate "C" not null references users on delete cascade,
+  provider text collate "C" not null,
+  subject text collate "C" not null,
+  reserved_until timestamptz,
+  primary key (user_id, provider, subject)
+);
+
+create index additional_subjects_reserved on additional_subjects (reserved_until)
+  where reserved_until is not null;
+
+comment on table additional_subjects is
+  'Subjects of users besides those that users and identities name: former addresses that are still reserved, and further foreign ids. identity_subjects cannot be searched by user.';
+comment on column additional_subjects.reserved_until is
+  'As in identity_subjects; null for a foreign id.';
 
 create view profiles as
   select u.user_id as id, u.created_at, u.updated_at, u.version, u.anonymous,
@@ -160,6 +176,7 @@ comment on function patched(jsonb, text, text) is
 
 drop function patched(jsonb, text, text);
 drop view profiles;
+drop table additional_subjects;
 drop table identity_subjects;
 drop table identities;
 drop table user_origins;

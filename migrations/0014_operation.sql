@@ -48,6 +48,7 @@ create view unused_users as
       select from documents t where t.user_id = u.user_id and t.deleted_at is null)
     and not exists (select from document_versions t where t.user_id = u.user_id)
     and not exists (select from properties t where t.user_id = u.user_id)
+    and not exists (select from additional_subjects t where t.user_id = u.user_id)
     and not exists (select from pictures t where t.user_id = u.user_id)
     and not exists (select from api_keys t where t.user_id = u.user_id)
     and not exists (select from authentication_flows t where t.place = u.user_id)

@@ -211,6 +211,32 @@ COMMENT ON FUNCTION public.require(holds boolean) IS 'Raises an error unless the
 
 
 --
+-- Name: additional_subjects; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.additional_subjects (
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    reserved_until timestamp with time zone
+);
+
+
+--
+-- Name: TABLE additional_subjects; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON TABLE public.additional_subjects IS 'Subjects of users besides those that users and identities name: former addresses that are still reserved, and further foreign ids. identity_subjects cannot be searched by user.';
+
+
+--
+-- Name: COLUMN additional_subjects.reserved_until; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.additional_subjects.reserved_until IS 'As in identity_subjects; null for a foreign id.';
+
+
+--
 -- Name: api_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -2416,6 +2442,8 @@ CREATE VIEW public.unused_users AS
           WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
            FROM public.properties t
           WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
+           FROM public.additional_subjects t
+          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
            FROM public.pictures t
           WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
            FROM public.api_keys t
@@ -2497,6 +2525,14 @@ CREATE TABLE public.user_roles (
 --
 
 COMMENT ON TABLE public.user_roles IS 'Roles of users.';
+
+
+--
+-- Name: additional_subjects additional_subjects_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.additional_subjects
+    ADD CONSTRAINT additional_subjects_pkey PRIMARY KEY (user_id, provider, subject);
 
 
 --
@@ -2876,6 +2912,13 @@ ALTER TABLE ONLY public.users
 
 
 --
+-- Name: additional_subjects_reserved; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX additional_subjects_reserved ON public.additional_subjects USING btree (reserved_until) WHERE (reserved_until IS NOT NULL);
+
+
+--
 -- Name: app_hosts_by_app; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -2956,7 +2999,7 @@ CREATE INDEX idempotency_keys_by_time ON public.idempotency_keys USING btree (ex
 -- Name: identity_subjects_by_user; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (user_id, identity_id);
+CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (user_id);
 
 
 --
@@ -3181,6 +3224,14 @@ CREATE INDEX users_by_phone ON public.users USING btree (app_id, phone COLLATE "
 --
 
 CREATE STATISTICS public.search_values_common (mcv) ON index_id, text_value, boolean_value FROM public.search_values;
+
+
+--
+-- Name: additional_subjects additional_subjects_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.additional_subjects
+    ADD CONSTRAINT additional_subjects_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(user_id) ON DELETE CASCADE;
 
 
 --

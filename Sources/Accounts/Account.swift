@@ -41,34 +41,46 @@ enum Accounts {
   /// Returns the user of an address; nil without one.
   ///
   /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func holder(
+    of address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID? {
+    try await context.first(SubjectQueries.holder, context.app.id, "email", address.key)
+  }
+
+  /// Returns the account of an address; nil without one.
+  ///
+  /// An address without a user takes as long.
+  /// - Throws: `.databaseUnavailable`.
   @EventLoop static func find(
     _ address: EmailAddress,
     _ context: RequestContext
   ) async throws(Failure) -> Account? {
-    try await context.read(AccountQueries.find, context.app.id, address.key).first
+    let holder = try await holder(of: address, context) ?? UserID()
+    return try await context.first(AccountQueries.read, holder, address.key)
   }
 
-  /// Returns the user of an address from the latest commit; nil without one.
+  /// Returns the account of an address from the latest commits; nil without one.
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop static func findLatest(
     _ address: EmailAddress,
     _ context: RequestContext
   ) async throws(Failure) -> Account? {
-    try await context.readLatest(AccountQueries.find, context.app.id, address.key).first
+    let (holder, app) = (SubjectQueries.holder, context.app.id)
+    let found = try await context.readLatest(holder, app, "email", address.key)
+    guard let user = found.first else { return nil }
+    return try await context.readLatest(AccountQueries.read, user, address.key).first
   }
 
   /// Locks a user, and returns its account; nil if it has another address by now.
   @EventLoop static func lock(
     _ address: EmailAddress,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> Account? {
-    _ = try await transaction.run(SessionsQueries.lockUser, user)
-    return try await transaction.run(AccountQueries.find, context.app.id, address.key).first {
-      $0.user == user
-    }
+    _ = transaction.send(SessionsQueries.lockUser, user)
+    return try await transaction.run(AccountQueries.read, user, address.key).first
   }
 
   /// Gives an address to a user, by one of its identities, without waiting.
@@ -126,18 +138,20 @@ enum Accounts {
 }
 
 package enum AccountQueries {
+  /// Returns the account of a user; no row if the user has another address by now.
+  ///
   /// Served by the primary keys.
-  static let find = Statement<Account, AppID, String>(
-    "accounts.find",
+  static let read = Statement<Account, UserID, String>(
+    "accounts.read",
     """
-    select u.user_id, coalesce(u.email, s.subject), p.hash, u.email_verified,
+    select u.user_id, u.email, p.hash, u.email_verified,
       coalesce(i.verified_via_mail_only, false), u.blocked_at is not null, u.locale,
-      coalesce(i.provider in ('password', 'email'), false)
-    from identity_subjects s
-    join users u on u.user_id = s.user_id
-    left join passwords p on p.user_id = s.user_id
-    left join identities i on i.user_id = s.user_id and i.identity_id = s.identity_id
-    where s.app_id = $1 and s.provider = 'email' and s.subject = $2 and s.reserved_until is null
+      i.identity_id is not null
+    from users u
+    left join passwords p on p.user_id = $1
+    left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
+      and i.subject = $2
+    where u.user_id = $1 and email_key(u.email) = $2
     """
   )
 
@@ -189,6 +203,6 @@ package enum AccountQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    find, create, proveIdentity, addIdentity, setIdentity, verify,
+    read, create, proveIdentity, addIdentity, setIdentity, verify,
   ]
 }

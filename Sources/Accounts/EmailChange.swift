@@ -89,9 +89,10 @@ extension Emails {
       in: transaction,
       context
     )
-    let release =
-      former.wasVerified && origin == .mail ? EmailChangeQueries.reserve : IdentitiesQueries.release
-    _ = transaction.send(release, user, key)
+    if let old = former.address, !former.isSame {
+      let isReserved = former.wasVerified && origin == .mail
+      Subjects.release(email: old, reserved: isReserved, of: user, in: transaction, context)
+    }
     _ = transaction.send(
       EmailChangeQueries.setSubject,
       user,
@@ -181,10 +182,13 @@ struct OwnEmail: RowDecodable {
   /// Nil for a user without one.
   package let key: String?
   let language: String?
+  /// The key of the address of the user, which an issuer or an import may have named.
+  let address: String?
 
   init(from row: Row) throws(DatabaseError) {
     key = row.text(ifAny: 0)
     language = row.text(ifAny: 1)
+    address = row.text(ifAny: 2)
   }
 }
 
@@ -202,6 +206,8 @@ struct FormerIdentity: RowDecodable {
   let isSame: Bool
   let wasVerified: Bool
   let email: FormerEmail
+  /// The key of the former address; nil if the user had none.
+  let address: String?
 
   init(from row: Row) throws(DatabaseError) {
     identity = try row.id(0)
@@ -211,6 +217,7 @@ struct FormerIdentity: RowDecodable {
       email: wasVerified && !isSame ? row.text(ifAny: 3) : nil,
       language: row.text(ifAny: 4)
     )
+    address = row.text(ifAny: 5)
   }
 }
 
@@ -219,7 +226,7 @@ package enum EmailChangeQueries {
   static let own = Statement<OwnEmail, UserID, Principal>(
     "email_change.own",
     """
-    select i.subject, c.locale from users c
+    select i.subject, c.locale, email_key(c.email) from users c
     left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
     where \(.isAuthorized)
     """
@@ -231,18 +238,10 @@ package enum EmailChangeQueries {
   static let former = Statement<FormerIdentity, UserID, String>(
     "email_change.former",
     """
-    select i.identity_id, i.subject = $2, u.email_verified, u.email, u.locale
+    select i.identity_id, email_key(u.email) is not distinct from $2, u.email_verified, u.email,
+      u.locale, email_key(u.email)
     from identities i join users u on u.user_id = $1
     where i.user_id = $1 and i.provider in ('password', 'email')
-    """
-  )
-
-  /// Reserves the former address of a user, as long as a token can restore it.
-  static let reserve = Statement<NoRow, UserID, String>(
-    "email_change.reserve",
-    """
-    update identity_subjects set reserved_until = now() + interval '7 days'
-    where user_id = $1 and provider = 'email' and subject <> $2 and reserved_until is null
     """
   )
 
@@ -286,6 +285,6 @@ package enum EmailChangeQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    own, former, reserve, setSubject, change, relink,
+    own, former, setSubject, change, relink,
   ]
 }

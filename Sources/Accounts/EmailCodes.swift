@@ -177,7 +177,7 @@ package enum EmailCodes {
   /// - Returns: a function that waits.
   /// - Throws: `.invalidCode` if the user has another address by now.
   func write(in transaction: Transaction) async throws(Failure) -> Completion {
-    let account = try await Accounts.lock(flow.address, of: user, in: transaction, context)
+    let account = try await Accounts.lock(flow.address, of: user, in: transaction)
     guard let account else { throw .invalidCode }
     try await flow.use(in: transaction, context)
     if account.isTakenOverByMail {

@@ -33,7 +33,7 @@ import Postgres
     of user: UserID = UserID(),
     _ context: RequestContext
   ) async throws(Failure) {
-    guard try await Accounts.find(address, context) == nil else { throw .emailTaken }
+    guard try await Accounts.holder(of: address, context) == nil else { throw .emailTaken }
     hash = try await context.passwords.hash(credentials.password, for: context.owner)
     email = credentials.email
     mail = try await AccountMail.verification(of: user, email, address, context)

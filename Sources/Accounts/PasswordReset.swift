@@ -62,7 +62,7 @@ package enum Emails {
       throw .invalidCode
     }
     try await set(hash, of: user, at: flow.address, context) { transaction async throws(Failure) in
-      let account = try await Accounts.lock(flow.address, of: user, in: transaction, context)
+      let account = try await Accounts.lock(flow.address, of: user, in: transaction)
       guard let account, !account.isBlocked else { throw .invalidCode }
       try await flow.use(in: transaction, context)
       return account

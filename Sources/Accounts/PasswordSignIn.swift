@@ -61,20 +61,23 @@ extension Users {
     let familiar = FailureLimiter(.login, on: address.key, isFamiliar: true, context)
     // Independent reads take one round trip.
     var batch = ReadBatch()
-    let find = batch.add(AccountQueries.find, context.app.id, address.key)
+    let find = batch.add(SubjectQueries.holder, context.app.id, "email", address.key)
     let device = Devices.addRead(to: &batch, context)
     let ofStrangers = batch.add(strangers.calls)
     let ofFamiliar = context.device == nil ? 0..<0 : batch.add(familiar.calls)
     let results = try await context.read(batch)
-    let account: Account? = try results.first(find)
+    let holder: UserID? = try results.first(find)
     if let device { context.deviceRecord = .some(try results.first(device)) }
-    let isFamiliar = context.deviceRecord??.knows(account?.user, .credential) ?? false
+    let isFamiliar = context.deviceRecord??.knows(holder, .credential) ?? false
     let limiter = isFamiliar ? familiar : strangers
     var used: [Int] = []
     for place in isFamiliar ? ofFamiliar : ofStrangers {
       used.append(try results.first(place) ?? 0)
     }
+    // The attempt is counted meanwhile. An address without a user takes as long.
+    let read = try await context.send(AccountQueries.read, holder ?? UserID(), address.key)
     try await limiter.count(knowing: used)
+    let account = try await read()
     do throws(Failure) {
       let check = try await context.passwords.check(
         credentials.password,

@@ -77,7 +77,7 @@ package struct PresentedEmailToken {
     _ context: RequestContext
   ) async throws(Failure) -> Account {
     try await use(in: transaction, context)
-    let account = try await Accounts.lock(address, of: user, in: transaction, context)
+    let account = try await Accounts.lock(address, of: user, in: transaction)
     guard let account else { throw .invalidMailToken }
     return account
   }

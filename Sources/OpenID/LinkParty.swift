@@ -11,6 +11,8 @@ struct LinkParty: RowDecodable {
   let foreignID: String?
   let email: String?
   let isEmailVerified: Bool
+  /// The key of the address; nil without one.
+  let key: String?
   /// The hash of the password; nil without one.
   let hash: String?
   /// The names of the profile.
@@ -31,12 +33,15 @@ struct LinkParty: RowDecodable {
     hash = row.text(ifAny: 6)
     names = try row.json(7).object ?? JSONObject()
     identities = (try row.json(8).array ?? []).compactMap(Identity.init)
+    key = row.text(ifAny: 9)
   }
 
   struct Identity {
     let id: IdentityID
     let provider: String
     let subject: String
+    /// The subject by which the identity belongs to one user of the app.
+    let uniqueSubject: Subject
     let isProvedByReader: Bool
     /// What was stored when the identity was linked; empty before.
     let profile: JSONObject
@@ -47,10 +52,11 @@ struct LinkParty: RowDecodable {
 
     init?(_ json: JSON) {
       guard let id = json["id"]?.string.flatMap({ IdentityID($0) }),
-        let provider = json["provider"]?.string, let subject = json["subject"]?.string
+        let provider = json["provider"]?.string, let subject = json["subject"]?.string,
+        let uniqueSubject = Subject(ofIdentityAt: provider, subject)
       else { return nil }
       self.id = id
-      (self.provider, self.subject) = (provider, subject)
+      (self.provider, self.subject, self.uniqueSubject) = (provider, subject, uniqueSubject)
       isProvedByReader = json["verified_via_mail_only"]?.bool ?? false
       profile = json["profile"]?.object ?? JSONObject()
     }
@@ -60,15 +66,16 @@ struct LinkParty: RowDecodable {
     /// - Parameters:
     ///   - party: the user who had it.
     ///   - user: that user's id.
+    ///   - identity: the new id of the identity.
     /// - Returns: the row.
-    func row(of party: LinkParty, _ user: UserID) -> JSON {
+    func row(of party: LinkParty, _ user: UserID, as identity: IdentityID) -> JSON {
       var kept = party.names
       kept["id"] = .string(user.text)
       kept["foreign_id"] = party.foreignID.map(JSON.string)
       kept["email"] = party.email.map(JSON.string)
       kept["email_verified"] = party.email.map { _ in .bool(party.isEmailVerified) }
       return [
-        "id": .string(IdentityID().text), "provider": .string(provider),
+        "id": .string(identity.text), "provider": .string(provider),
         "subject": .string(subject), "verified_via_mail_only": .bool(isProvedByReader),
         "profile": .object(profile.count > 0 ? profile : kept),
       ]
@@ -135,7 +142,8 @@ package enum UserLinkQueries {
           'subject', i.subject, 'verified_via_mail_only', i.verified_via_mail_only, 'profile', i.profile)
           order by i.created_at, i.identity_id), '[]')
         from identities i
-        where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
+        where i.user_id = $1 and i.provider not in ('anonymous', 'api-key')),
+      email_key(u.email)
     from users u where u.user_id = $1 and u.app_id = $2
     """
   )
@@ -147,15 +155,6 @@ package enum UserLinkQueries {
     select s.session_id
     from users c join sessions s on s.user_id = $1 and s.session_id = $2
     where s.authenticated_at > now() - $3::interval and \(.isAuthorized)
-    """
-  )
-
-  /// Removes an address that an issuer has asserted.
-  static let removeAsserted = Statement<NoRow, UserID>(
-    "user_links.remove_asserted",
-    """
-    delete from identity_subjects
-    where user_id = $1 and provider = 'email' and reserved_until is null
     """
   )
 
@@ -180,22 +179,6 @@ package enum UserLinkQueries {
     """
   )
 
-  /// Gives the subjects of identities to their new user.
-  ///
-  /// A former address of the user may be reserved for it.
-  static let adoptSubjects = Statement<NoRow, UserID, AppID, TextBytes>(
-    "user_links.adopt_subjects",
-    """
-    insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
-    select $2, case e.row ->> 'provider' when 'password' then 'email' else e.row ->> 'provider' end,
-      e.row ->> 'subject', $1, e.row ->> 'id'
-    from jsonb_array_elements($3::jsonb) as e (row)
-    on conflict (app_id, provider, subject) do update
-      set identity_id = excluded.identity_id, reserved_until = null, assigned = false
-      where s.user_id = excluded.user_id
-    """
-  )
-
   static let count = Statement<NoRow, UserID>(
     "user_links.count",
     "update users set version = version + 1, updated_at = now() where user_id = $1"
@@ -204,25 +187,21 @@ package enum UserLinkQueries {
   /// Removes an identity of a user, with its address.
   ///
   /// - Parameter 3: whether the user signs in by the address.
-  static let release = Statement<NoRow, UserID, IdentityID, Bool>(
+  /// - Parameter 4: whether the user has the address from the identity.
+  static let release = Statement<NoRow, UserID, IdentityID, Bool, Bool>(
     "user_links.release",
     """
     with gone as (
       delete from identities where user_id = $1 and identity_id = $2
-    ), subject as (
-      delete from identity_subjects where user_id = $1 and identity_id = $2
-      returning provider
     ), password as (
       delete from passwords where user_id = $1 and $3::boolean
     ), mails as (
       delete from mail_tokens where user_id = $1 and $3::boolean
-    ), address as (
-      select count(*) > 0 as is_own from subject where provider = 'email'
     )
     update users set version = version + 1, updated_at = now(),
-      email = case when not a.is_own then users.email end,
-      email_verified = users.email_verified and not a.is_own
-    from address a where user_id = $1
+      email = case when not $4::boolean then email end,
+      email_verified = email_verified and not $4::boolean
+    where user_id = $1
     """
   )
 
@@ -255,7 +234,6 @@ package enum UserLinkQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    issued, anyIssued, party, fresh, removeAsserted, setAddress, adopt, adoptSubjects, count,
-    release, known, create, addIdentity,
+    issued, anyIssued, party, fresh, setAddress, adopt, count, release, known, create, addIdentity,
   ]
 }

@@ -124,7 +124,7 @@ import Sessions
       try check(found, main)
       try await Identities.requireNoRestore(of: primary, in: transaction)
       try await Identities.requireNoRestore(of: secondary, removed: true, in: transaction)
-      try await move(found, of: secondary, to: primary, in: transaction, context)
+      try await move(found, of: secondary, to: primary, main, in: transaction, context)
       return found.picture
     }
     await context.pictures.shelf.forget(picture)
@@ -166,6 +166,7 @@ import Sessions
     _ found: LinkParty,
     of secondary: UserID,
     to primary: UserID,
+    _ main: LinkParty,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
@@ -173,23 +174,29 @@ import Sessions
     try await Users.remove(secondary, linkedTo: primary, in: transaction, context)
     if found.address != nil, let email = found.email {
       let isVerified = found.isEmailVerified
-      _ = transaction.send(UserLinkQueries.removeAsserted, primary)
+      // An issuer may have named another address of the primary user.
+      let asserted = main.key.map { [Subject(email: $0)] } ?? []
+      Subjects.release(asserted, of: primary, in: transaction, context)
       if let hash = found.hash {
         _ = transaction.send(CredentialRowQueries.addPassword, primary, hash)
       }
       _ = transaction.send(UserLinkQueries.setAddress, primary, email, isVerified)
     }
-    let rows = found.identities.map { $0.row(of: found, secondary) }
-    let (app, list) = (context.app.id, TextBytes(JSON.array(rows).serialized()))
-    _ = transaction.send(UserLinkQueries.adopt, primary, app, list, ServerTime())
-    _ = transaction.send(UserLinkQueries.adoptSubjects, primary, app, list)
+    var rows: [JSON] = []
+    var claims: [Sent<NoRow>] = []
+    for identity in found.identities {
+      let id = IdentityID()
+      rows.append(identity.row(of: found, secondary, as: id))
+      let subject = identity.uniqueSubject
+      claims.append(Subjects.sendClaim(of: subject, for: primary, id, in: transaction, context))
+    }
+    let list = TextBytes(JSON.array(rows).serialized())
+    _ = transaction.send(UserLinkQueries.adopt, primary, context.app.id, list, ServerTime())
+    for claim in claims { try await claim.rows(undone: .identityTaken) }
     try await transaction.send(UserLinkQueries.count, primary).rows()
     for identity in found.identities {
-      try await SecurityNotice.linked(identity.provider).record(
-        of: primary,
-        in: transaction,
-        context
-      )
+      let notice = SecurityNotice.linked(identity.provider)
+      try await notice.record(of: primary, in: transaction, context)
     }
   }
 
@@ -215,12 +222,14 @@ import Sessions
       guard let index else { throw .notFound }
       guard index > 0 else { throw .notLinkable("The primary identity cannot be unlinked.") }
       let identity = found.identities[index]
-      _ = try await transaction.run(
-        UserLinkQueries.release,
-        user,
-        identity.id,
-        identity.isAddress
-      )
+      var subjects = [identity.uniqueSubject]
+      let (key, id) = (found.key, identity.id)
+      let isNamed = try await Subjects.names(key, id, of: user, in: transaction, context)
+      if isNamed, let key { subjects.append(Subject(email: key)) }
+      Subjects.release(subjects, of: user, in: transaction, context)
+      let isAddress = identity.isAddress
+      let release = UserLinkQueries.release
+      _ = transaction.send(release, user, id, isAddress, isAddress || isNamed)
       try await Sessions.end(
         .signedIn(by: identity.provider, sparing: context.principal.session),
         of: user,
@@ -257,15 +266,8 @@ extension UserLinks {
       let claimed = try await transaction.run(claim, app, provider, known, user, part)
       if claimed.isEmpty { foreign = nil }
     }
-    let provider = identity.provider == "password" ? "email" : identity.provider
-    let claimed = transaction.send(
-      CredentialRowQueries.claim,
-      app,
-      provider,
-      identity.subject,
-      user,
-      id
-    )
+    let subject = identity.uniqueSubject
+    let claimed = Subjects.sendClaim(of: subject, for: user, id, in: transaction, context)
     _ = transaction.send(UserLinkQueries.create, user, app, TextBytes(row.serialized()), foreign)
     if let hash = row["hash"]?.string {
       _ = transaction.send(CredentialRowQueries.addPassword, user, hash)

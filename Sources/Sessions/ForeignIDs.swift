@@ -34,9 +34,8 @@ package import Runtime
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     guard isForeign(id) else { return nil }
-    if let user = try await context.first(ForeignIDQueries.user, context.app.id, id) {
-      return UserID(trusted: user)
-    }
+    let holder = SubjectQueries.holder
+    if let user = try await context.first(holder, context.app.id, "auth0", id) { return user }
     return id.utf8.starts(with: prefix.utf8)
       ? UserID(String(id.utf8.dropFirst(prefix.utf8.count)) ?? "") : nil
   }
@@ -73,14 +72,5 @@ package enum ForeignIDQueries {
     "select foreign_id from users where user_id = $1 and foreign_id is not null"
   )
 
-  /// Served by the primary key.
-  static let user = Statement<String, AppID, String>(
-    "foreign_ids.user",
-    """
-    select user_id from identity_subjects
-    where app_id = $1 and provider = 'auth0' and subject = $2
-    """
-  )
-
-  package static let all: [any PreparedStatement] = [id, user]
+  package static let all: [any PreparedStatement] = [id]
 }

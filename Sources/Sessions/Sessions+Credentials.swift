@@ -19,13 +19,15 @@ extension Sessions {
     _ context: RequestContext
   ) async throws(Failure) {
     let identities = transaction.send(CredentialRevocationQueries.removeIdentities, user)
-    _ = transaction.send(CredentialRevocationQueries.removeSubjects, user)
     let devices = transaction.send(CredentialRevocationQueries.leaveDevices, user, spared)
     _ = transaction.send(CredentialRevocationQueries.removeKeys, user)
     let actor = context.principal
-    for provider in try await identities.rows() where provider != "anonymous" {
+    let removed = try await identities.rows()
+    let subjects = removed.compactMap { Subject(ofIdentityAt: $0.provider, $0.name) }
+    Subjects.release(subjects, of: user, in: transaction, context)
+    for identity in removed where identity.provider != "anonymous" {
       let place = EventPlace(session: nil, device: nil)
-      _ = Event("unlink", of: user, at: place, detail: ["provider": .string(provider)])
+      _ = Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider)])
         .send(in: transaction, by: actor, context)
     }
     for device in try await devices.rows() {
@@ -36,18 +38,13 @@ extension Sessions {
 }
 
 package enum CredentialRevocationQueries {
-  /// Deletes the identities without an address, and returns their providers.
-  static let removeIdentities = Statement<String, UserID>(
+  /// Deletes and returns the identities without an address.
+  static let removeIdentities = Statement<Subject, UserID>(
     "credential_revocations.remove_identities",
     """
     delete from identities where user_id = $1 and provider not in ('password', 'email')
-    returning provider
+    returning provider, subject
     """
-  )
-
-  static let removeSubjects = Statement<NoRow, UserID>(
-    "credential_revocations.remove_subjects",
-    "delete from identity_subjects where user_id = $1 and provider not in ('email', 'auth0')"
   )
 
   /// - Parameter 2: the device to spare; null for none.
@@ -68,6 +65,6 @@ package enum CredentialRevocationQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    removeIdentities, removeSubjects, leaveDevices, removeKeys,
+    removeIdentities, leaveDevices, removeKeys,
   ]
 }

@@ -67,7 +67,7 @@ extension Sessions {
     guard let session = context.principal.session, let device = context.principal.device else {
       throw context.gone
     }
-    try await credential?.sendCheck(in: transaction, context)()
+    try await credential?.sendCheck(in: transaction)()
     // A copy of the old secret would reach the new session. Wires without secrets have none to copy.
     let secret = style.keepsSessions ? nil : Credential(.device, of: device)
     let mustMeet = context.app.sessionSettings.mfa == .required && methods.isEmpty

@@ -48,7 +48,7 @@ package enum StandingSessionQueries {
     """
     select s.session_id, s.device_id from sessions s join users u on u.user_id = $1
     where s.user_id = $1 and s.provider = $2 and s.key_id is not distinct from $3 and s.style = $4
-      and s.ended_at is null and s.expires_at > now()
+      and s.ended_at is null and s.expires_at > now() and u.blocked_at is null
       and meets_mfa($5::boolean, s.amr, s.provider, u.anonymous)
     order by s.session_id desc limit 1
     """

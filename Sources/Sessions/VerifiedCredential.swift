@@ -1,5 +1,5 @@
 package import Runtime
-package import EventLoop
+import EventLoop
 package import Postgres
 
 /// A credential that was verified, and its user.
@@ -95,17 +95,14 @@ package struct VerifiedCredential: Sendable {
   ///
   /// A request that revokes a credential locks the user first. So lock the user before this.
   /// - Returns: a function that waits, and throws `.wrongCredentials` if it is not valid any more.
-  @EventLoop package func sendCheck(in transaction: Transaction, _ context: RequestContext)
-    -> Completion
-  {
+  @EventLoop package func sendCheck(in transaction: Transaction) -> Completion {
     let sent =
       switch kind {
       case .anonymous: transaction.send(CredentialQueries.user, user)
       case .password(let hash): transaction.send(CredentialQueries.password, user, hash)
-      case .email(let key):
-        transaction.send(CredentialQueries.subject, user, context.app.id, "email", key)
+      case .email(let key): transaction.send(CredentialQueries.email, user, key)
       case .token(let provider, let subject):
-        transaction.send(CredentialQueries.subject, user, context.app.id, provider, subject)
+        transaction.send(CredentialQueries.identity, user, provider, subject)
       case .apiKey(let id): transaction.send(CredentialQueries.apiKey, user, id)
       }
     return { () async throws(Failure) in try await sent.rows(undone: .wrongCredentials) }
@@ -127,13 +124,20 @@ package enum CredentialQueries {
     """
   )
 
-  static let subject = Statement<NoRow, UserID, AppID, String, String>(
-    "credentials.subject",
+  static let email = Statement<NoRow, UserID, String>(
+    "credentials.email",
+    """
+    select require((
+      select blocked_at is null and email_key(email) = $2 from users where user_id = $1))
+    """
+  )
+
+  static let identity = Statement<NoRow, UserID, String, String>(
+    "credentials.identity",
     """
     select require((select blocked_at is null from users where user_id = $1)
       and exists (
-        select 1 from identity_subjects where app_id = $2 and provider = $3 and subject = $4
-          and user_id = $1 and reserved_until is null))
+        select 1 from identities where user_id = $1 and provider = $2 and subject = $3))
     """
   )
 
@@ -146,5 +150,5 @@ package enum CredentialQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [user, password, subject, apiKey]
+  package static let all: [any PreparedStatement] = [user, password, email, identity, apiKey]
 }

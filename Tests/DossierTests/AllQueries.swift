@@ -18,7 +18,7 @@ enum AllQueries {
     DevicesQueries.all, NewDeviceQueries.all, AttemptQueries.all, AttemptLiftQueries.all,
     AttemptProofQueries.all, UsersQueries.all, PasswordQueries.all,
     EmailAddressQueries.all, AccountQueries.all, TakeoverQueries.all, CredentialQueries.all,
-    CredentialRowQueries.all, CredentialRevocationQueries.all,
+    CredentialRowQueries.all, CredentialRevocationQueries.all, SubjectQueries.all,
     MailTokenQueries.all, EmailChangeQueries.all, FlowQueries.all, NetworkFlowQueries.all,
     IdempotencyQueries.all,
     SecondFactorQueries.all, SecondFactorFlowQueries.all,

@@ -9,7 +9,7 @@ struct StatementRules {
     let ofUsers = """
       users identities passwords user_origins sessions api_keys mail_tokens device_accounts audit documents
       document_versions properties pictures search_values consents second_factors recovery_codes
-      user_roles user_permissions live_sessions unused_users
+      user_roles user_permissions live_sessions unused_users additional_subjects
       """
     var keys = Dictionary(
       uniqueKeysWithValues: ofUsers.split(whereSeparator: \.isWhitespace).map {

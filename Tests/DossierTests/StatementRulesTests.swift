@@ -25,7 +25,7 @@ import Testing
     maintenance.rate_limits maintenance.audit maintenance.authentication_flows
     maintenance.authorizations maintenance.document_versions maintenance.idempotency_keys
     maintenance.mail_tokens maintenance.own_changes maintenance.reservations
-    maintenance.sessions unused.users unused.lock unused.remove_users unused.devices
+    maintenance.sessions maintenance.additional_subjects unused.users unused.lock unused.remove_users unused.devices
     """,
     "The outbox takes mails and notices of all users.": """
     logout_notices.due outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
@@ -40,10 +40,8 @@ import Testing
     browser_users.list devices.record devices.list devices.activate devices.refresh devices.leave
     devices.leave_all devices.deactivate sessions.require_room
     """,
-    "A lookup and its user, or the lookups of a user, stand in one statement.": """
-    accounts.find identities.holder identities.release identities.unlink
-    email_change.reserve user_links.release user_links.remove_asserted
-    users.remove user_links.adopt_subjects credential_revocations.remove_subjects export.everything
+    "The sign-ins of a user at clients are found by the user, who is deleted.": """
+    users.authorizations
     """,
     "A worker learns by a transaction id whether writers have ended.": "search_indexes.settle",
   ]

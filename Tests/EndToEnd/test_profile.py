@@ -86,7 +86,8 @@ class Profile(Case):
 
     # Each table with rows of a user, and the member of the export that has them.
     EXPORTED = {
-        "api_keys": "api_keys", "audit": "audit", "user_origins": "identities",
+        "additional_subjects": "former_emails", "api_keys": "api_keys", "audit": "audit",
+        "user_origins": "identities",
         "consents": "consents",
         "device_accounts": "devices",
         "document_versions": "document_versions", "documents": "documents",

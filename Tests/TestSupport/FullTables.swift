@@ -5,9 +5,8 @@ package enum FullTables {
 
   /// The tables that grow with users or requests.
   package static let names = [
-    "api_keys", "rate_limits", "audit", "authentication_flows", "authorizations",
-    "user_origins", "consents", "device_accounts",
-    "devices",
+    "additional_subjects", "api_keys", "rate_limits", "audit", "authentication_flows",
+    "authorizations", "user_origins", "consents", "device_accounts", "devices",
     "document_versions", "documents", "identities", "identity_subjects", "idempotency_keys",
     "mail_tokens", "mail_outbox", "passwords", "pictures", "properties", "recovery_codes",
     "search_values", "second_factors", "sessions", "user_permissions", "user_roles", "users",
@@ -28,6 +27,8 @@ package enum FullTables {
     select id, id, app, 'anonymous', id from made;
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
     select app, 'anonymous', id, id, id from made;
+    insert into additional_subjects (user_id, provider, subject, reserved_until)
+    select id, 'email', id, now() + interval '7 days' from made;
     insert into user_origins (user_id, kind) select id, 'anonymous' from made;
     insert into passwords (user_id, hash) select id, 'x' from made;
     insert into api_keys (user_id, key_id, name, key_hash) select id, id, 'x', bytes from made;

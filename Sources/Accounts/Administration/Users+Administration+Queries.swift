@@ -66,17 +66,6 @@ package enum UsersAdministrationQueries {
     "select last_login_at, login_count from users where user_id = $1 and app_id = $2"
   )
 
-  /// Returns the user of an address; no row if no user has it.
-  ///
-  /// Served by the primary key.
-  static let holder = Statement<UserID, AppID, String>(
-    "users.holder",
-    """
-    select user_id from identity_subjects
-    where app_id = $1 and provider = 'email' and subject = $2 and reserved_until is null
-    """
-  )
-
   static let find = Statement<AdministeredUser, UserID, AppID>(
     "users.administered",
     """
@@ -103,16 +92,25 @@ package enum UsersAdministrationQueries {
   static let remove = Statement<ReplacedPicture, UserID>(
     "users.remove",
     """
-    with subjects as (delete from identity_subjects where user_id = $1),
-      flows as (delete from authentication_flows where place = $1),
-      answers as (delete from idempotency_keys where owner = $1),
-      authorizations as (delete from authorizations where user_id = $1)
+    with flows as (delete from authentication_flows where place = $1),
+      answers as (delete from idempotency_keys where owner = $1)
     delete from users where user_id = $1
     returning picture
     """
   )
 
+  /// Returns the sign-ins of a user at clients, which are few, and expire soon.
+  static let authorizations = Statement<String, UserID>(
+    "users.authorizations",
+    "select authorization_id from authorizations where user_id = $1"
+  )
+
+  static let removeAuthorization = Statement<NoRow, AppID, String>(
+    "users.remove_authorization",
+    "delete from authorizations where app_id = $1 and authorization_id = $2"
+  )
+
   package static let all: [any PreparedStatement] = [
-    page, logins, holder, find, setBlocked, remove,
+    page, logins, find, setBlocked, remove, authorizations, removeAuthorization,
   ]
 }

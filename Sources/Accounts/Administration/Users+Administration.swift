@@ -52,8 +52,7 @@ extension Users {
     of email: String,
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
-    let key = try await EmailAddress(email, context).key
-    return try await context.read(UsersAdministrationQueries.holder, context.app.id, key).first
+    try await Accounts.holder(of: EmailAddress(email, context), context)
   }
 
   /// Blocks a user and ends its sessions, or unblocks it.

@@ -54,9 +54,15 @@ extension Users {
   ) async throws(Failure) -> String? {
     let app = context.app.id
     try await LogoutNotices.queue(of: user, in: app, isDeleted: true, transaction, context)
-    let removed = try await transaction.run(UsersAdministrationQueries.remove, user).first
+    let subjects = transaction.send(SubjectQueries.ofUser, user)
+    let authorizations = transaction.send(UsersAdministrationQueries.authorizations, user)
+    let removed = transaction.send(UsersAdministrationQueries.remove, user)
+    Subjects.release(try await subjects.rows(), of: user, in: transaction, context)
+    for id in try await authorizations.rows() {
+      _ = transaction.send(UsersAdministrationQueries.removeAuthorization, app, id)
+    }
     let detail: JSON = heir.map { ["linked_to": .string($0.text)] } ?? [:]
     try await Event("user_delete", of: user, detail: detail).record(in: transaction, context)
-    return removed?.name
+    return try await removed.rows().first?.name
   }
 }

@@ -154,13 +154,9 @@ extension Sessions {
           "its auth_time, or without one its iat, is more than \(age / 60) minutes ago"
         )
       }
-      let holder = try await context.read(
-        IdentitiesQueries.holder,
-        context.app.id,
-        external.provider,
-        external.subject
-      )
-      guard holder.first?.user == user else { throw .wrongCredentials }
+      let (app, provider) = (context.app.id, external.provider)
+      let holder = try await context.first(SubjectQueries.holder, app, provider, external.subject)
+      guard holder == user else { throw .wrongCredentials }
       let credential = VerifiedCredential(
         of: user,
         .token(provider: external.provider, subject: external.subject),

@@ -47,7 +47,7 @@ import Postgres
             let isNew = credential.isOfNewUser
             if !isNew { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
             let written = try await write(transaction)
-            let checked = isNew ? nil : credential.sendCheck(in: transaction, context)
+            let checked = isNew ? nil : credential.sendCheck(in: transaction)
             let enrolled =
               methods.isEmpty
               ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction, context) : nil

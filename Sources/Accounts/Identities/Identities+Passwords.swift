@@ -2,6 +2,7 @@ import Delivery
 package import Runtime
 package import Sessions
 import EventLoop
+import JSON
 import Postgres
 
 /// Links an address and a password to a user.
@@ -91,9 +92,11 @@ extension Identities {
     _ context: RequestContext
   ) async throws(Failure) {
     let (app, key, identity) = (context.app.id, address.key, IdentityID())
-    let found = try await transaction.run(IdentitiesQueries.hasAddress, user, context.principal)
-    guard found.first == false else { throw .identityExists }
-    _ = transaction.send(IdentitiesQueries.release, user, key)
+    let found = try await transaction.run(EmailChangeQueries.own, user, context.principal)
+    guard let own = found.first, own.key == nil else { throw .identityExists }
+    if let asserted = own.address, !asserted.hasSameBytes(as: key) {
+      Subjects.release([Subject(email: asserted)], of: user, in: transaction, context)
+    }
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
     let added = hash.map { transaction.send(CredentialRowQueries.addPassword, user, $0) }
     let provider = hash == nil ? "email" : "password"

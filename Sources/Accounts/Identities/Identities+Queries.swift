@@ -1,4 +1,5 @@
 package import Runtime
+import Sessions
 package import Postgres
 
 /// An identity of a user: an address, a subject at an issuer, or an API key.
@@ -19,26 +20,26 @@ package struct IdentityInfo: RowDecodable {
   }
 }
 
-/// The user of an identity.
-struct IdentityHolder: RowDecodable {
-  package let user: UserID
-  let isBlocked: Bool
-
-  init(from row: Row) throws(DatabaseError) {
-    user = UserID(trusted: try row.text(0))
-    isBlocked = try row.bool(1)
-  }
-}
-
 /// An identity to be unlinked.
 struct IdentityToUnlink: RowDecodable {
   package let provider: String
+  /// Nil for an API key.
+  let subject: Subject?
   /// The number of other credentials of the user.
   let others: Int
+  /// The key of the address of the user; nil without one.
+  let address: String?
+  let isVerified: Bool
+
+  /// Whether the user signs in by the address with it.
+  var isCredential: Bool { provider == "password" || provider == "email" }
 
   init(from row: Row) throws(DatabaseError) {
     provider = try row.text(0)
-    others = try row.int(1)
+    subject = Subject(ofIdentityAt: provider, try row.text(1))
+    others = try row.int(2)
+    address = row.text(ifAny: 3)
+    isVerified = try row.bool(4)
   }
 }
 
@@ -52,34 +53,6 @@ package enum IdentitiesQueries {
     from users c left join identities i on i.user_id = $1
     where \(.isAuthorized)
     order by i.created_at, i.identity_id
-    """
-  )
-
-  static let holder = Statement<IdentityHolder, AppID, String, String>(
-    "identities.holder",
-    """
-    select u.user_id, u.blocked_at is not null
-    from identity_subjects i join users u on u.user_id = i.user_id
-    where i.app_id = $1 and i.provider = $2 and i.subject = $3
-    """
-  )
-
-  /// Returns one row if the session is live: whether the user signs in by an address.
-  static let hasAddress = Statement<Bool, UserID, Principal>(
-    "identities.has_address",
-    """
-    select exists (
-      select 1 from identities where user_id = $1 and provider in ('password', 'email'))
-    from users c where \(.isAuthorized)
-    """
-  )
-
-  /// Gives up the address of a user, unless it is this one.
-  static let release = Statement<NoRow, UserID, String>(
-    "identities.release",
-    """
-    delete from identity_subjects
-    where user_id = $1 and provider = 'email' and subject <> $2 and reserved_until is null
     """
   )
 
@@ -132,46 +105,37 @@ package enum IdentitiesQueries {
   static let others = Statement<IdentityToUnlink, UserID, IdentityID>(
     "identities.others",
     """
-    select i.provider, (select count(*) from identities o
-      where o.user_id = $1 and o.identity_id <> i.identity_id and o.provider <> 'anonymous')
-    from identities i where i.user_id = $1 and i.identity_id = $2
+    select i.provider, i.subject, (select count(*) from identities o
+      where o.user_id = $1 and o.identity_id <> i.identity_id and o.provider <> 'anonymous'),
+      email_key(u.email), u.email_verified
+    from identities i join users u on u.user_id = $1
+    where i.user_id = $1 and i.identity_id = $2
     """
   )
 
   /// Deletes an identity with its credential.
-  static let unlink = Statement<NoRow, UserID, IdentityID>(
+  ///
+  /// - Parameter 3: whether the address of the user goes with it.
+  static let unlink = Statement<NoRow, UserID, IdentityID, Bool>(
     "identities.unlink",
     """
     with gone as (
-      delete from identities where user_id = $1 and identity_id = $2 returning user_id, provider
-    ), reserved as (
-      update identity_subjects s set reserved_until = now() + interval '7 days'
-      from users u where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email'
-        and s.reserved_until is null and u.user_id = $1 and u.email_verified
-    ), subject as (
-      delete from identity_subjects s using users u
-      where s.user_id = $1 and s.identity_id = $2 and s.reserved_until is null
-        and u.user_id = $1 and not (s.provider = 'email' and u.email_verified)
-    ), key as (delete from api_keys where user_id = $1 and key_id = $2), password as (
-      delete from passwords p using gone g where p.user_id = g.user_id and g.provider = 'password'
-    ), mail as (
-      delete from mail_tokens m using gone g
-      where m.user_id = g.user_id and g.provider in ('password', 'email')
-        and m.purpose <> 'restore'
+      delete from identities where user_id = $1 and identity_id = $2
+    ), key as (
+      delete from api_keys where user_id = $1 and key_id = $2
+    ), password as (
+      delete from passwords where user_id = $1 and $3::boolean
+    ), mails as (
+      delete from mail_tokens where user_id = $1 and $3::boolean and purpose <> 'restore'
     )
-    update users u set version = u.version + 1, updated_at = now(),
-      email = case when o.is_address then null else u.email end,
-      email_verified = u.email_verified and not o.is_address
-    from gone g, lateral (
-      select g.provider in ('password', 'email') or exists (
-        select 1 from identity_subjects s
-        where s.user_id = $1 and s.identity_id = $2 and s.provider = 'email') as is_address) o
-    where u.user_id = g.user_id
+    update users set version = version + 1, updated_at = now(),
+      email = case when not $3::boolean then email end,
+      email_verified = email_verified and not $3::boolean
+    where user_id = $1
     """
   )
 
   package static let all: [any PreparedStatement] = [
-    list, holder, hasAddress, release, setAddress, wayBack, isNoGuest, forgetKey, others,
-    unlink,
+    list, setAddress, wayBack, isNoGuest, forgetKey, others, unlink,
   ]
 }

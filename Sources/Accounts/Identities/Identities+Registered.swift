@@ -41,8 +41,8 @@ extension Identities {
         else { throw context.gone }
         try await requireNoRestore(of: user, in: transaction)
         // A reset may have changed the password during the comparison.
-        let now = try await transaction.run(AccountQueries.find, context.app.id, address.key).first
-        guard let now, now.user == account.user else { throw .identityTaken }
+        let now = try await transaction.run(AccountQueries.read, account.user, address.key).first
+        guard let now else { throw .identityTaken }
         guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
         let bare = try await transaction.run(UserOriginQueries.isBare, account.user)
         guard !bare.isEmpty else { throw .identityTaken }

@@ -148,33 +148,22 @@ import Postgres
     @EventLoop func write(
       _ transaction: Transaction
     ) async throws(Failure) -> (VerifiedCredential, isNew: Bool) {
-      let holder = try await transaction.run(
-        IdentitiesQueries.holder,
-        context.app.id,
-        external.provider,
-        external.subject
-      )
+      let (app, identity) = (context.app.id, IdentityID())
+      let (provider, subject) = (external.provider, external.subject)
+      let holder = try await transaction.run(SubjectQueries.holder, app, provider, subject)
       // A concurrent link of the same identity has finished by now, so its row is found.
       let credential = VerifiedCredential(
         of: user,
-        .token(provider: external.provider, subject: external.subject),
+        .token(provider: provider, subject: subject),
         at: external.authenticatedAt
       )
-      if holder.first?.user == user { return (credential, isNew: false) }
+      if holder.first == user { return (credential, isNew: false) }
       guard try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
       else {
         throw context.gone
       }
-      let (app, identity) = (context.app.id, IdentityID())
-      let (provider, subject) = (external.provider, external.subject)
-      let claimed = transaction.send(
-        CredentialRowQueries.claim,
-        app,
-        provider,
-        subject,
-        user,
-        identity
-      )
+      let claim = CredentialRowQueries.claim
+      let claimed = transaction.send(claim, app, provider, subject, user, identity)
       _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
       try await claimed.rows(undone: .identityTaken)
       return (credential, isNew: true)
@@ -234,7 +223,17 @@ import Postgres
         )
       }
       try await SecurityNotice.unlinked(found.provider).record(of: user, in: transaction, context)
-      _ = try await transaction.run(IdentitiesQueries.unlink, user, identity)
+      var isAddress = found.isCredential
+      if let subject = found.subject, !isAddress {
+        let address = found.address
+        isAddress = try await Subjects.names(address, identity, of: user, in: transaction, context)
+        Subjects.release([subject], of: user, in: transaction, context)
+      }
+      if isAddress, let address = found.address {
+        let isReserved = found.isVerified
+        Subjects.release(email: address, reserved: isReserved, of: user, in: transaction, context)
+      }
+      _ = try await transaction.run(IdentitiesQueries.unlink, user, identity, isAddress)
       let isKey = found.provider == "api-key"
       try await Sessions.end(
         isKey

@@ -31,8 +31,7 @@ extension TokenLogin {
   /// Returns the principal of the live session of an issuer's token; nil without one.
   ///
   /// It creates neither a user nor a session, and works in an app that has closed this method.
-  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.wrongCredentials` if the user is
-  ///   blocked, `.databaseUnavailable`.
+  /// - Throws: `.invalidExternalToken`, `.issuerUnavailable`, `.databaseUnavailable`.
   package static func standing(
     by token: String,
     naming subject: ExternalTokens.Subject,

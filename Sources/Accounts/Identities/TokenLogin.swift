@@ -35,7 +35,7 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     if let known = try await known(external, context) {
-      return try await SignIn.complete(known, as: style, context)
+      return try await complete(known, as: style, context)
     }
     let user = try await NewSubject(external, context)
     do throws(Failure) {
@@ -45,7 +45,21 @@ import Postgres
       guard let known = try await known(external, context) else {
         throw .databaseUnavailable(retryAfter: .seconds(1))
       }
+      return try await complete(known, as: style, context)
+    }
+  }
+
+  /// Signs a known user in; records the attempt of a blocked one.
+  private static func complete(
+    _ known: VerifiedCredential,
+    as style: SessionStyle,
+    _ context: RequestContext
+  ) async throws(Failure) -> Sessions.TokenSet {
+    do throws(Failure) {
       return try await SignIn.complete(known, as: style, context)
+    } catch .wrongCredentials {
+      try await RefusedLogin.record("jwt", of: known.user, context)
+      throw .wrongCredentials
     }
   }
 
@@ -97,18 +111,14 @@ import Postgres
   ) async throws(Failure) -> VerifiedCredential? {
     // A concurrent login may just have created the user.
     let found = try await context.readLatest(
-      IdentitiesQueries.holder,
+      SubjectQueries.holder,
       context.app.id,
       external.provider,
       external.subject
     )
-    guard let holder = found.first else { return nil }
-    guard !holder.isBlocked else {
-      try await RefusedLogin.record("jwt", of: holder.user, context)
-      throw .wrongCredentials
-    }
+    guard let user = found.first else { return nil }
     return VerifiedCredential(
-      of: holder.user,
+      of: user,
       .token(provider: external.provider, subject: external.subject),
       at: external.authenticatedAt
     )

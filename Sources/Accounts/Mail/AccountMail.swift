@@ -4,6 +4,7 @@ package import Runtime
 package import EventLoop
 import JSON
 import Postgres
+import Sessions
 
 /// Mails about accounts, queued in the transaction that decides to send them.
 @EventLoop package enum AccountMail {
@@ -108,7 +109,9 @@ import Postgres
     try await context.transaction { transaction async throws(Failure) in
       // Another worker may have replaced it.
       guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
-      let found = try await transaction.run(AccountQueries.find, context.app.id, key).first
+      let (holder, app) = (SubjectQueries.holder, context.app.id)
+      let user = try await transaction.run(holder, app, "email", key).first
+      let found = try await transaction.run(AccountQueries.read, user ?? UserID(), key).first
       let purpose = json["purpose"]?.string.flatMap(EmailToken.Purpose.init)
       guard let account = found else {
         return try await sendUnknown(json["email"]?.string, purpose, in: transaction, context)

@@ -2,6 +2,7 @@ package import Accounts
 import Documents
 package import Runtime
 import EventLoop
+import JSON
 package import Postgres
 
 /// All data of a user.
@@ -13,12 +14,15 @@ package struct Export: RowDecodable {
   ///
   /// The text may have megabytes, and passes through as the database wrote it. The export is a file
   /// for the user, independent of protocols: its content and form are the same on every wire.
-  package let members: [UInt8]
+  package private(set) var members: [UInt8]
+  /// The user's devices, without the members that the rows of the devices have.
+  private let devices: [JSON]
 
   package init(from row: Row) throws(DatabaseError) {
     profile = try Profile(from: row)
     picture = try row.isNull(16) ? nil : (row.text(16), row.time(17))
     members = Array(try row.bytes(18).dropFirst().dropLast())
+    devices = Array(try row.json(19).array ?? [])
   }
 }
 
@@ -48,7 +52,8 @@ extension Export {
       context.principal,
       DocumentKind.appMetadata.isReadable(context)
     )
-    guard let export = rows.first else { throw context.gone }
+    guard var export = rows.first else { throw context.gone }
+    try await export.addDevices(context)
     if context.principal.role == .operator {
       try await context.transaction { transaction async throws(Failure) in
         try await Event("user_export", of: user).record(in: transaction, context)
@@ -56,6 +61,32 @@ extension Export {
     }
     return export
   }
+
+  /// Adds the user's devices, each with what its own row has.
+  @EventLoop private mutating func addDevices(_ context: RequestContext) async throws(Failure) {
+    var list: [JSON] = []
+    for start in stride(from: 0, to: devices.count, by: Self.batch) {
+      let part = devices[start..<min(start + Self.batch, devices.count)]
+      let reads = part.map { PendingQuery(ExportQueries.device, $0["device_id"]?.string ?? "") }
+      for (device, rows) in zip(part, try await context.read(ExportQueries.device, reads)) {
+        var member = device.object ?? JSONObject()
+        member["created_at"] = rows.first?.value["created_at"] ?? .null
+        member["last_seen_at"] = rows.first?.value["last_seen_at"] ?? .null
+        list.append(.object(member))
+      }
+    }
+    members += Array(",\"devices\":".utf8) + JSON.array(list).serialized()
+  }
+
+  /// How many devices are read in one round trip.
+  private static let batch = 100
+}
+
+/// The times of a device.
+struct DeviceTimes: RowDecodable {
+  let value: JSON
+
+  init(from row: Row) throws(DatabaseError) { value = try row.json(0) }
 }
 
 package enum ExportQueries {
@@ -77,8 +108,9 @@ package enum ExportQueries {
         from identities t where t.user_id = $1),
       'former_emails', (select coalesce(json_agg(json_build_object(
           'email', subject, 'reserved_until', reserved_until) order by reserved_until), '[]')
-        from identity_subjects t
-        where t.user_id = $1 and t.provider = 'email' and t.reserved_until is not null),
+        from additional_subjects t
+        where t.user_id = $1 and t.reserved_until > now()
+          and t.subject is distinct from email_key(c.email)),
       'second_factors', (select coalesce(json_agg(json_build_object(
           'id', factor_id, 'created_at', created_at, 'confirmed_at', confirmed_at,
           'last_used_at', last_used_at) order by created_at), '[]')
@@ -106,13 +138,6 @@ package enum ExportQueries {
           'id', key_id, 'name', name, 'disabled_at', disabled_at, 'created_at', created_at,
           'last_used_at', last_used_at) order by created_at), '[]')
         from api_keys t where t.user_id = $1),
-      'devices', (select coalesce(json_agg(json_build_object(
-          'device_id', t.device_id, 'activated_at', t.activated_at, 'created_at', d.created_at,
-          'last_seen_at', d.last_seen_at) order by t.activated_at), '[]')
-        from device_accounts t left join lateral (
-          select created_at, last_seen_at from devices d where d.device_id = t.device_id limit 1
-        ) d on true
-        where t.user_id = $1),
       'sessions', (select coalesce(json_agg(json_build_object(
           'id', session_id, 'device_id', device_id, 'provider', provider, 'scope', scope,
           'address', host(address), 'agent', agent, 'created_at', created_at,
@@ -140,7 +165,9 @@ package enum ExportQueries {
           from sessions t where t.user_id = $1),
         'version_bodies', versions.left_out,
         'audit', (select greatest(count(*) - 10000, 0) from audit t where t.user_id = $1))
-    )::text
+    )::text, (select coalesce(json_agg(json_build_object(
+        'device_id', device_id, 'activated_at', activated_at) order by activated_at), '[]')::text
+      from device_accounts t where t.user_id = $1)
     from users c
     left join pictures on pictures.user_id = $1
     cross join lateral (
@@ -161,5 +188,14 @@ package enum ExportQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [everything]
+  /// Returns the times of a device; no row if it is deleted.
+  static let device = Statement<DeviceTimes, String>(
+    "export.device",
+    """
+    select json_build_object('created_at', created_at, 'last_seen_at', last_seen_at)::text
+    from devices where device_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [everything, device]
 }

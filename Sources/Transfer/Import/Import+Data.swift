@@ -7,10 +7,17 @@ extension ImportQueries {
   /// Adds foreign ids, and skips those that the user already has.
   ///
   /// A user keeps an older one too, so that both name the user. A foreign id belongs to no identity:
-  /// the id of the user stands in its place.
+  /// the id of the user stands in its place. The row of the user names the oldest one.
   static let foreignIDs = Statement<NoRow, AppID, TextBytes>(
     "imports.foreign_ids",
     """
+    with further as (
+      insert into additional_subjects (user_id, provider, subject)
+      select r.user_id, 'auth0', r.foreign_id
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, foreign_id text)
+      join users u on u.user_id = r.user_id and u.app_id = $1 and u.foreign_id <> r.foreign_id
+      on conflict (user_id, provider, subject) do nothing
+    )
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
     select $1, 'auth0', r.foreign_id, r.user_id, r.user_id
     from jsonb_to_recordset($2::jsonb) as r (user_id text, foreign_id text)

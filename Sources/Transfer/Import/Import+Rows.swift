@@ -73,13 +73,14 @@ extension ImportQueries {
     "imports.release",
     """
     with r as (
-      select r.user_id from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
+      select r.user_id, email_key(u.email) as key
+      from jsonb_to_recordset($2::jsonb) as r (user_id text, email text)
       join users u on u.user_id = r.user_id and u.app_id = $1
       where u.email is null or email_key(u.email) <> email_key(r.email)
     ), subjects as (
       delete from identity_subjects s using r
-      where s.user_id = r.user_id and s.app_id = $1 and s.provider = 'email'
-        and s.reserved_until is null
+      where s.app_id = $1 and s.provider = 'email' and s.subject = r.key
+        and s.user_id = r.user_id and s.reserved_until is null
     ), mails as (
       delete from mail_tokens m using r where m.user_id = r.user_id and m.purpose <> 'restore'
     )

@@ -167,6 +167,22 @@ package enum MaintenanceQueries {
     """
   )
 
+  /// Deletes the same addresses from the rows of their users.
+  private static let additionalSubjects = Statement<Int>(
+    "maintenance.additional_subjects",
+    """
+    with removed as (
+      delete from additional_subjects s using (
+        select user_id, provider, subject from additional_subjects
+        where reserved_until < now() limit 1000) old
+      where s.user_id = old.user_id and s.provider = old.provider and s.subject = old.subject
+        and s.reserved_until < now()
+      returning 1
+    )
+    select count(*) from removed
+    """
+  )
+
   private static let keptAnswers = Statement<Int>(
     "maintenance.idempotency_keys",
     """
@@ -249,9 +265,7 @@ package enum MaintenanceQueries {
 
   package static let statements = [
     audit, ownChanges, sessions, attempts, mailTokens, flows, authorizations, reservations,
-    keptAnswers, imports,
-    hosts,
-    documentVersions,
+    additionalSubjects, keptAnswers, imports, hosts, documentVersions,
   ]
   package static let all: [any PreparedStatement] = statements
 }

@@ -1,0 +1,166 @@
+package import EventLoop
+package import Postgres
+package import Runtime
+
+/// A name by which a provider knows a user; it belongs to at most one user of an app.
+package struct Subject: RowDecodable, Sendable {
+  /// As in the table `identities`; `email` for an address, and `auth0` for a foreign id.
+  let provider: String
+  /// The key of an address, or the name at the provider.
+  let name: String
+
+  private init(at provider: String, _ name: String) {
+    (self.provider, self.name) = (provider, name)
+  }
+
+  package init(email key: String) { self.init(at: "email", key) }
+
+  /// Returns the subject of an identity; nil for a guest and an API key, which have none.
+  package init?(ofIdentityAt provider: String, _ name: String) {
+    switch provider {
+    case "anonymous", "api-key": return nil
+    case "password": self.init(email: name)
+    default: self.init(at: provider, name)
+    }
+  }
+
+  package init(from row: Row) throws(DatabaseError) {
+    self.init(at: try row.text(0), try row.text(1))
+  }
+
+  /// The order in which all transactions lock subjects.
+  fileprivate func precedes(_ other: Subject) -> Bool {
+    "\(provider)\0\(name)".utf8.lexicographicallyPrecedes("\(other.provider)\0\(other.name)".utf8)
+  }
+}
+
+/// The user of each subject, in a table that is distributed by the subject.
+///
+/// It is asked by subject only: the subjects of a user are found in the rows of the user.
+@EventLoop package enum Subjects {
+  /// Gives a subject to a user, without waiting; undoes the transaction if another user has it.
+  package static func sendClaim(
+    of subject: Subject,
+    for user: UserID,
+    _ identity: IdentityID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) -> Sent<NoRow> {
+    let (provider, name) = (subject.provider, subject.name)
+    let claim = CredentialRowQueries.claim
+    return transaction.send(claim, context.app.id, provider, name, user, identity)
+  }
+
+  /// Frees subjects of a user for other users, without waiting.
+  package static func release(
+    _ subjects: [Subject],
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) {
+    for subject in subjects.sorted(by: { $0.precedes($1) }) {
+      let (provider, name) = (subject.provider, subject.name)
+      _ = transaction.send(SubjectQueries.release, context.app.id, provider, name, user)
+    }
+  }
+
+  /// Frees the former address of a user, without waiting.
+  ///
+  /// It may stay reserved for the user, as long as a mailed token can restore it.
+  package static func release(
+    email key: String,
+    reserved isReserved: Bool,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) {
+    guard isReserved else {
+      return release([Subject(email: key)], of: user, in: transaction, context)
+    }
+    _ = transaction.send(SubjectQueries.reserve, context.app.id, key, user, ServerTime())
+    _ = transaction.send(SubjectQueries.addReserved, user, key, ServerTime())
+  }
+
+  /// Returns whether the address of a user came with an identity: its issuer or an import named it.
+  package static func names(
+    _ key: String?,
+    _ identity: IdentityID,
+    of user: UserID,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    guard let key else { return false }
+    let found = try await transaction.run(SubjectQueries.identity, context.app.id, key, user)
+    return found.first == identity
+  }
+}
+
+package enum SubjectQueries {
+  /// Returns the user of a subject; no row if no user has it.
+  ///
+  /// Served by the primary key.
+  package static let holder = Statement<UserID, AppID, String, String>(
+    "subjects.holder",
+    """
+    select user_id from identity_subjects
+    where app_id = $1 and provider = $2 and subject = $3 and reserved_until is null
+    """
+  )
+
+  /// Returns the identity with which an address of a user came.
+  static let identity = Statement<IdentityID, AppID, String, UserID>(
+    "subjects.identity",
+    """
+    select identity_id from identity_subjects
+    where app_id = $1 and provider = 'email' and subject = $2 and user_id = $3
+      and reserved_until is null
+    """
+  )
+
+  static let release = Statement<NoRow, AppID, String, String, UserID>(
+    "subjects.release",
+    """
+    delete from identity_subjects
+    where app_id = $1 and provider = $2 and subject = $3 and user_id = $4
+    """
+  )
+
+  /// - Parameter 4: the time of the transaction.
+  static let reserve = Statement<NoRow, AppID, String, UserID, ServerTime>(
+    "subjects.reserve",
+    """
+    update identity_subjects set reserved_until = $4::timestamptz + interval '7 days'
+    where app_id = $1 and provider = 'email' and subject = $2 and user_id = $3
+    """
+  )
+
+  static let addReserved = Statement<NoRow, UserID, String, ServerTime>(
+    "subjects.add_reserved",
+    """
+    insert into additional_subjects (user_id, provider, subject, reserved_until)
+    values ($1, 'email', $2, $3::timestamptz + interval '7 days')
+    on conflict (user_id, provider, subject) do update
+    set reserved_until = excluded.reserved_until
+    """
+  )
+
+  /// Returns all subjects of a user, and some that other users may have got since.
+  package static let ofUser = Statement<Subject, UserID>(
+    "subjects.of_user",
+    """
+    select case provider when 'password' then 'email' else provider end, subject
+    from identities where user_id = $1 and provider not in ('anonymous', 'api-key')
+    union
+    select 'email', email_key(email) collate "C" from users
+    where user_id = $1 and email is not null
+    union
+    select 'auth0', foreign_id from users where user_id = $1 and foreign_id is not null
+    union
+    select provider, subject from additional_subjects where user_id = $1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    holder, identity, release, reserve, addReserved, ofUser,
+  ]
+}
