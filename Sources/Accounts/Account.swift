@@ -48,6 +48,17 @@ enum Accounts {
     try await context.first(SubjectQueries.holder, context.app.id, "email", address.key)
   }
 
+  /// Returns the user of an address from the latest commit; nil without one.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func latestHolder(
+    of address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> UserID? {
+    let (holder, app) = (SubjectQueries.holder, context.app.id)
+    return try await context.readLatest(holder, app, "email", address.key).first
+  }
+
   /// Returns the account of an address; nil without one.
   ///
   /// An address without a user takes as long.
@@ -58,19 +69,6 @@ enum Accounts {
   ) async throws(Failure) -> Account? {
     let holder = try await holder(of: address, context) ?? UserID()
     return try await context.first(AccountQueries.read, holder, address.key)
-  }
-
-  /// Returns the account of an address from the latest commits; nil without one.
-  ///
-  /// - Throws: `.databaseUnavailable`.
-  @EventLoop static func findLatest(
-    _ address: EmailAddress,
-    _ context: RequestContext
-  ) async throws(Failure) -> Account? {
-    let (holder, app) = (SubjectQueries.holder, context.app.id)
-    let found = try await context.readLatest(holder, app, "email", address.key)
-    guard let user = found.first else { return nil }
-    return try await context.readLatest(AccountQueries.read, user, address.key).first
   }
 
   /// Locks a user, and returns its account; nil if it has another address by now.

@@ -139,8 +139,8 @@ package enum EmailCodes {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     while true {
-      if let account = try await Accounts.findLatest(flow.address, context) {
-        let entry = CodeEntry(flow: flow, user: account.user, context: context)
+      if let user = try await Accounts.latestHolder(of: flow.address, context) {
+        let entry = CodeEntry(flow: flow, user: user, context: context)
         return try await SignIn.complete(entry.credential, as: style, context, entry.write)
       }
       try context.requireOpenSignUp()
@@ -154,7 +154,7 @@ package enum EmailCodes {
         return try await SignIn.complete(account.credential, as: style, context, account.create)
       } catch .emailTaken {
         // Another request has made the user at the same moment, or the address is reserved.
-        guard try await Accounts.findLatest(flow.address, context) != nil else {
+        guard try await Accounts.latestHolder(of: flow.address, context) != nil else {
           throw .emailTaken
         }
       }

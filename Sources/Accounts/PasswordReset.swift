@@ -58,7 +58,7 @@ package enum Emails {
     let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkReset, context)
     try Credentials.check(password, of: flow.email, context)
     let hash = try await context.passwords.hash(password, for: context.owner)
-    guard let user = try await Accounts.findLatest(flow.address, context)?.user else {
+    guard let user = try await Accounts.latestHolder(of: flow.address, context) else {
       throw .invalidCode
     }
     try await set(hash, of: user, at: flow.address, context) { transaction async throws(Failure) in

@@ -74,10 +74,10 @@ extension Users {
     for place in isFamiliar ? ofFamiliar : ofStrangers {
       used.append(try results.first(place) ?? 0)
     }
-    // The attempt is counted meanwhile. An address without a user takes as long.
-    let read = try await context.send(AccountQueries.read, holder ?? UserID(), address.key)
-    try await limiter.count(knowing: used)
-    let account = try await read()
+    let account = try await limiter.count(knowing: used) { transaction in
+      // An address without a user takes as long.
+      transaction.send(AccountQueries.read, holder ?? UserID(), address.key)
+    }.first
     do throws(Failure) {
       let check = try await context.passwords.check(
         credentials.password,

@@ -159,25 +159,19 @@ package import EventLoop
   ///
   /// - Returns: the result of each, in the order of the calls.
   package func answers(to calls: [PendingQuery]) async throws(DatabaseError) -> [ResultSet] {
-    guard !calls.isEmpty else { return [] }
-    try await send(calls)
-    var results: [ResultSet] = []
-    for call in calls { results.append(try await answer(toSent: call)) }
-    return results
-  }
-
-  /// Sends several reads together on the shared connection, without waiting for their results.
-  package func send(_ calls: [PendingQuery]) async throws(DatabaseError) {
+    guard let first = calls.first else { return [] }
     let connection =
       if let connected = express.connection { connected } else { try await expressConnection() }
     guard connection.load + calls.count <= settings.expressDepth else {
       throw DatabaseError(.laneFull, "\(settings.expressDepth) reads are under way")
     }
     for call in calls { connection.send(call) }
+    var results = [try await settled(first)]
+    for call in calls.dropFirst() { results.append(try await settled(call)) }
+    return results
   }
 
-  /// Waits for the result of a read that was sent.
-  package func answer(toSent call: PendingQuery) async throws(DatabaseError) -> ResultSet {
+  private func settled(_ call: PendingQuery) async throws(DatabaseError) -> ResultSet {
     do throws(DatabaseError) {
       return try await call.settled()
     } catch {

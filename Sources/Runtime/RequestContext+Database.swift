@@ -36,22 +36,6 @@ extension RequestContext {
     }
   }
 
-  /// Sends a read of bounded cost that returns at most one row.
-  ///
-  /// - Returns: a function that waits for the row.
-  package func send<Row, each Value>(
-    _ statement: Statement<Row, repeat each Value>,
-    _ values: repeat each Value
-  ) async throws(Failure) -> @EventLoop () async throws(Failure) -> Row? {
-    let call = PendingQuery(statement, repeat each values)
-    try await metered { () async throws(DatabaseError) in try await database.send([call]) }
-    return { () async throws(Failure) in
-      try await self.metered { () async throws(DatabaseError) in
-        try await self.database.answer(toSent: call).decodeFirst(Row.self)
-      }
-    }
-  }
-
   /// Runs a read of bounded cost that returns at most one row.
   @inline(__always)
   package func first<Row, each Value>(

@@ -70,8 +70,8 @@ extension Identities {
       }
     } catch .identityTaken {
       // A concurrent link may already have moved the identity to this user.
-      let now = try await Accounts.findLatest(address, context)
-      guard now?.user == user else { throw .identityTaken }
+      let holder = try await Accounts.latestHolder(of: address, context)
+      guard holder == user else { throw .identityTaken }
     }
   }
 }

@@ -102,14 +102,25 @@ package struct Allowances {
   /// - Parameter known: what `calls` have read just now; nil to read it here.
   /// - Throws: `.tooManyAttempts` if one of them is used up, `.databaseUnavailable`.
   @EventLoop package func spend(knowing known: [Int]? = nil) async throws(Failure) {
+    _ = try await spend(knowing: known, Self.noRead)
+  }
+
+  /// Does as the function above, and reads rows in the same round trip.
+  @EventLoop func spend<Row>(
+    knowing known: [Int]?,
+    _ read: @EventLoop (Transaction) -> Sent<Row>?
+  ) async throws(Failure) -> [Row] {
     try await requireLeft(knowing: known)
-    guard let aheads = try await spent() else {
+    guard let (aheads, rows) = try await spent(read) else {
       // Since the read, another request has taken the last attempt.
       try await requireLeft()
       throw .tooManyAttempts(retryAfter: .seconds(1))
     }
     note(aheads)
+    return rows
   }
+
+  private static let noRead: @EventLoop (Transaction) -> Sent<NoRow>? = { _ in nil }
 
   /// Checks that an attempt of each is left, and uses none; `sendSpending` does that later.
   ///
@@ -152,7 +163,7 @@ package struct Allowances {
 
   @EventLoop private func spentIfLeft() async throws(Failure) -> [Int]? {
     guard try await areLeft() else { return nil }
-    return try await spent()
+    return try await spent(Self.noRead)?.aheads
   }
 
   /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
@@ -187,14 +198,18 @@ package struct Allowances {
 
   /// Uses one attempt of each, or nothing.
   ///
-  /// - Returns: for each in how many microseconds all its attempts come back; nil if one of them is
-  ///   used up.
-  @EventLoop private func spent() async throws(Failure) -> [Int]? {
+  /// - Returns: for each in how many microseconds all its attempts come back, and the rows of the
+  ///   read; nil if one of them is used up.
+  @EventLoop private func spent<Row>(
+    _ read: @EventLoop (Transaction) -> Sent<Row>?
+  ) async throws(Failure) -> (aheads: [Int], rows: [Row])? {
     do throws(Failure) {
-      return try await context.transaction { transaction async throws(Failure) in
+      return try await context.transaction {
+        transaction async throws(Failure) -> (aheads: [Int], rows: [Row]) in
         let sent = sendSpends(in: transaction)
+        let rows = read(transaction)
         transaction.sendCommit()
-        return try await sent()
+        return (try await sent(), try await rows?.rows() ?? [])
       }
     } catch .tooManyAttempts {
       return nil

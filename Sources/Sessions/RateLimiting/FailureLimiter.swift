@@ -92,6 +92,14 @@ package struct FailureLimiter {
     try await allowances.spend(knowing: known)
   }
 
+  /// Counts an attempt, and reads rows in the same round trip.
+  @EventLoop package func count<Row>(
+    knowing known: [Int],
+    _ read: @EventLoop (Transaction) -> Sent<Row>?
+  ) async throws(Failure) -> [Row] {
+    try await allowances.spend(knowing: known, read)
+  }
+
   /// Gives the attempt back if it has failed for another reason than a wrong guess.
   ///
   /// - Throws: `.databaseUnavailable`.
