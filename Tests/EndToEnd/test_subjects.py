@@ -1,8 +1,9 @@
-"""Concurrent requests for an address that a user has given up, while another user takes it."""
+"""The subjects of users: who has an address or a foreign id, also after concurrent requests."""
 
+import json
 import unittest
 
-from cases import Held, Waiting
+from cases import Case, Held, Waiting
 
 MINE, THEIRS = "my old house", "another house"
 # A subject names its user, and the rows of the user name the subject.
@@ -20,7 +21,59 @@ FAULTS = {
 }
 
 
-class SubjectRaces(Waiting):
+class Consistent:
+    def assert_consistent(self):
+        told = self.site.sql("; ".join(f"select count(*) from ({q}) q" for q in FAULTS.values()))
+        self.assertEqual(dict(zip(FAULTS, told.split("\n"))), dict.fromkeys(FAULTS, "0"))
+
+
+class Subjects(Case, Consistent):
+    def load(self, *rows):
+        """Imports rows, and returns the ids of their users."""
+        path, results = self.site.folder / "rows.ndjson", self.site.folder / "results.ndjson"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        results.unlink(missing_ok=True)
+        self.site.dossier("user", "import", path, "--update-existing", "--results", results)
+        return [json.loads(line)["id"] for line in results.read_text().splitlines()]
+
+    def test_a_deletion_frees_all_foreign_ids_of_a_user(self):
+        [user] = self.load({"email": "known@example.com", "foreign_id": "auth0|first"})
+        [same] = self.load({"email": "known@example.com", "foreign_id": "auth0|second"})
+        self.assertEqual(same, user)
+        self.site.dossier("user", "delete", user, "--yes")
+        self.assert_consistent()
+        others = self.load({"email": "a@example.com", "foreign_id": "auth0|first"},
+                           {"email": "b@example.com", "foreign_id": "auth0|second"})
+        self.assertEqual(len({user, *others}), 3)
+        self.assert_consistent()
+
+    def test_an_export_has_the_addresses_that_are_reserved(self):
+        grant = self.verified("old@example.com")
+
+        def former():
+            export = self.expect(self.me(grant, "/export"), 200).json
+            return [row["email"] for row in export["former_emails"]]
+
+        self.assertEqual(former(), [])
+        self.change_email(grant, "new@example.com")
+        self.assertEqual(former(), ["old@example.com"])
+        self.change_email(grant, "old@example.com")
+        self.assertEqual(former(), ["new@example.com"])
+        self.assert_consistent()
+
+    def test_an_export_has_the_devices_of_a_user(self):
+        grant = self.verified("devices@example.com", "correct horse")
+        self.expect(self.login("devices@example.com", "correct horse"), 200)
+        devices = self.expect(self.me(grant, "/export"), 200).json["devices"]
+        self.assertEqual([set(device) for device in devices],
+                         [{"device_id", "activated_at", "created_at", "last_seen_at"}] * 2)
+        self.assertEqual(devices[0]["device_id"], grant["device_id"])
+        self.site.sql(f"delete from devices where device_id = '{grant['device_id']}'")
+        deleted = self.expect(self.me(grant, "/export"), 200).json["devices"][0]
+        self.assertEqual((deleted["created_at"], deleted["last_seen_at"]), (None, None))
+
+
+class SubjectRaces(Waiting, Consistent):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -58,10 +111,6 @@ class SubjectRaces(Waiting):
                 answers.append(self.started(request))
                 self.wait_for(len(answers))
         return [answer() for answer in answers]
-
-    def assert_consistent(self):
-        told = self.site.sql("; ".join(f"select count(*) from ({q}) q" for q in FAULTS.values()))
-        self.assertEqual(dict(zip(FAULTS, told.split("\n"))), dict.fromkeys(FAULTS, "0"))
 
     def test_an_address_whose_reservation_has_ended_goes_to_the_first(self):
         for place, first in enumerate(["register", "return"]):
