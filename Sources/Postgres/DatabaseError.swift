@@ -41,6 +41,11 @@ package struct DatabaseError: Error, Sendable {
   package let hint: String?
   /// The position in the statement, in characters from 1.
   package let position: Int?
+  /// Whether the connection is unusable.
+  ///
+  /// The server closes it only after an error of severity FATAL or PANIC. A coordinator of Citus
+  /// passes 08006 of an unreachable node on as an ERROR, and the connection to the coordinator stays.
+  package let isConnectionLost: Bool
 
   package init(_ state: SQLState, _ message: String) {
     self.state = state
@@ -48,6 +53,7 @@ package struct DatabaseError: Error, Sendable {
     detail = nil
     hint = nil
     position = nil
+    isConnectionLost = state.category == "08"
   }
 
   /// Reads the fields of a failed result.
@@ -62,17 +68,21 @@ package struct DatabaseError: Error, Sendable {
     detail = field(CPostgresFieldDetail)
     hint = field(CPostgresFieldHint)
     position = field(CPostgresFieldPosition).flatMap { Int($0) }
+    // An error that libpq made itself has no severity.
+    let severity = field(CPostgresFieldSeverity)
+    isConnectionLost = severity == nil || severity == "FATAL" || severity == "PANIC"
   }
 
   /// Whether the same call may succeed a little later, on another connection.
   package var isTransient: Bool {
-    isConnectionLost || isConflict || state == .laneFull || state == .shareTaken
+    isServerAway || isConflict || state == .laneFull || state == .shareTaken
       || state.category == "57" || state.category == "53"
   }
 
-  /// Whether the connection is unusable: lost, or the server is shutting down or starting.
-  package var isConnectionLost: Bool {
-    state.category == "08" || state.rawValue.hasPrefix("57P")
+  /// Whether the server, or a node of a distributed database, cannot be reached, starts or shuts
+  /// down.
+  package var isServerAway: Bool {
+    isConnectionLost || state.category == "08" || state.rawValue.hasPrefix("57P")
   }
 
   /// Whether a concurrent transaction caused the error, so that the whole transaction should be

@@ -116,9 +116,9 @@ extension RequestContext {
         do throws(Failure) {
           return try await body(transaction)
         } catch {
-          // After a conflict or a lost connection, the database repeats the body. Any other error
-          // is final.
-          if let cause = transaction.error, cause.isConflict || cause.isConnectionLost {
+          // After a conflict, the database repeats the body, and a server that is away is reported
+          // as such. Any other error is final.
+          if let cause = transaction.error, cause.isConflict || cause.isServerAway {
             throw cause
           }
           refusal = error

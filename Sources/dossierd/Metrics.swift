@@ -78,7 +78,7 @@ import WireKit
 
     init(_ error: DatabaseError) {
       self =
-        if error.isConnectionLost { .connection } else {
+        if error.isServerAway { .connection } else {
           switch error.serverFault {
           case .diskFull: .diskFull
           case .resources: .resources

@@ -67,7 +67,7 @@ package import Postgres
     guard let error = await database.attempt(ReadinessQueries.write, name, digits) else {
       return nil
     }
-    guard !error.isConnectionLost else { return Fault(check: .database, reason: error.description) }
+    guard !error.isServerAway else { return Fault(check: .database, reason: error.description) }
     let remedy = error.serverFault?.remedy ?? "a write fails: the log of PostgreSQL says why"
     return Fault(check: .writes, reason: "\(remedy) (\(error))")
   }
