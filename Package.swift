@@ -80,6 +80,7 @@ let package = Package(
       ],
       swiftSettings: engine
     ),
+    .target(name: "Distribution", dependencies: ["Postgres"], swiftSettings: house),
     .target(
       name: "Outbound",
       dependencies: ["CCurl", "EventLoop", "Encoding"],
@@ -144,7 +145,8 @@ let package = Package(
     .target(
       name: "Tenancy",
       dependencies: [
-        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime", "WebTokens",
+        "Distribution", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "Runtime",
+        "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
@@ -284,7 +286,8 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
-        "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Documents",
+        "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Distribution",
+        "Documents",
         "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "HTTP", "JSON",
         "Encoding", "Outbound", "PasswordHashes", "Postgres", "RESTWire", "ReferenceData",
         "WireKit",
@@ -307,7 +310,7 @@ let package = Package(
     .target(
       name: "Migrations",
       dependencies: [
-        "CPostgres", "EventLoop", "Encoding", "Postgres",
+        "CPostgres", "Distribution", "EventLoop", "Encoding", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house
@@ -315,7 +318,7 @@ let package = Package(
     .executableTarget(
       name: "dossier-migrate",
       dependencies: [
-        "Configuration", "EventLoop", "Migrations", "Postgres",
+        "Configuration", "Distribution", "EventLoop", "Migrations", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -329,16 +332,18 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "OpenID", "Runtime", "Sessions", "Tenancy",
-        "Transfer",
+        "Accounts", "Delivery", "Distribution", "Documents", "OpenID", "Runtime", "Sessions",
+        "Tenancy", "Transfer",
         "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres",
-        "ReferenceData", "TestSupport", "WebTokens",
+        "Migrations", "ReferenceData", "TestSupport", "WebTokens",
       ],
       swiftSettings: tests
     ),
     .testTarget(
       name: "MigrationsTests",
-      dependencies: ["EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate"],
+      dependencies: [
+        "Distribution", "EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate",
+      ],
       exclude: ["dumps"],
       swiftSettings: tests
     ),

@@ -15,6 +15,7 @@ package enum MigrationError: Error, Equatable, Sendable {
   case connectionLost(String)
   case files(String)
   case unknownVersion(Int)
+  case distribution(String)
 
   package var status: MigratorStatus {
     switch self {
@@ -31,6 +32,7 @@ package enum MigrationError: Error, Equatable, Sendable {
     case .connectionLost: .connectionLost
     case .files: .files
     case .unknownVersion: .unknownVersion
+    case .distribution: .distribution
     }
   }
 }
@@ -84,6 +86,7 @@ extension MigrationError: CustomStringConvertible {
       "the connection was lost: \(reason); run it again, it goes on where it stopped"
     case .files(let reason): reason
     case .unknownVersion(let version): "no migration has version \(version)"
+    case .distribution(let reason): reason
     }
   }
 }

@@ -16,6 +16,7 @@ package enum MigratorStatus: Int32, CaseIterable, Sendable {
   case connectionLost = 20
   case files = 21
   case unknownVersion = 22
+  case distribution = 23
   /// EX_USAGE of `sysexits.h`, which argument parsers use too.
   case usage = 64
 
@@ -36,6 +37,7 @@ package enum MigratorStatus: Int32, CaseIterable, Sendable {
     case .connectionLost: "the connection was lost; run it again"
     case .files: "a file or folder could not be read or written"
     case .unknownVersion: "no migration has this version"
+    case .distribution: "the database cannot be distributed, or is distributed otherwise"
     case .usage: "wrong arguments"
     }
   }

@@ -32,15 +32,36 @@ import Postgres
     self.role = role
   }
 
+  /// The live schema, and what it must be.
+  package struct Comparison {
+    package let expected: Catalog
+    /// The expected schema after a restore from a dump.
+    fileprivate let restored: Catalog
+    package let live: Catalog
+
+    /// Returns how the live schema differs, without some facts, or nil if it does not.
+    package func difference(without titles: Set<String> = []) -> String? {
+      Catalog(facts: expected.facts.filter { !titles.contains($0.key) })
+        .difference(live, restored: restored)
+    }
+  }
+
   /// Returns how the live schema differs, or nil if it does not.
   ///
   /// - Throws: `.statementFailed` if the server rejects a statement, `.connectionLost`.
   package func difference() async throws(MigrationError) -> String? {
+    try await comparison().difference()
+  }
+
+  /// Returns both schemas.
+  ///
+  /// - Throws: `.statementFailed` if the server rejects a statement, `.connectionLost`.
+  package func comparison() async throws(MigrationError) -> Comparison {
     try await session.run("begin read write")
     do throws(MigrationError) {
-      let difference = try await compare()
+      let comparison = try await compare()
       try await session.run("rollback")
-      return difference
+      return comparison
     } catch {
       // If the rollback fails, the connection is lost and the server rolls back by itself.
       _ = try? await session.connection.script("rollback")
@@ -48,7 +69,7 @@ import Postgres
     }
   }
 
-  private func compare() async throws(MigrationError) -> String? {
+  private func compare() async throws(MigrationError) -> Comparison {
     try await enter(ledger.schema)
     let live = try await Catalog(session, role: role)
     try await run(
@@ -59,7 +80,7 @@ import Postgres
     let expected = try await applied()
     try await run(Rehearsal.restore, rest: "verify printed its own schema and read it again")
     let restored = try await Catalog(session, role: role)
-    return expected.difference(live, restored: restored)
+    return Comparison(expected: expected, restored: restored, live: live)
   }
 
   /// Applies the migrations, and returns the catalog of the result.
@@ -93,10 +114,12 @@ import Postgres
   /// Makes a schema the only one in the search path.
   ///
   /// A migration that names a table of the live schema could wait for its users or block them. The
-  /// lock timeout makes it fail instead.
+  /// lock timeout makes it fail instead. Of a distributed database, only the coordinator gets the
+  /// schema; without Citus, the setting means nothing.
   private func enter(_ schema: String) async throws(MigrationError) {
     try await session.run(
-      "set local search_path to \(quotedName(schema)); set local lock_timeout = '1s'"
+      "set local search_path to \(quotedName(schema)); set local lock_timeout = '1s'; "
+        + "set local citus.enable_ddl_propagation = off"
     )
   }
 

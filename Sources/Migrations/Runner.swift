@@ -100,6 +100,7 @@ import Postgres
   // MARK: One step
 
   private func carryOut(_ step: Step, _ ledger: Ledger) async throws(MigrationError) {
+    let hasCitus = try await session.hasCitus()
     for instruction in step.instructions(ledger) {
       switch try await remedy(instruction) {
       case .none: break
@@ -108,10 +109,16 @@ import Postgres
         session.say("dropping the half-made index \(index)")
         try await session.run("drop index concurrently \(index)", as: step.migration.file)
       }
+      var script = instruction.script
       do throws(DatabaseError) {
         if case .alone = instruction.role {
           // By this protocol, the server rejects a text with several statements.
           try await session.connection.query(instruction.sql)
+        } else if hasCitus, let statements = script?.statements {
+          for statement in statements {
+            script = statement
+            try await session.connection.script(statement.text)
+          }
         } else {
           try await session.connection.script(instruction.sql)
         }
@@ -121,7 +128,7 @@ import Postgres
         if case .alone = instruction.role {
           _ = try? await session.connection.script(ledger.ending(of: step.migration))
         }
-        throw failure(error, of: instruction, step)
+        throw failure(error, of: instruction, at: script?.line(of: error.position), step)
       }
     }
   }
@@ -129,6 +136,7 @@ import Postgres
   private func failure(
     _ error: DatabaseError,
     of instruction: Instruction,
+    at line: Int?,
     _ step: Step
   ) -> MigrationError {
     let file = step.migration.file
@@ -143,7 +151,7 @@ import Postgres
     return MigrationError(
       error,
       file: file,
-      line: instruction.script?.line(of: error.position),
+      line: line,
       rest: step.migration.isTransactional ? "nothing of this file was done" : "it has to run again"
     )
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Distribution
 import EventLoop
 import FoundationEssentials
 import Migrations
@@ -62,7 +63,11 @@ struct ShowStatus: ParsableCommand {
       let migrations = try options.files.folder.migrations()
       let session = try await options.session(conninfo, readOnly: true)
       let all = Status.all(migrations, try await session.ledger())
-      guard json else { return all.map { $0.line + "\n" }.joined() }
+      guard json else {
+        let distribution = try await session.distribution()
+        let lines = all.map(\.line) + (distribution.hasBegun ? [distribution.line] : [])
+        return lines.map { $0 + "\n" }.joined()
+      }
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
       guard let data = try? encoder.encode(all) else { throw .files("cannot write JSON") }
@@ -133,7 +138,10 @@ struct Verify: ParsableCommand {
         grantTo: grantTo
       )
       if let difference = try await rehearsal.difference() { throw .drift(difference) }
+      let distribution = try await session.distribution()
+      if let fault = distribution.fault { throw .distribution(fault) }
       return "\(applied.count) applied, the schema is what they make\n"
+        + (distribution.hasBegun ? distribution.line + "\n" : "")
     }
   }
 }

@@ -20,7 +20,7 @@ import Postgres
       """,
     subcommands: [
       Up.self, Down.self, To.self, ShowStatus.self, ShowPlan.self, Verify.self, New.self,
-      Dump.self,
+      Dump.self, Distribute.self,
     ]
   )
 }

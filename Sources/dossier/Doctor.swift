@@ -2,6 +2,7 @@ import Runtime
 import Delivery
 import ArgumentParser
 import Configuration
+import Distribution
 import Tenancy
 import EventLoop
 import Glibc
@@ -16,8 +17,8 @@ struct Doctor: ParsableCommand {
     abstract: "Checks a deployment, and reports each problem with its remedy.",
     discussion: """
       It examines the settings and whether all hosts share them, the database with its schema, \
-      rights, master key and app, a write that it rolls back, the sockets of the workers, nginx's \
-      configuration and certificates, mail, clocks and limits. Run it on the host that serves, as the \
+      rights, master key and app, the nodes of a distributed database, a write that it rolls back, \
+      the sockets of the workers, nginx's configuration and certificates, mail, clocks and limits. Run it on the host that serves, as the \
       user that serves.
       """
   )
@@ -170,7 +171,24 @@ extension CommandContext {
         facts.lateMails == 0
           ? nil : "\(facts.lateMails) mails are delayed or abandoned: see dossier mail list"
       ),
-    ] + (await hosts()) + (await apps(configuration.mail.destination))
+    ] + (await nodes()) + (await hosts()) + (await apps(configuration.mail.destination))
+  }
+
+  /// Compares the clocks of the nodes of a distributed database with that of its coordinator.
+  private func nodes() async -> [Doctor.Finding] {
+    await servingReadiness.nodeClocks().map { clock in
+      guard let time = clock.time else {
+        return Doctor.Finding("node \(clock.node)", "it does not answer: its users get 503")
+      }
+      let ahead = abs(time - clock.coordinatorTime)
+      return Doctor.Finding(
+        "node \(clock.node)",
+        ahead < 5_000
+          ? nil
+          : "its clock differs by \(ahead) ms from that of the coordinator: sessions and tokens of "
+            + "its users expire wrongly; have both hosts ask a time server"
+      )
+    }
   }
 
   /// Compares this host with every other one, or the first one with the rest.

@@ -1,3 +1,4 @@
+import Distribution
 import Postgres
 
 /// The rules for the text of a statement, so that it can run on a database distributed by `user_id`.
@@ -6,34 +7,14 @@ import Postgres
 struct StatementRules {
   /// The tables that are distributed, and views of them, each with its key.
   static let keys: [String: String] = {
-    let ofUsers = """
-      users identities passwords user_origins sessions api_keys mail_tokens device_accounts audit documents
-      document_versions properties pictures search_values consents second_factors recovery_codes
-      user_roles user_permissions live_sessions unused_users additional_subjects
-      """
-    var keys = Dictionary(
-      uniqueKeysWithValues: ofUsers.split(whereSeparator: \.isWhitespace).map {
-        (String($0), "user_id")
-      }
-    )
+    var keys: [String: String] = [:]
+    for (name, placement) in Placement.tables { keys[name] = placement.key }
+    keys["live_sessions"] = "user_id"
+    keys["unused_users"] = "user_id"
     keys["profiles"] = "id"
     keys["audit_entries"] = "subject_id"
-    keys["devices"] = "device_id"
-    keys["identity_subjects"] = "subject"
-    keys["rate_limits"] = "subject"
-    keys["authorizations"] = "authorization_id"
-    keys["authentication_flows"] = "place"
-    keys["idempotency_keys"] = "owner"
-    keys["mail_outbox"] = "mail_id"
     return keys
   }()
-
-  /// Tables of operators, which each node has, and tables of the coordinator.
-  static let others: Set<String> = [
-    "app_hosts", "apps", "client_grants", "clients", "document_schemas", "hosts", "imports",
-    "issuers", "master_keys", "resource_servers", "role_permissions", "roles", "search_indexes",
-    "signing_keys",
-  ]
 
   private let tokens: [Substring]
 

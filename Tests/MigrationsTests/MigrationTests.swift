@@ -20,6 +20,46 @@ import Testing
     #expect(Migration.checksum("abc") == abc)
   }
 
+  @Test(arguments: [
+    ("select 1;\nselect 2", ["select 1;", "\nselect 2"]),
+    (
+      "-- a; b\nselect 1; /* c; /* d; */ ; */ select 2;\n-- end;\n",
+      [
+        "-- a; b\nselect 1;", " /* c; /* d; */ ; */ select 2;",
+      ]
+    ),
+    (
+      "select 'a;''b;'; select \"c;\"\"d;\", E'\\';' ; select 3",
+      [
+        "select 'a;''b;';", " select \"c;\"\"d;\", E'\\';' ;", " select 3",
+      ]
+    ),
+    (
+      "do $$ begin null; end $$; do $a$ $$; $a$; select $1;",
+      [
+        "do $$ begin null; end $$;", " do $a$ $$; $a$;", " select $1;",
+      ]
+    ),
+    (
+      "create rule r as on delete to a do instead (select 1; select 2); select 3;",
+      [
+        "create rule r as on delete to a do instead (select 1; select 2);", " select 3;",
+      ]
+    ),
+    (
+      "create function f() begin atomic; select case when a then 1 end; end; select 1;",
+      [
+        "create function f() begin atomic; select case when a then 1 end; end;", " select 1;",
+      ]
+    ),
+    (" -- nothing\n", []),
+  ])
+  func `a script is divided into statements`(text: String, statements: [String]) {
+    let script = SQLScript(text: text, line: 5)
+    #expect(script.statements.map(\.text) == statements)
+    #expect(script.statements.first.map(\.line) ?? 5 == 5)
+  }
+
   @Test func `line endings and the header do not change the checksum`() throws {
     let text = "-- migrate: up\nselect 1;\n-- migrate: down\n"
     let one = try Migration(file: "1_a.sql", text: text)

@@ -20,7 +20,8 @@ package final class TestCluster: Sendable {
     folder = "/tmp/dossier-test-\(getpid())-\(UInt32.random(in: 0...0xffff))"
     TestCluster.removeStale()
     do throws(TestClusterError) {
-      try TestCluster.start(in: folder)
+      try TestCluster.makeFolder(folder)
+      try TestCluster.start("data", in: folder)
       failure = nil
     } catch {
       failure = error
@@ -87,15 +88,25 @@ package final class TestCluster: Sendable {
 
   // MARK: Starting and ending
 
-  private static func start(in folder: String) throws(TestClusterError) {
-    let owner = getuid() == 0 ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
+  /// Creates a folder of the user of PostgreSQL.
+  static func makeFolder(_ folder: String) throws(TestClusterError) {
     guard mkdir(folder, 0o700) == 0 else { throw TestClusterError(reason: "no folder \(folder)") }
-    let data = "\(folder)/data"
     if getuid() == 0 {
       guard let user = getpwnam("postgres"),
         chown(folder, user.pointee.pw_uid, user.pointee.pw_gid) == 0
       else { throw TestClusterError(reason: "there is no user postgres") }
     }
+  }
+
+  /// Starts a server, with its data and its socket in a folder.
+  static func start(
+    _ name: String,
+    in folder: String,
+    port: Int = 5432,
+    _ more: [String] = []
+  ) throws(TestClusterError) {
+    let owner = getuid() == 0 ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
+    let data = "\(folder)/\(name)"
     let setpriv = "/usr/bin/setpriv"
     let initdb = try TestProgram(
       setpriv,
@@ -108,7 +119,7 @@ package final class TestCluster: Sendable {
     let settings = [
       "listen_addresses=", "unix_socket_directories=\(folder)", "fsync=off",
       "synchronous_commit=off", "full_page_writes=off", "max_connections=1000",
-      "autovacuum=off", "shared_buffers=64MB",
+      "autovacuum=off", "shared_buffers=64MB", "port=\(port)",
     ]
     let postgres = try tool("postgres")
     // The kernel sends the signal when the starting thread ends. This thread never ends.
@@ -116,27 +127,33 @@ package final class TestCluster: Sendable {
       try TestProgram(
         setpriv,
         ["--pdeathsig", "INT"] + owner + [postgres, "-D", data]
-          + settings.flatMap { ["-c", $0] }
+          + (settings + more).flatMap { ["-c", $0] }
       )
     }
-    ending.store(Int(server.process), ordering: .relaxed)
-    atexit { TestCluster.endServer() }
+    let isFirst = servers.withLock { servers in
+      servers.append(server.process)
+      return servers.count == 1
+    }
+    if isFirst { atexit { TestCluster.endServers() } }
     let ready = try tool("pg_isready")
     for _ in 0..<6_000 {
-      if try TestProgram(ready, ["--host=\(folder)", "--quiet"]).endNow() == 0 { return }
+      let words = ["--host=\(folder)", "--port=\(port)", "--quiet"]
+      if try TestProgram(ready, words).endNow() == 0 { return }
       if server.hasEnded { break }
       usleep(50_000)
     }
     throw TestClusterError(reason: "postgres did not start: \(server.errors)")
   }
 
-  private static let ending = Atomic<Int>(0)
+  private static let servers = Mutex<[pid_t]>([])
 
-  private static func endServer() {
-    let server = pid_t(ending.load(ordering: .relaxed))
-    kill(server, SIGQUIT)
+  private static func endServers() {
+    let servers = servers.withLock(\.self)
+    for server in servers { kill(server, SIGQUIT) }
     var status: Int32 = 0
-    for _ in 0..<200 where waitpid(server, &status, WNOHANG) == 0 { usleep(10_000) }
+    for server in servers {
+      for _ in 0..<200 where waitpid(server, &status, WNOHANG) == 0 { usleep(10_000) }
+    }
     removeFolders { $0 == getpid() }
   }
 
@@ -291,7 +308,7 @@ package final class TestProgram: Sendable {
     }
   }
 
-  fileprivate func endNow() -> Int32 {
+  func endNow() -> Int32 {
     while true {
       if let status = endIfOver() { return status }
       usleep(2_000)

@@ -7,6 +7,8 @@ struct ServerState: RowDecodable {
   let isReadOnly: Bool
   let hasLedger: Bool
   let role: String
+  /// Whether the extension Citus is installed.
+  let hasCitus: Bool
   /// A table that the role may not read and change, if any.
   let forbiddenTable: String?
 
@@ -15,7 +17,8 @@ struct ServerState: RowDecodable {
     isReadOnly = try row.bool(1)
     hasLedger = try row.bool(2)
     role = try row.text(3)
-    forbiddenTable = row.text(ifAny: 4)
+    hasCitus = try row.bool(4)
+    forbiddenTable = row.text(ifAny: 5)
   }
 }
 
@@ -42,7 +45,7 @@ package enum ReadinessQueries {
     select current_setting('statement_timeout') <> '0',
       current_setting('transaction_read_only')::boolean,
       coalesce(has_table_privilege(to_regclass('schema_migrations'), 'select'), false),
-      current_user::text,
+      current_user::text, to_regclass('pg_catalog.pg_dist_partition') is not null,
       (select min(c.relname)::text from pg_class c
         where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
           and c.relname not in ('schema_migrations', 'schema_migration_progress')

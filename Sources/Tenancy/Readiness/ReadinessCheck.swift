@@ -1,6 +1,7 @@
-package import Runtime
-package import EventLoop
+package import Distribution
 import Encoding
+package import EventLoop
+package import Runtime
 package import Postgres
 
 /// Checks whether a request could be served now, and if not, why.
@@ -59,6 +60,13 @@ package import Postgres
     try? await database.read(ReadinessQueries.facts).first
   }
 
+  /// Returns the clocks of the other nodes, if the database is distributed.
+  package func nodeClocks() async -> [NodeClock] {
+    guard let server = try? await database.read(ReadinessQueries.server).first, server.hasCitus
+    else { return [] }
+    return (try? await database.search(DistributionQueries.clocks)) ?? []
+  }
+
   /// Attempts a write, and returns the reason if it fails.
   package func writeFault() async -> Fault? {
     // Random digits cannot be compressed, so that the value needs a page of its own.
@@ -109,6 +117,11 @@ package import Postgres
         reason: "the role \(server.role) may not read and change table \(table); run "
           + "dossier-migrate up --grant-to \(server.role)"
       )
+    }
+    if server.hasCitus,
+      let fault = Distribution(try await database.read(DistributionQueries.tables)).fault
+    {
+      return Fault(check: .schema, reason: fault)
     }
     if let reason = try await MasterKeys.fault(of: master, in: database) {
       return Fault(check: .masterKey, reason: reason)
