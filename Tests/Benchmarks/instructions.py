@@ -17,12 +17,13 @@ import struct
 import subprocess
 import tempfile
 
-import run
+import bench as base
+import wire_bench as wires
 from asking import MERGE
 from deployment import Deployment
 from machine import BUILD, wait_until
 
-COUNTER = run.YARDSTICKS / "allocations.so"
+COUNTER = base.YARDSTICKS / "allocations.so"
 KINDS = ["GET /v1/me", "GET /v1/me/metadata", "PATCH /v1/me/metadata", "POST /v1/token/refresh",
          "App Services login", "App Services findOne", "GET /authorize", "POST /oauth/token", "404",
          "GET /v1/me, C loop"]
@@ -56,7 +57,7 @@ class Requests:
     def __init__(self, bench, count):
         site = bench.site
         self.bench, self.site, self.count = bench, site, count
-        run.offer_services(site)
+        wires.offer_services(site)
         self.grants = [site.login() for _ in range(20)]
         self.connection = site.connection(120)
         for grant in self.grants:
@@ -64,8 +65,8 @@ class Requests:
 
     def call(self, grant, name, **arguments):
         """An operation of App Services on the custom data of a user."""
-        self.send("POST", f"{run.SERVICES}/functions/call", 200,
-                  run.service_call(name, **arguments), {"Content-Type": "application/json"},
+        self.send("POST", f"{wires.SERVICES}/functions/call", 200,
+                  wires.service_call(name, **arguments), {"Content-Type": "application/json"},
                   grant["access_token"])
 
     def send(self, method, path, status, body=None, headers=None, token=None):
@@ -91,7 +92,7 @@ class Requests:
         elif kind.endswith("findOne"):
             self.call(grant, "findOne", query={"userId": grant["user_id"]})
         elif kind.endswith("login"):
-            self.send("POST", f"{run.SERVICES}/auth/providers/anon-user/login", 200,
+            self.send("POST", f"{wires.SERVICES}/auth/providers/anon-user/login", 200,
                       "{}", {"Content-Type": "application/json"})
         elif kind.startswith("PATCH"):
             self.send("PATCH", kind.split()[1], 200, f'{{"counter":{number}}}', MERGE, token)
@@ -121,7 +122,7 @@ class YardstickRequests(Requests):
         self.connection = site.connection(120)
         site.port = port
         for grant in self.grants:
-            claims = run.claims(grant["access_token"])
+            claims = base.claims(grant["access_token"])
             grant["access_token"] = f"{claims['sub']}.{claims['sid']}"
 
 
@@ -170,7 +171,7 @@ def measured(folder, program, requests, wrapper, environment, counter, settings)
     """Returns the count of each kind of request, measured by `counter`."""
     results = {}
     site = Watched(program, wrapper, environment, settings)
-    bench = run.Bench.__new__(run.Bench)
+    bench = wires.WireBench.__new__(wires.WireBench)
     bench.site, bench.processes, bench.served = site, [], {}
     try:
         sender = Requests(bench, requests)
@@ -194,7 +195,7 @@ def main():
     options.add_argument("--keep", type=pathlib.Path)
     options.add_argument("--json", type=pathlib.Path)
     options = options.parse_args()
-    subprocess.run(["make", "-s", "-C", run.HERE], check=True)
+    subprocess.run(["make", "-s", "-C", base.HERE], check=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-instructions-"))
     settings = {"DOSSIER_LOG": "requests" if options.log else "errors",
                 "DOSSIER_PICTURE_PROGRAM": str(BUILD / "dossier-pictures"),

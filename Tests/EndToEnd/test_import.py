@@ -1,15 +1,13 @@
-"""Import and export of users: dossier user import and export."""
+"""Import of users by `dossier user import`: password hashes, rows and their errors."""
 
 import base64
 import hashlib
 import json
-import random
-import signal
 import subprocess
 import unittest
 
 from cases import Case, in_parallel
-from machine import BUILD, wait_until
+from machine import BUILD
 
 PASSWORD = "pässwörd 9"
 # Made by bcrypt, passlib and argon2-cffi.
@@ -37,7 +35,9 @@ def lines(rows):
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-class Import(Case):
+class ImportCase(Case):
+    """Tests on the command line, each with an app of its own."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -89,6 +89,9 @@ class Import(Case):
 
     def sql(self, text):
         return self.site.sql(text.replace("{app}", f"(select app_id from apps where name = '{self.app}')"))
+
+
+class Import(ImportCase):
 
     # Passwords
 
@@ -231,326 +234,12 @@ class Import(Case):
         self.assertEqual(refused[0]["errors"][0]["code"], "id_taken")
         self.assertEqual(self.exported(app=first)[0]["name"], "First")
 
-    # One address, one user
-
-    def faults(self, results):
-        return [[(fault["pointer"], fault["code"]) for fault in row.get("errors", [])]
-                for row in results]
-
-    def test_an_address_belongs_to_one_user_verified_or_not(self):
-        other = [{"provider": "jwt:web", "subject": "other"}]
-        made = self.load([{"email": "c@example.com", "password_hash": HASHES["2b"]}])[0]["id"]
-        self.expect(self.sign_in("c@example.com"), 200)
-        taken = self.load([{"email": "C@example.com", "email_verified": True},
-                           {"email": "c@example.com", "identities": other},
-                           {"id": f"{self.apps + 3000:024x}", "email": "c@example.com"}], status=17)
-        self.assertEqual(self.faults(taken), [
-            [("/email", "exists")], [("/email", "exists")], [("/email", "email_taken")]])
-        # The row is of the user whom the import has made.
-        [updated] = self.load([{"email": "c@example.com", "password_hash": HASHES["scrypt"],
-                                "identities": other}], "--update-existing")
-        self.assertEqual((updated["status"], updated["id"]), ("updated", made))
-        self.assertEqual(self.sql("select count(*) from users where app_id = {app}"), "1")
-        self.assertEqual(self.sql("select count(*) from identity_subjects where app_id = {app}"), "2")
-
-    def test_each_address_belongs_to_the_identity_of_its_row(self):
-        self.load([
-            {"email": "both@example.com", "password_hash": HASHES["2b"],
-             "identities": [{"provider": "jwt:web", "subject": "b"}]},
-            {"email": "told@example.com", "identities": [{"provider": "jwt:web", "subject": "t"}]},
-            {"email": "mail@example.com"}])
-        self.assertEqual(self.sql(
-            "select string_agg(s.subject || ' ' || i.provider, ', ' order by s.subject) "
-            "from identity_subjects s join identities i using (user_id, identity_id) "
-            "where s.app_id = {app} and s.provider = 'email'"),
-            "both@example.com password, mail@example.com password, told@example.com jwt:web")
-
-    def test_a_row_does_not_change_a_user_who_only_registered_its_address(self):
-        email = "early@example.com"
-        thief = self.sign_up_here(email, "what the thief chose")
-        row = {"email": email, "password_hash": HASHES["2b"], "metadata": {"secret": 1}}
-        refused = self.load([row], "--update-existing", status=17)
-        self.assertEqual(self.faults(refused), [[("/email", "email_taken")]])
-        self.assertEqual(self.mine(thief, "/metadata").json, {})
-        self.assertEqual(self.load([row], "--skip-existing")[0]["status"], "skipped")
-        # A row with the id of the user is intended for that user.
-        [updated] = self.load([{"id": thief["user_id"], **row}], "--update-existing")
-        self.assertEqual(updated["status"], "updated")
-        self.expect(self.mine(thief), 200)
-
-    def test_a_row_that_verifies_an_address_takes_the_user_over(self):
-        email = "planted@example.com"
-        thief = self.sign_up_here(email, "what the thief chose")
-        link = self.post("/v1/me/identities", {"provider": "api-key", "name": "planted"},
-                         token=thief["access_token"], headers=self.headers)
-        key = {"key": self.expect(link, 201).json["key"]}
-        [updated] = self.load([{"email": email, "email_verified": True, "metadata": {"secret": 1}}],
-                              "--update-existing")
-        self.assertEqual((updated["status"], updated["id"]), ("updated", thief["user_id"]))
-        self.expect(self.mine(thief), 401, "session_ended")
-        self.expect(self.sign_in(email, "what the thief chose"), 401, "wrong_credentials")
-        self.expect(self.post("/v1/login/api-key", key, headers=self.headers), 401)
-        self.assertEqual(self.sql(
-            "select string_agg(distinct action || coalesce(' ' || (detail ->> 'reason'), ''), ', ') "
-            "from audit where app_id = {app} and actor = 'operator' and user_id <> app_id"),
-            "account_takeover, device_remove, session_end account_takeover, unlink, user_import")
-        owner = self.reset_by_mail(email, "what the owner chose", headers=self.headers)
-        self.assertEqual(self.mine(owner, "/metadata").json, {"secret": 1})
-        # A verified user keeps everything.
-        self.load([{"email": email, "email_verified": True, "name": "Ada"}], "--update-existing")
-        self.assertEqual(self.mine(owner).json["name"], "Ada")
-
-    def test_the_password_of_a_row_survives_its_takeover(self):
-        grant = self.sign_up_here("moves@example.com", "what somebody chose")
-        self.load([{"email": "moves@example.com", "email_verified": True,
-                    "password_hash": HASHES["2b"]}], "--update-existing")
-        self.expect(self.mine(grant), 401)
-        self.expect(self.sign_in("moves@example.com", "what somebody chose"), 401)
-        self.expect(self.sign_in("moves@example.com"), 200)
-
-    def test_a_changed_address_revokes_tokens_mailed_to_the_old_one(self):
-        grant = self.sign_up_here("before@example.com", PASSWORD)
-        token = self.site.mailed("before@example.com", "ds_verify")
-        row = {"id": grant["user_id"], "email": "before@example.com"}
-        # Like rows of a nightly import.
-        self.load([row], "--update-existing")
-        self.expect(self.verify(token, grant, headers=self.headers), 204)
-        asked = self.expect(self.post("/v1/me/email", {"email": "pending@example.com"},
-                                      token=grant["access_token"], headers=self.headers), 202).json
-        code = self.mailed_code("pending@example.com")
-        self.load([{**row, "email": "after@example.com"}], "--update-existing")
-        self.expect(self.post("/v1/me/email/verify", {"flow": asked["flow"], "code": code},
-                              token=grant["access_token"], headers=self.headers), 401, "code_invalid")
-        self.assertEqual(self.mine(grant).json["email"], "after@example.com")
-        self.expect(self.sign_in("after@example.com"), 200)
-        # The former address is free.
-        self.sign_up_here("before@example.com", PASSWORD)
-
-    def test_a_former_address_is_reserved_for_its_user(self):
-        user = self.load([{"email": "now@example.com", "email_verified": True}])[0]["id"]
-        former = {"email": "former@example.com", "email_verified": True}
-        self.sql("insert into identity_subjects (app_id, provider, subject, user_id, identity_id, "
-                 "reserved_until) select app_id, provider, 'former@example.com', user_id, identity_id, "
-                 "now() + interval '1 day' from identity_subjects where app_id = {app}")
-        for flags in [[], ["--update-existing"]]:
-            refused = self.load([former], *flags, status=17)
-            self.assertEqual(self.faults(refused), [[("/email", "email_taken")]])
-        self.assertEqual(self.load([{"id": user, **former}], "--update-existing")[0]["status"],
-                         "updated")
-        subjects = "select string_agg(subject, ' ' order by subject) from identity_subjects " \
-                   "where app_id = {app} and reserved_until is null"
-        self.assertEqual(self.sql(subjects), "former@example.com")
-        self.sql("insert into identity_subjects (app_id, provider, subject, user_id, identity_id, "
-                 "reserved_until) select app_id, provider, 'expired@example.com', user_id, identity_id, "
-                 "now() - interval '1 day' from identity_subjects where app_id = {app}")
-        [made] = self.load([{"email": "expired@example.com"}])
-        self.assertEqual((made["status"], made["id"] != user), ("created", True))
-        self.assertEqual(self.sql(subjects), "expired@example.com former@example.com")
-
     def test_rows_of_one_user_are_applied_in_order(self):
         rows = [{"email": "same@example.com", "email_verified": True, "name": str(n)}
                 for n in range(20)]
         results = self.load(rows, "--update-existing")
         self.assertEqual([r["status"] for r in results], ["created"] + ["updated"] * 19)
         self.assertEqual([u["name"] for u in self.exported()], ["19"])
-
-    # Killed and resumed
-
-    def test_an_import_that_is_killed_and_resumed_writes_each_row_once(self):
-        count = 6_000
-        rows = [{"email": f"u{n}@example.com", "name": f"User {n}", "metadata": {"n": n}}
-                if n % 50 else {"email": "no"} for n in range(count)]
-        self.path.write_text(lines(rows))
-        command = [BUILD / "dossier", "user", "import", self.path, "--app", self.app, "--results",
-                   self.told, "--batch", "40", "--resume"]
-        self.told.unlink(missing_ok=True)
-        kills, interrupted, status = 0, 0, None
-        rows_told = lambda: self.told.read_text().count("\n") if self.told.exists() else 0
-        while status not in (0, 17):
-            child = subprocess.Popen(
-                command, env=self.site.environment, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE)
-            number = signal.SIGINT if kills % 4 == 3 else signal.SIGKILL
-            # Within the next tenth of the rows, or before the first of them.
-            goal = rows_told() + (random.randrange(600) if kills % 5 else 0)
-            wait_until(lambda: kills < 14 and rows_told() >= goal or child.poll() is not None,
-                       600, "rows of the import")
-            if child.poll() is None:
-                child.send_signal(number)
-                kills += 1
-            status = child.wait()
-            interrupted += status == 18
-            child.stderr.close()
-            self.assertIn(status, (0, 17, 18, -signal.SIGKILL, -signal.SIGINT))
-        self.assertGreaterEqual(kills, 10)
-        self.assertEqual(status, 17)
-        self.assertEqual([r["line"] for r in self.results()], list(range(1, count + 1)))
-        good = count - count // 50
-        self.assertEqual(self.sql("select count(*) || ' ' || count(distinct email) from users "
-                                  "where app_id = {app}"), f"{good} {good}")
-        told = {r["id"] for r in self.results() if r["status"] == "created"}
-        there = set(self.sql("select user_id from users where app_id = {app}").split())
-        self.assertEqual(told, there)
-        # Once more: nothing is left to do.
-        again = self.dossier(*map(str, command[1:]), status=17)
-        self.assertIn(b"0 rows now", again.stderr)
-        self.assertEqual(len(self.results()), count)
-        events = self.sql("select action from audit where app_id = {app} and user_id = {app} "
-                         "and action like 'users_import%' order by event_id").split()
-        self.assertEqual(events, ["users_import_begin", "users_import"])
-
-    def test_the_second_of_two_concurrent_runs_stops(self):
-        count = 3_000
-        self.path.write_text(lines({"name": f"User {n}"} for n in range(count)))
-        command = [BUILD / "dossier", "user", "import", self.path, "--app", self.app, "--batch",
-                   "20", "--resume"]
-        runs = [subprocess.Popen(command, env=self.site.environment, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL) for _ in range(3)]
-        statuses = [run.wait(120) for run in runs]
-        self.assertIn(0, statuses)
-        self.assertLessEqual(set(statuses), {0, 19})
-        self.assertEqual(self.sql("select count(*) || ' ' || count(distinct name) from users "
-                                  "where app_id = {app}"), f"{count} {count}")
-
-    def test_a_different_input_is_not_resumed(self):
-        self.load([{"name": "one"}, {"name": "two"}])
-        self.path.write_text(lines([{"name": "other"}, {"name": "two"}, {"name": "three"}]))
-        command = ["user", "import", str(self.path), "--app", self.app, "--resume"]
-        self.dossier(*command, status=19)
-        # A longer file is resumed. Standard input has a name of its own.
-        self.path.write_text(lines([{"name": "one"}, {"name": "two"}, {"name": "three"}]))
-        self.dossier(*command)
-        self.assertEqual(len(self.exported()), 3)
-        self.dossier("user", "import", "-", "--app", self.app, input=b'{"name":"four"}\n')
-        self.dossier("user", "import", "-", "--app", self.app, "--resume",
-                     input=b'{"name":"four"}\n{"name":"five"}')
-        self.assertEqual(sorted(u["name"] for u in self.exported()),
-                         ["five", "four", "one", "three", "two"])
-
-    def test_missing_and_unwritable_files_are_reported(self):
-        self.dossier("user", "import", "/nowhere/at/all", "--app", self.app, status=21)
-        self.path.write_text("{}")
-        self.dossier("user", "import", str(self.path), "--app", self.app, "--results", "/dev/full",
-                     status=21)
-        self.dossier("user", "export", "--all", "--app", self.app, "--output", "/dev/full", status=21)
-        self.dossier("user", "import", str(self.path), "--app", "no-such-app", status=10)
-
-    # There and back
-
-    def test_imported_documents_are_found_by_search(self):
-        self.dossier("index", "add", "--app", self.app, "custom_data.level", "--kind", "number")
-        rows = [{"email": f"l{n}@example.com", "custom_data": {"level": n}} for n in range(5)]
-        self.dossier("user", "import", "-", "--app", self.app, input=lines(rows).encode())
-        found = self.dossier(
-            "user", "list", "--app", self.app, "--filter", "custom_data.level >= 3",
-            "--json")
-        self.assertEqual({user["email"] for user in json.loads(found.stdout)},
-                         {"l3@example.com", "l4@example.com"})
-
-    def test_an_export_can_be_imported_without_loss(self):
-        rows = [
-            {"email": "full@example.com", "email_verified": True, "password_hash": HASHES["6"],
-             "name": "Ada \"L\" \\ Ω", "given_name": "Ada", "family_name": "L", "nickname": "a",
-             "phone": "+4930123456", "locale": "de-DE", "zone": "Europe/Berlin", "blocked": True,
-             "created_at": "2020-02-29T12:34:56.789012+02:00",
-             "identities": [{"provider": "jwt:web", "subject": "s1"}, {"provider": "saml", "subject": "s2"}],
-             "metadata": {"a": None, "b": [1, 2.50, {"c": {}}]}, "app_metadata": {}, "custom_data": {"n": None},
-             "properties": {"t": True, "s": "", "ü": "x"}},
-            {"email": "open@example.com", "password_hash": HASHES["2b"]},
-            {"email": "mail@example.com", "email_verified": True},
-            {"email": "issuer@example.com", "identities": [{"provider": "jwt:web", "subject": "s3"}]},
-            {"name": "Nobody"},
-            {"email": "coded@example.com", "email_verified": True, "identities": [
-                {"provider": "email"},
-                {"provider": "jwt:web", "subject": "s4",
-                 "profile": {"foreign_id": "google-oauth2|4", "name": "C"}}]},
-        ]
-        text = lines(rows).replace('"s": ""', '"s": "", "two": 2.0, "e": 1e2').replace('"n": null', '"n": 1e300')
-        self.load(text)
-        first = self.app
-        out = self.site.folder / "export.ndjson"
-        self.dossier("user", "export", "--all", "--app", first, "--with-password-hashes", "--output", str(out))
-        self.assertEqual(out.stat().st_mode & 0o777, 0o600)
-        exported = out.read_text()
-        self.assertIn('"two":2.0', exported.replace(" ", ""))
-        self.assertIn('"e":1e2', exported.replace(" ", ""))
-        full = {**rows[0], "identities": [{"provider": "password"}, *rows[0]["identities"]]}
-        self.assertEqual({k: v for k, v in json.loads(exported.splitlines()[0]).items()
-                          if k not in ("id", "created_at", "custom_data", "properties")},
-                         {k: v for k, v in full.items()
-                          if k not in ("created_at", "custom_data", "properties")})
-        # Ids are unique in a deployment, so another app can import them after their deletion.
-        self.sql("delete from identity_subjects where app_id = {app}")
-        self.sql("delete from users where app_id = {app}")
-        self.app = first + "-two"
-        self.dossier("app", "create", self.app)
-        self.assertEqual({r["status"] for r in self.load(exported)}, {"created"})
-        self.dossier("user", "export", "--all", "--app", self.app, "--with-password-hashes", "--output", str(out))
-        self.assertEqual(out.read_text(), exported)
-        self.expect(self.sign_in("open@example.com"), 200)
-        without = self.exported()
-        self.assertEqual([u.get("password_hash", "-") for u in without], [None, None, None, "-", "-", "-"])
-        self.assertEqual(without[5]["identities"], rows[5]["identities"])
-        self.assertEqual(self.sql("select string_agg(action, ' ' order by event_id) from audit "
-                                  "where app_id = {app} and action like 'users_export%'"),
-                         "users_export users_export")
-
-    def test_unusual_and_oversized_documents_survive_export_and_import(self):
-        odd = {
-            # Numbers in several notations, which PostgreSQL stores in its own.
-            "spelling": '{"a":2.50,"b":1e2,"c":-0,"d":0e5,"e":1e-300,"f":12345678901234567890.1}',
-            "wrappers": '{"$oid":"xyz","a":{"$date":"soon"},"b":{"$numberDecimal":"1.50"},'
-                        '"c":[{"$oid":"0123456789abcdef01234567"},{"$undefined":false}]}',
-            "text": r'{"a":"\\u0000","b":"\u2028 \ud83d\ude00 \u007f","é":1,"e\u0301":2,"":{"":null}}',
-            "long key": json.dumps({"k" * 20_000: {"ä" * 3_000: [[], {}, ""]}}),
-            "deep": '{"a":' * 64 + "1" + "}" * 64,
-        }
-        texts = {}
-        for name, text in odd.items():
-            user = self.load('{"custom_data":' + text + "}")[0]["id"]
-            texts[user] = self.stored(user)
-        # Numbers of very many digits, which older versions stored and every route refuses now.
-        poisoned = [
-            "0e-1000", "1e-16000", "1e131000", "[1e400, -0e-16383, {\"b\": 5e-400}]",
-            "1" * 400, "0." + "0" * 900 + "1",
-        ]
-        for number in poisoned:
-            user = self.load('{"custom_data":{"keep":1}}')[0]["id"]
-            self.sql(f"""update documents set body = '{{"a": {number}, "keep": 1}}'
-                         where user_id = '{user}'""")
-            texts[user] = self.stored(user)
-        out = self.site.folder / "odd.ndjson"
-        self.dossier("user", "export", "--all", "--app", self.app, "--output", str(out))
-        exported = out.read_bytes()
-        self.assertEqual(
-            {json.loads(line, parse_int=str)["id"] for line in exported.splitlines()}, set(texts))
-        self.sql("delete from users where app_id = {app}")
-        self.app += "-two"
-        self.dossier("app", "create", self.app)
-        results = self.load(exported)
-        self.assertEqual({r["status"] for r in results}, {"created"}, results)
-        self.assertEqual(len(results), len(odd) + len(poisoned))
-        # Exactly equal, in the database and in the next export.
-        for user, text in texts.items():
-            self.assertEqual(self.stored(user), text)
-        self.dossier("user", "export", "--all", "--app", self.app, "--output", str(out))
-        self.assertEqual(out.read_bytes(), exported)
-
-    def stored(self, user):
-        return self.sql(f"""select body::text from documents
-                            where user_id = '{user}' and class = 'custom_data'""")
-
-    def test_twenty_thousand_rows_are_exported_and_imported(self):
-        count = 20_000
-        rows = ({"id": f"6{self.apps:07x}{n:016x}", "email": f"many{n}@example.com",
-                 "email_verified": n % 2 == 0, "password_hash": HASHES["2b"], "name": f"User {n}",
-                 "metadata": {"theme": "dark", "n": n}, "properties": {"level": n}}
-                for n in range(count))
-        results = self.load(rows)
-        self.assertEqual(len(results), count)
-        users = self.exported("--with-password-hashes")
-        self.assertEqual(len(users), count)
-        self.assertEqual([u["properties"]["level"] for u in users], list(range(count)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,171 @@
+"""Search for users while data changes: pages, indexes and limits."""
+
+import subprocess
+import threading
+import time
+import unittest
+
+from asking import JSON, MERGE, PATCH
+from machine import wait_until
+from test_search import SearchCase
+
+
+class Indexes(SearchCase):
+    def follow(self, answer):
+        link = self.expect(answer, 200).headers["Link"]
+        return link and link[link.index("<") + 1:link.index(">")]
+
+    def forget(self, people):
+        """Deletes users, so that other tests do not find them."""
+        for person in people:
+            self.site.request("DELETE", "/v1/me", token=person["access_token"])
+
+    def test_pages_by_cursor_over_data_that_changes(self):
+        people = [self.person(f"p{n}", {"theme": "paged"}) for n in range(5)]
+        self.addCleanup(self.forget, people)
+        people.sort(key=lambda person: person["user_id"])
+        # Ids sort by second. The next user must have a later second to come last.
+        newest = int(people[-1]["user_id"][:8], 16)
+        wait_until(lambda: time.time() >= newest + 1, what="the next second")
+        first = self.search('metadata.theme = "paged"', limit=2)
+        self.assertEqual([user["id"] for user in first.json], [p["user_id"] for p in people[:2]])
+        # Between the pages, a listed user is deleted, another stops matching, and a new one is created.
+        self.site.request("DELETE", "/v1/me", token=people[0]["access_token"])
+        self.site.request("PATCH", "/v1/me/metadata", {"theme": "x"}, MERGE, people[3]["access_token"])
+        people.append(self.person("p5", {"theme": "paged"}))
+        seen, page = [], self.follow(first)
+        while page:
+            answer = self.site.get(page, token=self.full)
+            seen += [user["id"] for user in answer.json]
+            page = self.follow(answer)
+        self.assertEqual(seen, [people[n]["user_id"] for n in (2, 4, 5)])
+        everybody, page = [], "/v1/users?limit=3"
+        while page:
+            answer = self.site.get(page, token=self.reader)
+            self.assertLessEqual(len(answer.json), 3)
+            everybody += [user["id"] for user in answer.json]
+            page = self.follow(answer)
+        self.assertEqual(everybody, sorted(set(everybody)))
+        self.assertIn(people[5]["user_id"], everybody)
+
+    def test_a_value_is_found_as_soon_as_it_is_written(self):
+        grant = self.person("gus", {"theme": "first"})
+        token, path = grant["access_token"], "/v1/me/metadata"
+        for method, body, headers in [
+            ("PATCH", {"theme": "second"}, MERGE), ("PUT", {"theme": "third"}, JSON),
+            ("PATCH", [{"op": "replace", "path": "/theme", "value": "fourth"}], PATCH),
+        ]:
+            self.expect(self.site.request(method, path, body, headers, token), 200)
+            theme = body["theme"] if isinstance(body, dict) else "fourth"
+            self.finds(f'metadata.theme = "{theme}"', "gus")
+            self.finds('metadata.theme = "first"')
+        self.site.request("PATCH", path, {"theme": None}, MERGE, token)
+        self.finds('metadata.theme in ("third", "fourth")')
+        self.site.request("PUT", "/v1/me/custom-data", {"level": 4711}, JSON, token)
+        self.finds("custom_data.level = 4711", "gus")
+        self.site.request("DELETE", "/v1/me/custom-data", token=token)
+        self.finds("custom_data.level = 4711")
+        long = "l" * 400
+        self.site.request("PUT", path, {"theme": long}, JSON, token)
+        self.finds(f'metadata.theme ^= "{long[:255]}"', "gus")
+        self.finds(f'metadata.theme = "{long[:255]}"')
+        self.site.request("DELETE", "/v1/me", token=token)
+        self.assertEqual(
+            self.site.sql(f"select count(*) from search_values where user_id = '{grant['user_id']}'"), "0")
+
+    def test_an_index_added_later_covers_old_documents_and_those_written_meanwhile(self):
+        people = [self.person(f"w{n}", {"team": {"no": n % 3}}) for n in range(6)]
+        filter = "metadata.team.no = 1"
+        self.expect(self.search(filter), 422, "not_indexed")
+        stop = threading.Event()
+
+        def write():
+            number = 0
+            while not stop.is_set():
+                number += 1
+                for grant in people[3:]:
+                    self.site.request("PATCH", "/v1/me/metadata", {"team": {"no": number % 3}}, MERGE,
+                                      grant["access_token"])
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            made = self.post("/v1/indexes", {"path": "metadata.team.no", "kind": "number"},
+                             token=self.operator)
+            self.expect(made, 202)
+            self.assertEqual((made.json["path"], made.json["state"]), ("metadata.team.no", "building"))
+            wait_until(lambda: self.search(filter).status == 200, what="the index")
+        finally:
+            stop.set()
+            writer.join()
+        for number in range(3):
+            wanted = self.site.sql(
+                "select string_agg(user_id, ' ' order by user_id) from documents "
+                f"where class = 'metadata' and body #> '{{team,no}}' = '{number}'")
+            found = self.expect(self.search(f"metadata.team.no = {number}"), 200).json
+            self.assertEqual([user["id"] for user in found], wanted.split())
+        again = self.post("/v1/indexes", {"path": "metadata.team.no", "kind": "number"},
+                          token=self.operator)
+        self.expect(again, 409, "index_exists")
+        gone = self.site.request("DELETE", f"/v1/indexes/{made.json['id']}", token=self.operator)
+        self.expect(gone, 204)
+        self.expect(self.search(filter), 422, "not_indexed")
+        wait_until(lambda: self.site.sql(
+            "select (select count(*) from search_values "
+            f"where index_id = '{made.json['id']}') + (select count(*) from search_indexes "
+            f"where index_id = '{made.json['id']}')") == "0", what="the removal")
+        unknown = self.site.request("DELETE", f"/v1/indexes/{made.json['id']}", token=self.operator)
+        self.expect(unknown, 404, "not_found")
+
+    def test_invalid_declarations(self):
+        for body, pointer in [
+            ({"path": "metadata", "kind": "text"}, "/path"), ({"path": "email", "kind": "text"}, "/path"),
+            ({"path": "metadata.x", "kind": "date"}, "/kind"), ({"path": "metadata.x"}, "/kind"),
+            ({"path": "metadata..x", "kind": "text"}, "/path"),
+            ({"path": "metadata.x = 1", "kind": "text"}, "/path"),
+        ]:
+            answer = self.expect(self.post("/v1/indexes", body, token=self.operator), 422, "invalid")
+            self.assertEqual([error["pointer"] for error in answer.json["errors"]], [pointer])
+
+    def test_the_command_line(self):
+        self.cli("index", "add", 'metadata."odd key"', "--kind", "text")
+        shown = {index["path"]: index for index in self.cli("index", "list")}
+        self.assertEqual(shown['metadata."odd key"']["state"], "ready")
+        self.assertEqual(shown["email"]["id"], None)
+        self.cli("index", "add", 'metadata."odd key"', status=11)
+        self.cli("index", "remove", 'metadata."odd key"')
+        self.cli("index", "remove", 'metadata."odd key"', status=10)
+        self.assertNotIn('metadata."odd key"', [index["path"] for index in self.cli("index", "list")])
+        users = self.cli("user", "list", "--filter", 'metadata.theme = "dark"')
+        self.assertEqual(sorted(user["email"] for user in users), ["ada@Example.com", "cyd@Example.com"])
+        self.assertIn("At byte 8", self.cli("user", "list", "--filter", "email = 7", status=12))
+        self.assertIn("metadata.theme", self.cli("user", "list", "--filter", "blocked = true", status=12))
+
+    def test_a_search_that_takes_too_long_is_ended_and_delays_no_profile(self):
+        lock = subprocess.Popen(
+            ["/usr/lib/postgresql/15/bin/psql", "-h", self.site.folder, "-U", "owner", "-d", "dossier",
+             "-c", "begin; lock table search_values in access exclusive mode; "
+             "select pg_sleep(100000)"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        locked = ("select count(*) from pg_locks where relation = 'search_values'::regclass "
+                  "and mode = 'AccessExclusiveLock' and granted")
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        try:
+            wait_until(lambda: self.site.sql(locked) == "1", what="the lock")
+            slow = []
+            searcher = threading.Thread(
+                target=lambda: slow.append(self.search('metadata.theme = "dark"')))
+            searcher.start()
+            wait_until(lambda: self.site.sql(waiting) == "1", what="the search that waits")
+            self.expect(self.me(self.people["ada"]), 200)
+            searcher.join()
+            self.assertEqual(
+                self.expect(slow[0], 503, "search_too_slow").headers["Retry-After"], "10")
+        finally:
+            self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity "
+                          "where query like '%pg_sleep(100000)' and pid <> pg_backend_pid()")
+            lock.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
