@@ -4,33 +4,51 @@ import JSON
 package import WireKit
 
 /// A member of a request body.
-///
-/// One value holds its name, its shape in the reference and its decoder, so the three stay in step.
-package struct Field<Value: Sendable>: Sendable {
+package struct Member: Sendable {
   package let name: String
+  /// The shape in the reference.
   package let shape: Shape
   package let isRequired: Bool
-  package let read: @Sendable (inout ObjectDecoder, String) -> Value
+}
+
+/// A value of a request body: its member, or several members, with their decoder.
+package struct Field<Value: Sendable>: Sendable {
+  package let members: [Member]
+  package let read: @Sendable (inout ObjectDecoder) -> Value
+
+  private init(_ members: [Member], _ read: @escaping @Sendable (inout ObjectDecoder) -> Value) {
+    self.members = members
+    self.read = read
+  }
 
   package init(
     _ name: String,
     _ shape: Shape,
-    isRequired: Bool = true,
     _ read: @escaping @Sendable (inout ObjectDecoder, String) -> Value
   ) {
-    self.name = name
-    self.shape = shape
-    self.isRequired = isRequired
-    self.read = read
+    self.init([Member(name: name, shape: shape, isRequired: true)]) { read(&$0, name) }
   }
 
   /// Returns an optional member.
   ///
   /// Its value is nil if the body omits it.
   package static func optional<Wrapped>(_ field: Field<Wrapped>) -> Field where Value == Wrapped? {
-    Field(field.name, field.shape, isRequired: false) { members, name in
-      members.has(name) ? field.read(&members, name) : nil
+    let members = field.members.map {
+      Member(name: $0.name, shape: $0.shape, isRequired: false)
     }
+    return Field(members) { object in
+      members.contains { object.has($0.name) } ? field.read(&object) : nil
+    }
+  }
+
+  /// Returns several members that make one value.
+  package static func group<each Part: Sendable>(
+    _ fields: repeat Field<each Part>,
+    make: @escaping @Sendable (repeat each Part) -> Value
+  ) -> Field {
+    var members: [Member] = []
+    for field in repeat each fields { members += field.members }
+    return Field(members) { object in make(repeat (each fields).read(&object)) }
   }
 }
 

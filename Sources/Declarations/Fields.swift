@@ -1,6 +1,5 @@
 package import Runtime
 import EventLoop
-package import HTTP
 package import JSON
 package import WireKit
 
@@ -36,8 +35,10 @@ package struct Fields<each Value: Sendable>: Sendable {
     var optional: [(key: String, value: Shape)] = []
     if let provider { required.append((key: "provider", value: .only(provider))) }
     for field in repeat each fields {
-      let member = (key: field.name, value: field.shape)
-      if field.isRequired { required.append(member) } else { optional.append(member) }
+      for member in field.members {
+        let entry = (key: member.name, value: member.shape)
+        if member.isRequired { required.append(entry) } else { optional.append(entry) }
+      }
     }
     self.fields = (repeat each fields)
     self.provider = provider
@@ -74,7 +75,7 @@ package struct Fields<each Value: Sendable>: Sendable {
   /// - Throws: `.invalid` with all broken rules.
   @EventLoop package func read(_ call: Call) throws(Failure) -> (repeat each Value) {
     var members = try ObjectDecoder(call.json, known: names)
-    let values = (repeat (each fields).read(&members, (each fields).name))
+    let values = (repeat (each fields).read(&members))
     try members.check(rules?(call, repeat each values) ?? [])
     return values
   }
@@ -124,66 +125,6 @@ package struct Variant<Value: Sendable>: Sendable {
     read = { (call) throws(Failure) in
       let values = try fields.read(call)
       return make(repeat each values)
-    }
-  }
-}
-
-extension Operation {
-  /// Creates an operation that passes the members of the body to the handler.
-  package init<each Value: Sendable>(
-    _ method: Method,
-    _ pattern: String,
-    access: Access,
-    body: BodyRule,
-    reads fields: Fields<repeat each Value>,
-    query: [QueryParameter] = [],
-    versions: Versions = .none,
-    gives: [Answer],
-    refuses: [ErrorType] = [],
-    summary: String,
-    _ handler:
-      @escaping @EventLoop @Sendable (Call, repeat each Value) async throws(Failure) -> Response
-  ) {
-    self.init(
-      method,
-      pattern,
-      access: access,
-      body: body,
-      takes: fields.shape,
-      query: query,
-      versions: versions,
-      gives: gives,
-      refuses: refuses,
-      summary: summary
-    ) { (call) async throws(Failure) in
-      let values = try fields.read(call)
-      return try await handler(call, repeat each values)
-    }
-  }
-
-  /// Creates an operation that passes the value of one of several bodies to the handler.
-  package init<Value: Sendable>(
-    _ method: Method,
-    _ pattern: String,
-    access: Access,
-    body: BodyRule,
-    reads variants: Variants<Value>,
-    gives: [Answer],
-    refuses: [ErrorType] = [],
-    summary: String,
-    _ handler: @escaping @EventLoop @Sendable (Call, Value) async throws(Failure) -> Response
-  ) {
-    self.init(
-      method,
-      pattern,
-      access: access,
-      body: body,
-      takes: variants.shape,
-      gives: gives,
-      refuses: refuses,
-      summary: summary
-    ) { (call) async throws(Failure) in
-      try await handler(call, variants.read(call))
     }
   }
 }

@@ -10,7 +10,7 @@ extension Operation {
   /// All kinds of problems that the route can return.
   package var problems: [ErrorType] {
     var all = Set(ErrorType.everywhere + route.access.problems + route.body.problems + refuses)
-    if takes != nil || !query.isEmpty { all.insert(.invalid) }
+    if takes.shape != nil || !takes.query.isEmpty { all.insert(.invalid) }
     if !parameters.isEmpty { all.formUnion(ErrorType.path) }
     if route.method == .post { all.formUnion(ErrorType.post) }
     switch versions {

@@ -8,11 +8,7 @@ package import WireKit
 /// A route of this API, with its description in the reference.
 package struct Operation: Sendable {
   package let route: Route
-  /// The shape of the request body.
-  ///
-  /// For a merge patch, this is the shape of the patch.
-  package let takes: Shape?
-  package let query: [QueryParameter]
+  package let takes: Input<>
   package let versions: Versions
   package let gives: [Answer]
   /// The problems that do not follow from access, body, path and versions.
@@ -22,9 +18,7 @@ package struct Operation: Sendable {
     _ method: Method,
     _ pattern: String,
     access: Access,
-    body: BodyRule = .none,
-    takes: Shape? = nil,
-    query: [QueryParameter] = [],
+    takes input: Input<> = .none,
     versions: Versions = .none,
     gives: [Answer],
     refuses: [ErrorType] = [],
@@ -35,14 +29,13 @@ package struct Operation: Sendable {
       method,
       pattern,
       access: access,
-      body: body,
+      body: input.rule,
       isVersioned: versions.areConditionsOfWrites,
       issuesSecrets: gives.contains { $0.shape?.givesSecrets == true },
       summary: summary,
       handler
     )
-    self.takes = takes
-    self.query = query
+    takes = input
     self.versions = versions
     self.gives = gives
     self.refuses = refuses

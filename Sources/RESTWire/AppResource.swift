@@ -19,8 +19,10 @@ import WireKit
       .post,
       "/v1/apps",
       access: .operator,
-      body: .json(limit: 1_024),
-      reads: Fields("NewApp", "An app to create.", .text("name", .slug)),
+      takes: .body(
+        .json(limit: 1_024),
+        Fields("NewApp", "An app to create.", .text("name", .slug))
+      ),
       gives: [.created(.app, "The app.", fields: [.location])],
       refuses: [.appExists],
       summary: "Create an app"
@@ -45,13 +47,15 @@ import WireKit
       .patch,
       "/v1/apps/{app}",
       access: .operator,
-      body: .mergePatch(limit: 131_072),
-      reads: Fields(
-        "AppPatch",
-        "Changes of an app.",
-        .optional(.object("settings", .settingsPatch)),
-        .optional(.textsOrNull("hosts"))
-      ).like(["settings": ["session_days": 30], "hosts": ["users.example.com"]]),
+      takes: .body(
+        .mergePatch(limit: 131_072),
+        Fields(
+          "AppPatch",
+          "Changes of an app.",
+          .optional(.object("settings", .settingsPatch)),
+          .optional(.textsOrNull("hosts"))
+        ).like(["settings": ["session_days": 30], "hosts": ["users.example.com"]])
+      ),
       versions: .write,
       gives: [.ok(.app)],
       refuses: [.hostTaken],

@@ -14,7 +14,7 @@ import WireKit
       .get,
       "/v1/audit",
       access: .operator,
-      query: [.app, .limit, .cursor],
+      takes: .query(.app, .limit, .cursor),
       gives: [.ok(.eventsOfApps)],
       summary: "Read what was done in all apps and in the deployment, or in one app, newest first"
     ) { (call) async throws(Failure) in

@@ -28,8 +28,7 @@ import WireKit
       .put,
       "/v1/clients/{client}/grants/{resource_server}",
       access: .operator,
-      body: .json(limit: 65_536),
-      reads: scopesAtAPI,
+      takes: .body(.json(limit: 65_536), scopesAtAPI),
       gives: [.ok(.clientGrant), .created(.clientGrant, "The client had no grant at the API.")],
       refuses: [.publicClient],
       summary: "Set the scopes that a client gets at an API by its secret"

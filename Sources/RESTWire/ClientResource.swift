@@ -15,7 +15,7 @@ import WireKit
       .get,
       "/v1/clients",
       access: .operator,
-      query: [.app],
+      takes: .query(.app),
       gives: [.ok(.clients)],
       summary: "List the clients of all apps, or of one"
     ) { (call) async throws(Failure) in
@@ -26,8 +26,7 @@ import WireKit
       .post,
       "/v1/clients",
       access: .operator,
-      body: .json(limit: bodyLimit),
-      reads: described,
+      takes: .body(.json(limit: bodyLimit), described),
       gives: [.created(.clientWithSecret, "The client with its secret.", fields: [.location])],
       summary: "Create a client, whose secret is returned only once",
       create
@@ -46,8 +45,7 @@ import WireKit
       .patch,
       "/v1/clients/{client}",
       access: .operator,
-      body: .mergePatch(limit: bodyLimit),
-      reads: changed,
+      takes: .body(.mergePatch(limit: bodyLimit), changed),
       versions: .write,
       gives: [.ok(.client)],
       summary: "Change a client, disable it, or enable it again",

@@ -21,8 +21,10 @@ import WireKit
       .put,
       "/v1/device/active",
       access: .device,
-      body: .json(limit: 1_024),
-      reads: Fields("Choice", "A user of the device.", .user("user_id")),
+      takes: .body(
+        .json(limit: 1_024),
+        Fields("Choice", "A user of the device.", .user("user_id"))
+      ),
       gives: [.ok(.grant.shown(as: Example.switched))],
       refuses: [.notFound, .notLoggedIn, .switchingForbidden],
       summary: "Switch to another user of the device"
@@ -33,7 +35,7 @@ import WireKit
       .post,
       "/v1/device/users/{user}/logout",
       access: .device,
-      query: [.next],
+      takes: .query(.next),
       gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterLogout))],
       summary: "Sign a user out of the device"
     ) { (call) async throws(Failure) in
@@ -54,7 +56,7 @@ import WireKit
       .delete,
       "/v1/device/users/{user}",
       access: .device,
-      query: [.next],
+      takes: .query(.next),
       gives: [.ok(.devicePlaces.shown(as: Example.deviceAfterRemoval))],
       summary: "Make the device forget a user"
     ) { (call) async throws(Failure) in

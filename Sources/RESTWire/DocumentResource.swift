@@ -42,8 +42,7 @@ struct DocumentResource: Sendable {
           .put,
           pattern,
           access: base.write,
-          body: .json(limit: document.limit),
-          takes: shape,
+          takes: .body(.json(limit: document.limit), shape),
           versions: .write,
           gives: [.ok(answered)],
           refuses: [.documentTooLarge, .schemaMismatch],
@@ -54,8 +53,10 @@ struct DocumentResource: Sendable {
           .patch,
           pattern,
           access: base.write,
-          body: .patch(limit: document.limit),
-          takes: document == .customData ? shape.shown(as: ["level": 7]) : shape,
+          takes: .body(
+            .patch(limit: document.limit),
+            document == .customData ? shape.shown(as: ["level": 7]) : shape
+          ),
           versions: .write,
           gives: [.ok(answered)],
           refuses: [
@@ -96,7 +97,7 @@ struct DocumentResource: Sendable {
         .get,
         "\(pattern)/versions",
         access: base.read,
-        query: [.limit, .versionCursor],
+        takes: .query(.limit, .versionCursor),
         gives: [.ok(.documentVersions)],
         summary: "List the stored versions of the \(path), the newest first",
         listVersions

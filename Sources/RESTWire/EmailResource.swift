@@ -87,8 +87,7 @@ import WireKit
       .post,
       "/v1/me/email",
       access: .user(scope: Scopes.updateIdentities),
-      body: .json(limit: 1_024),
-      reads: email.shown(as: ["email": "ada@example.net"]),
+      takes: .body(.json(limit: 1_024), email.shown(as: ["email": "ada@example.net"])),
       gives: [.accepted(.flow, "The server mails a code to the address.")],
       refuses: [.noEmail, .emailTaken, .tooManyAttempts, .mailNotConfigured],
       summary: "Mail a code to a new address of the user"
@@ -99,8 +98,7 @@ import WireKit
       .post,
       "/v1/me/email/verify",
       access: .user(scope: Scopes.updateIdentities, proof: .body),
-      body: .json(limit: 1_024),
-      reads: code,
+      takes: .body(.json(limit: 1_024), code),
       gives: [.noContent],
       refuses: [.invalidCode, .emailTaken, .noEmail],
       summary: "Change the user's address with the code that was mailed to it"

@@ -18,14 +18,16 @@ import WireKit
         .post,
         "/v1/me/identities",
         access: .user(scope: Scopes.updateIdentities),
-        body: .json(limit: 20_000),
-        reads: Variants(
-          "NewIdentity",
-          "An identity to link.",
-          newPassword,
-          newCode,
-          newToken,
-          newKey
+        takes: .body(
+          .json(limit: 20_000),
+          Variants(
+            "NewIdentity",
+            "An identity to link.",
+            newPassword,
+            newCode,
+            newToken,
+            newKey
+          )
         ),
         gives: [
           .ok(.linked.shown(as: Example.tokens), "The tokens of a new session."),
@@ -56,8 +58,10 @@ import WireKit
         .post,
         "/v1/me/api-keys",
         access: .user(scope: Scopes.updateIdentities),
-        body: .json(limit: 1_024),
-        reads: Fields("KeyName", "The name of an API key.", .text("name", .nameOfKey)),
+        takes: .body(
+          .json(limit: 1_024),
+          Fields("KeyName", "The name of an API key.", .text("name", .nameOfKey))
+        ),
         gives: [.created(.newAPIKey, "The API key.")],
         refuses: [.loginMethodDisabled, .tooManyAPIKeys],
         summary: "Create an API key, which is returned only once"
@@ -68,8 +72,7 @@ import WireKit
         .patch,
         "/v1/me/api-keys/{identity}",
         access: .user(scope: Scopes.updateIdentities),
-        body: .mergePatch(limit: 1_024),
-        reads: disabling,
+        takes: .body(.mergePatch(limit: 1_024), disabling),
         gives: [.noContent],
         summary: "Disable an API key, or enable it again"
       ) { (call, isDisabled) async throws(Failure) in

@@ -25,12 +25,14 @@ import WireKit
       .post,
       "/v1/indexes",
       access: .operator,
-      body: .json(limit: 4_096),
-      reads: Fields(
-        "NewIndex",
-        "A search index to create.",
-        .text("path", .searchPath),
-        .text("kind", .kind)
+      takes: .body(
+        .json(limit: 4_096),
+        Fields(
+          "NewIndex",
+          "A search index to create.",
+          .text("path", .searchPath),
+          .text("kind", .kind)
+        )
       ),
       gives: [.accepted(.index.shown(as: Example.newIndex), "The build runs in the background.")],
       refuses: [.indexExists, .tooManyIndexes],

@@ -25,8 +25,7 @@ import WireKit
       .post,
       "/v1/issuers",
       access: .operator,
-      body: .json(limit: 131_072),
-      reads: described,
+      takes: .body(.json(limit: 131_072), described),
       gives: [.created(nil, "The app accepts the issuer's tokens.", fields: [.location])],
       refuses: [.issuerExists],
       summary: "Add an issuer with the URL of its keys, a key set or a shared secret"

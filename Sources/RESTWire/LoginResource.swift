@@ -98,14 +98,16 @@ import WireKit
       .post,
       reauthentication,
       access: .user(scope: Scopes.readUser, proof: .body),
-      body: .json(limit: 20_000),
-      reads: Variants(
-        "Reauthentication",
-        "A credential of the user.",
-        byPassword,
-        byCode,
-        byToken,
-        byKey
+      takes: .body(
+        .json(limit: 20_000),
+        Variants(
+          "Reauthentication",
+          "A credential of the user.",
+          byPassword,
+          byCode,
+          byToken,
+          byKey
+        )
       ),
       gives: [.ok(.grant)],
       refuses: [
@@ -122,7 +124,7 @@ import WireKit
       .post,
       "/v1/logout",
       access: .user(scope: Scopes.readUser),
-      query: [.next],
+      takes: .query(.next),
       gives: [.noContent],
       summary: "Sign the user out"
     ) { (call) async throws(Failure) in
@@ -208,8 +210,7 @@ import WireKit
       .post,
       pattern,
       access: .open,
-      body: .json(limit: limit),
-      reads: fields,
+      takes: .body(.json(limit: limit), fields),
       gives: gives,
       refuses: refuses,
       summary: summary,

@@ -14,7 +14,7 @@ import WireKit
       .get,
       "/v1/mails",
       access: .operator,
-      query: [.limit, .cursor],
+      takes: .query(.limit, .cursor),
       gives: [.ok(.mails)],
       summary: "List the mail of all apps that waits for the relay, the oldest first"
     ) { (call) async throws(Failure) in

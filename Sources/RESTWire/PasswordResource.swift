@@ -40,13 +40,15 @@ import WireKit
       .post,
       "/v1/password/change",
       access: .user(scope: Scopes.updateIdentities, proof: .body),
-      body: .json(limit: 4_096),
-      reads: Fields(
-        "PasswordChange",
-        "The old and the new password.",
-        .text("current_password", .password),
-        .text("new_password", .newPassword),
-        .optional(.flag("keep_api_keys"))
+      takes: .body(
+        .json(limit: 4_096),
+        Fields(
+          "PasswordChange",
+          "The old and the new password.",
+          .text("current_password", .password),
+          .text("new_password", .newPassword),
+          .optional(.flag("keep_api_keys"))
+        )
       ),
       gives: [.ok(.grant)],
       refuses: [.wrongCredentials, .tooManyAttempts, .reauthenticationRequired],

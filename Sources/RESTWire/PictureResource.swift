@@ -38,9 +38,11 @@ import WireKit
         .put,
         "\(base.prefix)/picture",
         access: base.write,
-        body: .bytes(
-          limit: Pictures.limit,
-          types: [.jpeg, .png, .webp, .heic, .heif, .avif, .gif, .octets]
+        takes: .body(
+          .bytes(
+            limit: Pictures.limit,
+            types: [.jpeg, .png, .webp, .heic, .heif, .avif, .gif, .octets]
+          )
         ),
         gives: [.ok(.profile, "The profile with the path of the picture.")],
         refuses: [

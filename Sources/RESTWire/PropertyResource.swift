@@ -19,7 +19,7 @@ import WireKit
         .get,
         pattern,
         access: base.read,
-        query: [.versions],
+        takes: .query(.versions),
         versions: .read,
         gives: [.ok(.propertiesOrVersions)],
         summary: "Read all properties, with their versions if versions=true"
@@ -58,9 +58,10 @@ import WireKit
         .put,
         "\(pattern)/{key}",
         access: base.write,
-        body: .json(limit: 16_384),
-        reads: Fields("NewValue", "The new value of a property.", .json("value", .propertyValue)),
-        query: [.keep],
+        takes: .body(
+          .json(limit: 16_384),
+          Fields("NewValue", "The new value of a property.", .json("value", .propertyValue))
+        ).query(.keep),
         versions: .conflict,
         gives: [.ok(.property)],
         refuses: [.tooManyProperties],
@@ -73,7 +74,7 @@ import WireKit
         .delete,
         "\(pattern)/{key}",
         access: base.write,
-        query: [.keep],
+        takes: .query(.keep),
         versions: .conflict,
         gives: [.ok(.properties.shown(as: ["sound": true]))],
         summary: "Remove a property"
@@ -94,8 +95,10 @@ import WireKit
       method,
       "\(base.prefix)/properties",
       access: base.write,
-      body: method == .put ? .json(limit: limit) : .mergePatch(limit: limit),
-      takes: method == .put ? .properties : .propertiesPatch,
+      takes: .body(
+        method == .put ? .json(limit: limit) : .mergePatch(limit: limit),
+        method == .put ? .properties : .propertiesPatch
+      ),
       gives: [.ok(method == .put ? .properties : .properties.shown(as: ["volume": 8]))],
       refuses: [.tooManyProperties],
       summary: summary

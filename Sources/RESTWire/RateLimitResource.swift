@@ -15,8 +15,7 @@ import WireKit
       .post,
       "/v1/rate-limits/reset",
       access: .operator,
-      body: .json(limit: 4_096),
-      reads: selection,
+      takes: .body(.json(limit: 4_096), selection),
       gives: [.ok(.resetCount)],
       summary: "Reset the rate limits of a user, an address, a network, or all of the app",
       reset
@@ -42,12 +41,16 @@ import WireKit
     let isOfSome = email != nil || user != nil || network != nil
     if isOfSome == (all == true) || email != nil && user != nil {
       faults.append(
-        Fault("", "choice", "Give either all, or one of email and user_id, a network, or both.")
+        Fault("", "choice", "Send either all, or one of email and user_id, a network, or both.")
       )
     }
     if let network, IPAddress(network) == nil {
       faults.append(
-        Fault("/network", "address", "This is no IP address, as 198.51.100.7 or 2001:db8::1.")
+        Fault(
+          "/network",
+          "address",
+          "This must be an IP address, such as 198.51.100.7 or 2001:db8::1."
+        )
       )
     }
     return faults

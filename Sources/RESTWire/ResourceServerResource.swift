@@ -14,7 +14,7 @@ import WireKit
       .get,
       "/v1/resource-servers",
       access: .operator,
-      query: [.app],
+      takes: .query(.app),
       gives: [.ok(.resourceServers)],
       summary: "List the APIs of all apps, or of one"
     ) { (call) async throws(Failure) in
@@ -25,8 +25,7 @@ import WireKit
       .post,
       "/v1/resource-servers",
       access: .operator,
-      body: .json(limit: bodyLimit),
-      reads: described,
+      takes: .body(.json(limit: bodyLimit), described),
       gives: [.created(.resourceServer, "The API.", fields: [.location])],
       refuses: [.resourceServerExists],
       summary: "Create an API that access tokens are for",
@@ -47,8 +46,7 @@ import WireKit
       .patch,
       "/v1/resource-servers/{resource_server}",
       access: .operator,
-      body: .mergePatch(limit: bodyLimit),
-      reads: changed,
+      takes: .body(.mergePatch(limit: bodyLimit), changed),
       versions: .write,
       gives: [.ok(.resourceServer)],
       summary: "Change an API; null removes a scope or a claim",
@@ -75,13 +73,7 @@ import WireKit
     .text("app", .slug),
     .text("identifier", .identifierOfAPI),
     .text("name", .nameOfAPI),
-    .optional(.object("scopes", .scopesOfAPI)),
-    .optional(.seconds("token_seconds")),
-    .optional(.flag("allows_offline_access")),
-    .optional(.flag("skips_consent")),
-    .optional(.flag("enforce_policies")),
-    .optional(.text("token_dialect", .tokenDialect)),
-    .optional(.object("claims", .claimMap))
+    details(scopes: .scopesOfAPI)
   ).like([
     "app": "adventure", "identifier": "https://api.example.com", "name": "Orders",
     "scopes": ["read:orders": "See your orders"],
@@ -91,33 +83,40 @@ import WireKit
     "ResourceServerPatch",
     "Changes of an API. Scopes and claims are merge patches.",
     .optional(.text("name", .nameOfAPI)),
-    .optional(.object("scopes", patchOfScopes)),
-    .optional(.seconds("token_seconds")),
-    .optional(.flag("allows_offline_access")),
-    .optional(.flag("skips_consent")),
-    .optional(.flag("enforce_policies")),
-    .optional(.text("token_dialect", .tokenDialect)),
-    .optional(.object("claims", .claimMap))
+    details(scopes: patchOfScopes)
   ).like(["scopes": ["write:orders": "Change your orders"], "token_seconds": 3_600])
 
   private nonisolated static let patchOfScopes = Shape.map(of: .text.orNull)
     .like(["write:orders": "Change your orders"])
+
+  /// Returns the members that a description and a patch share.
+  private nonisolated static func details(scopes: Shape) -> Field<ResourceServerChange> {
+    .group(
+      .optional(.object("scopes", scopes)),
+      .optional(.seconds("token_seconds")),
+      .optional(.flag("allows_offline_access")),
+      .optional(.flag("skips_consent")),
+      .optional(.flag("enforce_policies")),
+      .optional(.dialect("token_dialect")),
+      .optional(.object("claims", .claimMap))
+    ) { scopes, seconds, allowsOfflineAccess, skipsConsent, enforcesPolicies, dialect, claims in
+      var change = ResourceServerChange()
+      (change.tokenSeconds, change.tokenDialect) = (seconds, dialect)
+      (change.allowsOfflineAccess, change.skipsConsent) = (allowsOfflineAccess, skipsConsent)
+      change.enforcesPolicies = enforcesPolicies
+      if let scopes { change.scopes = scopes }
+      if let claims { change.claims = claims }
+      return change
+    }
+  }
 
   private static func create(
     _ call: Call,
     _ app: String,
     _ identifier: String,
     _ name: String,
-    _ scopes: JSONObject?,
-    _ seconds: Int?,
-    _ allowsOfflineAccess: Bool?,
-    _ skipsConsent: Bool?,
-    _ enforcesPolicies: Bool?,
-    _ dialect: String?,
-    _ claims: JSONObject?
+    _ details: ResourceServerChange
   ) async throws(Failure) -> Response {
-    var details = change(nil, scopes, seconds, allowsOfflineAccess, skipsConsent, claims)
-    try details.setPolicies(enforcesPolicies, dialect)
     try call.checkIdentifier(identifier, of: await Apps.record(of: app, call.context).app)
     let server = try await ResourceServers.create(
       ResourceServerDescription(app: app, identifier: identifier, name: name, details),
@@ -131,16 +130,10 @@ import WireKit
   private static func patch(
     _ call: Call,
     _ name: String?,
-    _ scopes: JSONObject?,
-    _ seconds: Int?,
-    _ allowsOfflineAccess: Bool?,
-    _ skipsConsent: Bool?,
-    _ enforcesPolicies: Bool?,
-    _ dialect: String?,
-    _ claims: JSONObject?
+    _ details: ResourceServerChange
   ) async throws(Failure) -> Response {
-    var change = change(name, scopes, seconds, allowsOfflineAccess, skipsConsent, claims)
-    try change.setPolicies(enforcesPolicies, dialect)
+    var change = details
+    change.name = name
     let server = try await ResourceServers.change(
       call.captured("resource_server"),
       change,
@@ -148,22 +141,6 @@ import WireKit
       call.context
     )
     return response(.ok, server)
-  }
-
-  private static func change(
-    _ name: String?,
-    _ scopes: JSONObject?,
-    _ seconds: Int?,
-    _ allowsOfflineAccess: Bool?,
-    _ skipsConsent: Bool?,
-    _ claims: JSONObject?
-  ) -> ResourceServerChange {
-    var change = ResourceServerChange()
-    (change.name, change.tokenSeconds) = (name, seconds)
-    (change.allowsOfflineAccess, change.skipsConsent) = (allowsOfflineAccess, skipsConsent)
-    if let scopes { change.scopes = scopes }
-    if let claims { change.claims = claims }
-    return change
   }
 
   private static func response(_ status: Status, _ server: ResourceServerRecord) -> Response {
@@ -182,17 +159,13 @@ extension Field<Int> {
   }
 }
 
-extension ResourceServerChange {
-  /// - Throws: `.invalid` for an unknown dialect.
-  fileprivate mutating func setPolicies(
-    _ enforcesPolicies: Bool?,
-    _ dialect: String?
-  ) throws(Failure) {
-    self.enforcesPolicies = enforcesPolicies
-    guard let dialect else { return }
-    tokenDialect = TokenDialect(rawValue: dialect)
-    guard tokenDialect == nil else { return }
-    let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-    throw .invalid([Fault("/token_dialect", "choice", "A dialect must be \(names).")])
+extension Field<TokenDialect> {
+  fileprivate static func dialect(_ name: String) -> Field {
+    Field(name, .tokenDialect) { members, name in
+      if let dialect = TokenDialect(rawValue: members.string(name)) { return dialect }
+      let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
+      members.refuse(Fault("/\(name)", "choice", "A dialect must be \(names)."))
+      return .standard
+    }
   }
 }

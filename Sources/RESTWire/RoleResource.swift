@@ -24,12 +24,14 @@ import WireKit
       .post,
       "/v1/roles",
       access: .operator,
-      body: .json(limit: 16_384),
-      reads: Fields(
-        "NewRole",
-        "A role to create.",
-        .text("name", .nameOfRole),
-        .optional(.text("description", .descriptionOfRole))
+      takes: .body(
+        .json(limit: 16_384),
+        Fields(
+          "NewRole",
+          "A role to create.",
+          .text("name", .nameOfRole),
+          .optional(.text("description", .descriptionOfRole))
+        )
       ),
       gives: [.created(.role, "The role, without permissions.", fields: [.location])],
       refuses: [.roleExists],
@@ -57,12 +59,14 @@ import WireKit
       .patch,
       "/v1/roles/{role}",
       access: .operator,
-      body: .mergePatch(limit: 16_384),
-      reads: Fields(
-        "RolePatch",
-        "Changes of a role.",
-        .optional(.text("name", .nameOfRole)),
-        .optional(.text("description", .descriptionOfRole))
+      takes: .body(
+        .mergePatch(limit: 16_384),
+        Fields(
+          "RolePatch",
+          "Changes of a role.",
+          .optional(.text("name", .nameOfRole)),
+          .optional(.text("description", .descriptionOfRole))
+        )
       ),
       versions: .write,
       gives: [.ok(.role)],
@@ -105,8 +109,7 @@ import WireKit
       .put,
       "/v1/roles/{role}/permissions/{resource_server}",
       access: .operator,
-      body: .json(limit: 65_536),
-      reads: ClientGrantResource.scopesAtAPI,
+      takes: .body(.json(limit: 65_536), ClientGrantResource.scopesAtAPI),
       gives: [.noContent],
       refuses: [.roleNotFound],
       summary: "Set the scopes of a role at an API"
@@ -123,7 +126,7 @@ import WireKit
       .get,
       "/v1/roles/{role}/users",
       access: .operator,
-      query: [.limit, .cursor],
+      takes: .query(.limit, .cursor),
       gives: [.ok(.list(of: .roleMember, atMost: UserRoles.pageSize))],
       refuses: [.roleNotFound],
       summary: "List the users of a role"
@@ -187,8 +190,7 @@ import WireKit
       .put,
       "/v1/users/{user}/permissions/{resource_server}",
       access: .client(scope: Scopes.updateUsers),
-      body: .json(limit: 65_536),
-      reads: ClientGrantResource.scopesAtAPI,
+      takes: .body(.json(limit: 65_536), ClientGrantResource.scopesAtAPI),
       gives: [.noContent],
       summary: "Set the scopes that a user has at an API without a role"
     ) { (call, scopes) async throws(Failure) in

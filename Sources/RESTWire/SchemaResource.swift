@@ -34,8 +34,7 @@ import WireKit
       .put,
       "/v1/schemas/{class}",
       access: .operator,
-      body: .json(limit: Schemas.sizeLimit),
-      takes: .jsonSchema,
+      takes: .body(.json(limit: Schemas.sizeLimit), .jsonSchema),
       gives: [.ok(.jsonSchema), .created(.jsonSchema, "The app had no such schema before.")],
       summary: "Set the JSON Schema of metadata, app-metadata or custom-data",
       set

@@ -70,8 +70,10 @@ import WireKit
       .post,
       "/v1/me/second-factors/{factor}/confirm",
       access: .user(scope: Scopes.updateIdentities),
-      body: .json(limit: 1_024),
-      reads: Fields("FirstCode", "A code of the authenticator app.", .text("code", .code)),
+      takes: .body(
+        .json(limit: 1_024),
+        Fields("FirstCode", "A code of the authenticator app.", .text("code", .code))
+      ),
       gives: [.ok(.grant, "The tokens of a new session, and recovery codes.")],
       refuses: [.invalidCode, .mfaDisabled],
       summary: "Confirm a second factor with its code, end all sessions, and continue in a new one"

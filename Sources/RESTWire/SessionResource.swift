@@ -14,7 +14,7 @@ import WireKit
         .get,
         "/v1/me/audit",
         access: .user(scope: Scopes.readUser),
-        query: [.limit, .cursor],
+        takes: .query(.limit, .cursor),
         gives: [.ok(.events)],
         summary: "List the user's audit events, the newest first"
       ) { (call) async throws(Failure) in
@@ -36,7 +36,7 @@ import WireKit
         .get,
         pattern,
         access: base.read,
-        query: [.limit, .cursor],
+        takes: .query(.limit, .cursor),
         gives: [.ok(.sessions)],
         summary: "List the live sessions, the newest first"
       ) {

@@ -17,7 +17,7 @@ import WireKit
       .get,
       "/v1/users",
       access: .client(scope: Scopes.readUsers),
-      query: [.filter, .limit, .cursor],
+      takes: .query(.filter, .limit, .cursor),
       gives: [.ok(.list(of: .profile, atMost: Users.pageSize))],
       refuses: [.invalidFilter, .notIndexed, .searchTooSlow],
       summary: "List the users, or those that match a filter, the oldest first",
@@ -27,8 +27,7 @@ import WireKit
       .post,
       "/v1/users",
       access: .client(scope: Scopes.createUsers),
-      body: .json(limit: 1_048_576).holdingDocuments,
-      takes: .newUser,
+      takes: .body(.json(limit: 1_048_576).holdingDocuments, .newUser),
       versions: .tagged,
       gives: [
         .created(.profile.shown(as: Example.charlesProfile), "The profile.", fields: [.location])
@@ -50,8 +49,7 @@ import WireKit
       .patch,
       "/v1/users/{user}",
       access: .client(scope: Scopes.updateUsers),
-      body: .mergePatch(limit: 1_048_576).holdingDocuments,
-      takes: .userPatch,
+      takes: .body(.mergePatch(limit: 1_048_576).holdingDocuments, .userPatch),
       versions: .write,
       gives: [.ok(.profile.shown(as: Example.blockedProfile))],
       refuses: [.emailTaken, .noEmail, .schemaMismatch, .documentTooLarge],
@@ -86,7 +84,7 @@ import WireKit
       .get,
       "/v1/users/{user}/audit",
       access: .client(scope: Scopes.readUserLogs),
-      query: [.limit, .cursor],
+      takes: .query(.limit, .cursor),
       gives: [.ok(.events)],
       summary: "List a user's audit events, the newest first"
     ) { (call) async throws(Failure) in
@@ -107,8 +105,10 @@ import WireKit
       .put,
       "/v1/users/{user}/password",
       access: .client(scope: Scopes.updateUsers),
-      body: .json(limit: 4_096),
-      reads: Fields("PasswordOfUser", "A password to set.", .text("password", .newPassword)),
+      takes: .body(
+        .json(limit: 4_096),
+        Fields("PasswordOfUser", "A password to set.", .text("password", .newPassword))
+      ),
       gives: [.noContent],
       summary: "Set a user's password, and end all its sessions and API keys; a mail reports it"
     ) { (call, password) async throws(Failure) in

@@ -57,4 +57,38 @@ import Testing
       #expect(lengths.reduce(0, +) <= 6_000, "\(module)")
     }
   }
+  @Test func `no file of the tests has more than 300 lines`() throws {
+    let folder = "\(SourceFiles.repository)/Tests"
+    for path in try FileManager.default.subpathsOfDirectory(atPath: folder)
+    where path.hasSuffix(".py") || path.hasSuffix(".swift") {
+      let text = try String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
+      #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } <= 300, "\(path)")
+    }
+  }
+
+  @Test func `no function has more than 9 parameters`() throws {
+    // The signature up to its list of parameters; a call of an initializer follows a dot.
+    let signature = /(?m)^ *(?:[@a-z][\w()]* )*(?:func [^\s(<]+|init[?!]?)(?:<[^(]*>)?\(/
+    for module in order.keys where !isOfC(module) {
+      for (path, text) in try SourceFiles.all(of: module) {
+        for match in text.matches(of: signature) {
+          #expect(Self.parameters(of: text[match.range.upperBound...]) <= 9, "\(path): \(match.0)")
+        }
+      }
+    }
+  }
+
+  /// Returns the number of parameters in a list, of which each has one colon outside of brackets.
+  private static func parameters(of list: Substring) -> Int {
+    var (count, depth) = (0, 0)
+    for byte in list.utf8 where depth >= 0 {
+      switch byte {
+      case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+      case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+      case UInt8(ascii: ":") where depth == 0: count += 1
+      default: break
+      }
+    }
+    return count
+  }
 }

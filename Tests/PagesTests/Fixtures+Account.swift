@@ -225,9 +225,10 @@ extension Fixtures {
   }
 
   private var confirmationPages: [(name: String, page: Page)] {
-    let errors: [Page.ConfirmationMethod: PageError] = [
-      .password: .passwordWrong, .mailCode: .mailCodeWrong,
-      .authenticator: .authenticatorCodeWrong,
+    let methods: [(name: String, method: Page.ConfirmationMethod, wrong: PageError)] = [
+      ("password", .password, .passwordWrong),
+      ("mailCode", .mailCode(digits: 8), .mailCodeWrong),
+      ("authenticator", .authenticator, .authenticatorCodeWrong),
     ]
     let toClient = Page.confirmIdentity(
       target(),
@@ -239,10 +240,10 @@ extension Fixtures {
       cancel: target()
     )
     return [("confirm-identity-client", toClient)]
-      + Page.ConfirmationMethod.allCases.flatMap { method in
-        [nil, errors[method]].map { error in
+      + methods.flatMap { name, method, wrong in
+        [nil, wrong].map { error in
           (
-            "confirm-identity-\(method)\(error == nil ? "" : "-wrong")",
+            "confirm-identity-\(name)\(error == nil ? "" : "-wrong")",
             Page.confirmIdentity(
               target(),
               email: email,

@@ -12,7 +12,7 @@ import WireKit
   init() { LoopThread.start() }
 
   private static let operations = RESTWire.chapters.flatMap(\.operations).filter { operation in
-    operation.takes?.isClosed == true || operation.takes?.variants.isEmpty == false
+    operation.takes.shape?.isClosed == true || operation.takes.shape?.variants.isEmpty == false
   }
 
   /// Tests a body without required members and with an unknown one.
@@ -24,7 +24,7 @@ import WireKit
     let cast = try await world.cast()
     let operation = try #require(Self.operations.first { $0.route.name == name })
     let scenario = try #require(Scenario.all.first { $0.route == name })
-    let shape = try #require(operation.takes)
+    let shape = try #require(operation.takes.shape)
     for shape in shape.isClosed ? [shape] : shape.variants {
       var body = JSONObject()
       body["surplus"] = 1

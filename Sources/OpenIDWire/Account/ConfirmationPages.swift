@@ -58,13 +58,17 @@ import WireKit
     let hasCode = values["flow"] != nil
     let hasPassword = try await visit.hasPassword()
     let method: Page.ConfirmationMethod =
-      needsFactor ? .authenticator : hasCode || !hasPassword ? .mailCode : .password
+      if needsFactor {
+        .authenticator
+      } else if hasCode {
+        .mailCode(digits: AuthenticationFlow.length)
+      } else {
+        hasPassword ? .password : .unsentMailCode
+      }
     let page = Page.confirmIdentity(
       visit.target(try PageState(values: values).path(page, visit.call), hidden),
       email: visit.browserUser.email ?? "",
       method: method,
-      digits: AuthenticationFlow.length,
-      isSent: hasCode,
       resend: takesCode ? visit.target(sendPath, hidden) : nil,
       other: hasCode && hasPassword && !needsFactor ? Destination(path(to: next.text)) : nil,
       cancel: visit.target("/account/confirm/cancel"),

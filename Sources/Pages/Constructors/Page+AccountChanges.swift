@@ -152,15 +152,17 @@ extension Page {
   }
 
   /// How a user confirms their identity.
-  package enum ConfirmationMethod: Sendable, CaseIterable {
-    case password, mailCode, authenticator
+  package enum ConfirmationMethod: Sendable {
+    case password
+    case mailCode(digits: Int)
+    /// A code that the page offers to mail.
+    case unsentMailCode
+    case authenticator
   }
 
   /// Asks for a credential again before a sensitive change.
   ///
   /// - `email`: the address; empty for a user without one.
-  /// - `digits`: the length of a mailed code.
-  /// - `isSent`: whether a code is on its way; without one, the page first offers to send it.
   /// - `resend`: sends a code by mail.
   /// - `other`: the page of another method.
   /// - `another`: leads to a sign-in of another user.
@@ -169,8 +171,6 @@ extension Page {
     _ target: FormTarget,
     email: String,
     method: ConfirmationMethod,
-    digits: Int = 8,
-    isSent: Bool = true,
     resend: FormTarget? = nil,
     other: Destination? = nil,
     another: FormTarget? = nil,
@@ -185,10 +185,10 @@ extension Page {
     var fields = email.isEmpty ? [] : [Field.fixedEmail(email)]
     switch method {
     case .password: fields.append(.currentPassword)
-    case .mailCode where isSent:
+    case .mailCode(let digits):
       page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
       fields.append(.code(digits: digits, hint: .message(.mailCodeHint)))
-    case .mailCode: fields = []
+    case .unsentMailCode: fields = []
     case .authenticator:
       fields.append(.code(digits: appCodeLength, hint: .message(.authenticatorCodeHint)))
     }
@@ -197,7 +197,11 @@ extension Page {
     }
     if let resend {
       let label: MessageKey =
-        method == .password ? .mailCodeInstead : isSent ? .sendNewCode : .sendCode
+        switch method {
+        case .password, .authenticator: .mailCodeInstead
+        case .mailCode: .sendNewCode
+        case .unsentMailCode: .sendCode
+        }
       let style: Button.Style = fields.isEmpty ? .primary : .secondary
       page.body.append(.form(Form(resend, buttons: [Button(.message(label), style: style)])))
     }

@@ -52,7 +52,7 @@ extension OpenAPI {
     }
 
     mutating func body(_ body: JSONObject, _ operation: Operation) -> JSON {
-      component(body, \.bodies, "requestBodies", named: operation.takes?.name ?? "Picture")
+      component(body, \.bodies, "requestBodies", named: operation.takes.shape?.name ?? "Picture")
     }
 
     private mutating func component(
@@ -127,8 +127,8 @@ extension OpenAPI {
   /// Returns all named shapes, each once.
   static func shapes(of chapters: [Chapter], _ catalog: SettingsCatalog) -> [Shape] {
     let used = chapters.flatMap(\.operations).flatMap { operation in
-      [operation.takes].compactMap(\.self) + operation.gives.compactMap(\.shape)
-        + operation.query.map(\.shape) + operation.parameters.map(Shape.parameter)
+      [operation.takes.shape].compactMap(\.self) + operation.gives.compactMap(\.shape)
+        + operation.takes.query.map(\.shape) + operation.parameters.map(Shape.parameter)
     }
     var known: [String: Shape] = [:]
     for shape in (used + [.jsonPatch, .problem]).flatMap(\.named) {

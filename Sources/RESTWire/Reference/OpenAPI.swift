@@ -80,7 +80,7 @@ enum OpenAPI {
       // A parameter of the query may have the same name.
       components.parameter("path_\(name)", "path", name, .parameter(name), isRequired: true)
     }
-    for parameter in operation.query {
+    for parameter in operation.takes.query {
       // Lists of versions have numeric cursors, other lists have ids.
       let name = parameter.shape.isInteger && parameter.name == "cursor" ? "version_" : ""
       let shape = parameter.shape.saying(parameter.says)
@@ -152,7 +152,7 @@ enum OpenAPI {
       content[type.rawValue] =
         type == .jsonPatch
         ? ["x-schema": Shape.jsonPatch.reference]
-        : ["schema": (operation.takes ?? .binary).reference]
+        : ["schema": (operation.takes.shape ?? .binary).reference]
     }
     var body = JSONObject()
     body["required"] = true
@@ -199,7 +199,7 @@ enum OpenAPI {
   static func fields(of operation: Operation, _ answer: Answer) -> [FieldName] {
     let limits = operation.isGuarded ? limits : []
     guard answer.shape != nil else { return limits }
-    let isPage = operation.query.contains { $0.name == QueryParameter.cursor.name }
+    let isPage = operation.takes.query.contains { $0.name == QueryParameter.cursor.name }
     let isTagged = operation.versions != .none && operation.route.method != .delete
     return (isTagged ? [.entityTag] : []) + (isPage ? [.link] : []) + limits
   }

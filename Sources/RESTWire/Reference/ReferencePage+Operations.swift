@@ -57,9 +57,9 @@ extension Operation {
       for (name, shape) in captured { types.add(name, shape.reference, "required", &markup) }
       markup.add("</ul>")
     }
-    if !query.isEmpty {
+    if !takes.query.isEmpty {
       markup.add("<h3>Query</h3><ul class=\"members\">")
-      for parameter in query {
+      for parameter in takes.query {
         let shape = parameter.shape.reference
         types.add(parameter.name, shape, "", meaning: parameter.says, &markup)
       }
@@ -75,11 +75,11 @@ extension Operation {
   private func addBody(_ types: TypeMarkup, _ markup: inout Markup) {
     guard route.body != .none else { return }
     markup.add("<h3>Body</h3><p>")
-    if let shape = takes { markup.add("\(types.text(of: shape.reference)), ") }
+    if let shape = takes.shape { markup.add("\(types.text(of: shape.reference)), ") }
     let names = route.body.mediaTypes.map { "<code>\($0.rawValue)</code>" }
     markup.add("at most \(Self.grouped(route.body.limit)) bytes of ")
     markup.add("\(names.joined(separator: " or ")).</p>")
-    if let shape = takes { types.addMembers(of: shape, &markup) }
+    if let shape = takes.shape { types.addMembers(of: shape, &markup) }
   }
 
   /// Returns the digits of a number in groups of three.

@@ -24,7 +24,7 @@ import WireKit
       .get,
       "/openapi.json",
       access: .open,
-      query: [.audience],
+      takes: .query(.audience),
       gives: [.ok(.object.shown(as: Example.openAPI), "An OpenAPI 3.1 document.")],
       summary: "Read the OpenAPI document"
     ) { (call) async throws(Failure) in
@@ -34,7 +34,7 @@ import WireKit
       .get,
       "/reference",
       access: .open,
-      query: [.audience, .search],
+      takes: .query(.audience, .search),
       gives: [page],
       summary: "Read the start of the reference, or search it"
     ) { (call) async throws(Failure) in
@@ -47,7 +47,7 @@ import WireKit
       .get,
       "/reference/{chapter}",
       access: .open,
-      query: [.audience],
+      takes: .query(.audience),
       gives: [page],
       summary: "Read a chapter of the reference"
     ) { (call) async throws(Failure) in

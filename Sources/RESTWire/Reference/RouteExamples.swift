@@ -36,7 +36,7 @@ struct RouteExamples {
     guard operation.route.body.mediaTypes.contains(where: { $0.rawValue.hasSuffix("json") }) else {
       return nil
     }
-    return operation.takes.map(values.value)
+    return operation.takes.shape.map(values.value)
   }
 
   private func curl(_ operation: Operation) -> String {

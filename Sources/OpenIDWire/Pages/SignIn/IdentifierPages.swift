@@ -46,8 +46,7 @@ import WireKit
     return .confirmIdentity(
       visit.target(.password),
       email: email,
-      method: methods.takesPassword ? .password : .mailCode,
-      isSent: false,
+      method: methods.takesPassword ? .password : .unsentMailCode,
       resend: methods.takesCode ? CodePages.target(visit) : nil,
       another: visit.target(below: "choose/another"),
       client: client?.name,
