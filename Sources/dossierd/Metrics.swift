@@ -22,16 +22,16 @@ import WireKit
     case ready
     case databaseUp
     case connections
-    case reads
-    case writes
-    case writesWaiting
-    case searches
-    case searchesWaiting
     case hashing
     case mailQueue
     case mailAge
-    case largeValues
-    case largeValuesWaiting
+    case reads
+    case writes
+    case searches
+    case largeReads
+    case writesWaiting
+    case searchesWaiting
+    case largeReadsWaiting
   }
 
   /// The values that only increase, at the places after the gauges.
@@ -208,7 +208,7 @@ import WireKit
       for status in 1...Places.statusClasses {
         let count = sum(places.routes + index * Places.statusClasses + status - 1)
         guard count > 0 else { continue }
-        text.sample([("route", route), ("status", "\(status)xx")], count)
+        text.sample([("route", route), ("status_class", "\(status)xx")], count)
       }
     }
     let help = "Time from the first byte read to the last byte written."
@@ -227,7 +227,7 @@ import WireKit
       let all =
         gauge.isOfDatabase
         ? board.greatest(gauge.rawValue, layout: layout) : sum(gauge.rawValue)
-      text.sample([], all)
+      text.sample(gauge.lane.map { [("lane", $0)] } ?? [], all)
     }
     for counter in Counter.allCases {
       let word = places.counters + counter.rawValue

@@ -5,8 +5,9 @@ struct MetricsText {
   private(set) var text = ""
   private var family = ""
 
-  /// Begins a metric family for the samples that follow.
+  /// Begins a metric family for the samples that follow, unless it has begun.
   mutating func family(_ name: String, _ type: String, _ help: String) {
+    guard name != family else { return }
     family = name
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
   }
@@ -26,7 +27,20 @@ extension Metrics.Gauge {
     switch self {
     case .databaseUp: "dossier_database_up"
     case .mailAge: "dossier_mail_queue_oldest_seconds"
+    case .reads, .writes, .searches, .largeReads: "dossier_database_requests_active"
+    case .writesWaiting, .searchesWaiting, .largeReadsWaiting: "dossier_database_requests_waiting"
     default: "dossier_" + "\(self)".snakeCased
+    }
+  }
+
+  /// The lane of a gauge of requests; gauges of one family follow one another.
+  var lane: String? {
+    switch self {
+    case .reads: "read"
+    case .writes, .writesWaiting: "write"
+    case .searches, .searchesWaiting: "search"
+    case .largeReads, .largeReadsWaiting: "large"
+    default: nil
     }
   }
 
@@ -39,13 +53,10 @@ extension Metrics.Gauge {
     case .ready: "Workers that were ready at their last check."
     case .databaseUp: "Workers with database connections for reads and writes."
     case .connections: "Connections of nginx."
-    case .reads: "Reads in progress."
-    case .writes: "Write connections in use."
-    case .writesWaiting: "Requests that wait for a write connection."
-    case .searches: "Searches in progress."
-    case .searchesWaiting: "Searches that wait for a connection."
-    case .largeValues: "Large reads, such as pictures and exports, in progress."
-    case .largeValuesWaiting: "Requests that wait for a large read."
+    case .reads, .writes, .searches, .largeReads:
+      "Requests that PostgreSQL works on, by lane; each write, search and large read has a connection."
+    case .writesWaiting, .searchesWaiting, .largeReadsWaiting:
+      "Requests that wait for a connection of their lane."
     case .hashing: "Passwords that are hashed, or wait for that."
     case .mailQueue: "Mails in the queue, including abandoned ones."
     case .mailAge: "Age of the oldest unsent mail in the queue."

@@ -15,7 +15,7 @@ extension Worker {
       case .connected: Log.write("info", "the database is connected")
       case .incomplete(let reason):
         Log.write("warning", "the database refuses further connections: \(reason)")
-      case .away(let reason): Log.write("error", "the database is away: \(reason)")
+      case .away(let reason): Log.write("error", "the database is unavailable: \(reason)")
       }
       metrics[.databaseUp] = state.isUp ? 1 : 0
     }
@@ -70,8 +70,8 @@ extension Worker {
     metrics[.writesWaiting] = load.exclusiveWaiting
     metrics[.searches] = load.search
     metrics[.searchesWaiting] = load.searchWaiting
-    metrics[.largeValues] = load.large
-    metrics[.largeValuesWaiting] = load.largeWaiting
+    metrics[.largeReads] = load.large
+    metrics[.largeReadsWaiting] = load.largeWaiting
     metrics[.hashing] = passwords.pool.load
   }
 }

@@ -268,7 +268,7 @@ class Connections(unittest.TestCase):
             client = self.site.connection()
             self.site.get("/v1/me", token=grant["access_token"], connection=client)
             client.close()
-        prefix = 'dossier_requests_total{route="GET /v1/me",status="2xx"} '
+        prefix = 'dossier_requests_total{route="GET /v1/me",status_class="2xx"} '
         # Each worker returns the sum.
         counts = {
             int(line.removeprefix(prefix)) for _ in range(8)
