@@ -52,7 +52,7 @@ class Accounts(IssuerCase):
         grant = self.expect(self.register("refused@example.com", THEIRS), 201).json
         self.ask("/v1/password/reset-request", "refused@example.com")
         token = self.site.mailed("refused@example.com", "ds_reset")
-        self.expect(self.reset(token, "short"), 422, "invalid")
+        self.expect(self.reset(token, "short"), 422, "validation_failed")
         self.expect(self.me(grant), 200)
         self.expect(self.reset(token, MINE), 200)
         self.expect(self.reset(token, MINE), 400, "mail_token_invalid")
@@ -115,7 +115,7 @@ class Accounts(IssuerCase):
                 for answer in [self.register(email),
                                self.post("/v1/me/email", {"email": email},
                                          token=grant["access_token"])]:
-                    fault, = self.expect(answer, 422, "invalid").json["errors"]
+                    fault, = self.expect(answer, 422, "validation_failed").json["errors"]
                     self.assertEqual((fault["pointer"], fault["code"]), ("/email", "email"))
         fault, = self.register("looks\u200b@example.com").json["errors"]
         self.assertIn("invisible", fault["detail"])

@@ -15,7 +15,7 @@ SECRET = "a secret of thirty-two bytes or so"
 
 class Addresses(Administration):
     def assert_refused(self, answer, code):
-        fault = self.expect(answer, 422, "invalid").json["errors"][0]
+        fault = self.expect(answer, 422, "validation_failed").json["errors"][0]
         self.assertEqual((fault["pointer"], fault["code"]), ("/email", code))
 
     def test_every_route_refuses_an_invalid_address(self):
@@ -69,7 +69,7 @@ class Addresses(Administration):
     def test_an_app_can_allow_addresses_with_mixed_scripts(self):
         app = self.site.add_app("mixed", mixed_script_addresses=True)
         self.expect(self.register(CYRILLIC, headers=app), 201)
-        self.expect(self.register("ada@[127.0.0.1]", headers=app), 422, "invalid")
+        self.expect(self.register("ada@[127.0.0.1]", headers=app), 422, "validation_failed")
         made = self.site.dossier("user", "create", "email=\u0430d\u0430m@example.com", "--app", "mixed")
         self.assertEqual(made["email"], "\u0430d\u0430m@example.com")
 

@@ -22,8 +22,8 @@ class Routes(Administration):
         made = self.expect(self.ask("POST", "/v1/apps", {"name": "web"}), 201)
         self.assertEqual((made.headers["Location"], made.version), ("/v1/apps/web", 1))
         self.expect(self.ask("POST", "/v1/apps", {"name": "web"}), 409, "app_exists")
-        self.expect(self.ask("POST", "/v1/apps", {"name": "W"}), 422, "invalid")
-        self.expect(self.ask("POST", "/v1/apps", {}), 422, "invalid")
+        self.expect(self.ask("POST", "/v1/apps", {"name": "W"}), 422, "validation_failed")
+        self.expect(self.ask("POST", "/v1/apps", {}), 422, "validation_failed")
         shown = self.expect(self.ask("GET", "/v1/apps/web"), 200)
         self.assertEqual(shown.json, made.json)
         self.expect(self.ask("GET", "/v1/apps/web", headers={"If-None-Match": '"1"'}), 304)
@@ -39,11 +39,11 @@ class Routes(Administration):
         wrong = self.ask("PATCH", "/v1/apps/web",
                          {"settings": {"session_days": "x", "a/b": 1}, "hosts": [7], "name": "x"})
         self.assertEqual(
-            {error["pointer"] for error in self.expect(wrong, 422, "invalid").json["errors"]},
+            {error["pointer"] for error in self.expect(wrong, 422, "validation_failed").json["errors"]},
             {"/hosts", "/name"})
         wrong = self.ask("PATCH", "/v1/apps/web", {"settings": {"session_days": "x", "a/b": 1}})
         self.assertEqual(
-            {error["pointer"] for error in self.expect(wrong, 422, "invalid").json["errors"]},
+            {error["pointer"] for error in self.expect(wrong, 422, "validation_failed").json["errors"]},
             {"/settings/session_days", "/settings/a~1b"})
         taken = self.ask("PATCH", "/v1/apps/default", {"hosts": ["web.example"]})
         self.expect(taken, 409, "host_taken")
@@ -90,7 +90,7 @@ class Routes(Administration):
         for change in [{"secret": "x"}, {"secret": None}, {"jwks_url": "https://x"}, {"x": 1},
                        {"claims": {"id": "x"}}, {"claims": {"name": 1}}, {"name": "A b"}]:
             body = {"name": "wrong", "audience": "x", **common, "secret": secret, **change}
-            self.expect(self.ask("POST", "/v1/issuers", body), 422, "invalid")
+            self.expect(self.ask("POST", "/v1/issuers", body), 422, "validation_failed")
         loose = {"name": "loose", "audience": "loose", "issuer": "https://loose.example.com",
                  "secret": secret, "allow_missing_iss": True, "allow_missing_aud": True}
         self.expect(self.ask("POST", "/v1/issuers", loose), 201)
@@ -119,7 +119,7 @@ class Routes(Administration):
 
         before = self.me(grant).json
         self.expect(patch({**whole, "email": "taken@example.com"}), 409, "email_taken")
-        self.expect(patch({**whole, "zone": "nowhere"}), 422, "invalid")
+        self.expect(patch({**whole, "zone": "nowhere"}), 422, "validation_failed")
         self.expect(patch(whole, headers={"If-Match": '"99"'}), 412, "precondition_failed")
         self.expect(patch(whole, key=keys[1]), 403, "insufficient_scope")
         self.assertEqual(self.me(grant).json, before)
@@ -176,7 +176,7 @@ class Routes(Administration):
         self.assertEqual(named.json["name"], "Ada")
         for wrong in [[], {"blocked": "yes"}, {"id": "x"}, {"email": None}, {"metadata": []},
                       {"email_verified": False}, {"name": 1, "blocked": True}]:
-            self.expect(ask("PATCH", body=wrong), 422, "invalid")
+            self.expect(ask("PATCH", body=wrong), 422, "validation_failed")
         events = self.expect(ask("GET", f"{path}/audit"), 200).json
         self.assertLessEqual(
             {("user_block", f"client:{back_end['id']}"), ("user_unblock", f"client:{back_end['id']}"),

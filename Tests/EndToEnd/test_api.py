@@ -90,7 +90,7 @@ class API(Case):
         token = self.site.login()["access_token"]
         body = {"email": "nobody", "password": "short", "extra": 1}
         for path, more in [("/v1/register", {}), ("/v1/me/identities", {"provider": "password"})]:
-            refused = self.expect(self.post(path, {**body, **more}, token=token), 422, "invalid")
+            refused = self.expect(self.post(path, {**body, **more}, token=token), 422, "validation_failed")
             self.assertEqual({(fault["pointer"], fault["code"]) for fault in refused.json["errors"]},
                              {("/extra", "unknown_member"), ("/email", "email"), ("/password", "length")})
         # A member of the wrong type is reported once.
@@ -112,7 +112,7 @@ class API(Case):
 
     def test_registration_reports_every_invalid_member(self):
         answer = self.register("no address", "short")
-        self.expect(answer, 422, "invalid")
+        self.expect(answer, 422, "validation_failed")
         self.assertEqual(
             [error["pointer"] for error in answer.json["errors"]], ["/email", "/password"])
         answer = self.site.request("POST", "/v1/register", {"email": 7, "x": 1}, JSON)

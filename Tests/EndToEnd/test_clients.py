@@ -30,7 +30,7 @@ class Registry(Administration):
 
     def faults(self, answer):
         return {(error["pointer"], error["code"])
-                for error in self.expect(answer, 422, "invalid").json["errors"]}
+                for error in self.expect(answer, 422, "validation_failed").json["errors"]}
 
     # Clients
 
@@ -145,7 +145,7 @@ class Registry(Administration):
                 ("claims_profile", "saml"), ("callback_urls", ["https://a.example/"] * 101)]:
             answer = self.ask("PATCH", path, {"settings": {name: value}})
             self.assertEqual(
-                [error["pointer"] for error in self.expect(answer, 422, "invalid").json["errors"]],
+                [error["pointer"] for error in self.expect(answer, 422, "validation_failed").json["errors"]],
                 [f"/settings/{name}"])
         self.assertEqual(self.expect(self.ask("GET", path), 200).json, changed)
 

@@ -104,7 +104,7 @@ class Cookies(DeviceCase):
                          [(two, "active"), (one, "inactive")])
         stranger = self.site.login()["user_id"]
         self.expect(refresh({"user_id": stranger}), 401, "session_ended")
-        self.expect(refresh({"user_id": "x"}), 422, "invalid")
+        self.expect(refresh({"user_id": "x"}), 422, "validation_failed")
         # If switching requires a login, a `user_id` does not avoid it.
         self.site.set_app(switching="reauthenticate")
         self.addCleanup(self.site.set_app, switching="allow")

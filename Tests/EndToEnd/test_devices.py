@@ -132,7 +132,7 @@ class Devices(DeviceCase):
             self.expect(answer, 404, "not_found")
         self.expect(self.leave(secret, one["user_id"]), 200)
         self.expect(self.switch(secret, one["user_id"]), 409, "not_logged_in")
-        self.expect(self.switch(secret, "x"), 422, "invalid")
+        self.expect(self.switch(secret, "x"), 422, "validation_failed")
         # A credential of another device does not reach the users of this one.
         other = stranger["device_secret"]
         self.expect(self.switch(other, three["user_id"]), 404, "not_found")

@@ -96,7 +96,7 @@ class Documents(Case):
                 if accepted:
                     self.expect(answer, 201)
                 else:
-                    self.expect(answer, 422, "invalid")
+                    self.expect(answer, 422, "validation_failed")
                     self.assertEqual(answer.json["errors"][0]["code"], "json.depth")
 
     def test_a_json_patch_is_all_or_nothing(self):
@@ -150,7 +150,7 @@ class Documents(Case):
                 answer = self.site.request("PUT", "/v1/me/metadata", body, JSON, token)
                 self.expect(answer, 400, code)
                 self.assertIn("offset", answer.json)
-        self.expect(self.site.request("PUT", "/v1/me/metadata", "[]", JSON, token), 422, "invalid")
+        self.expect(self.site.request("PUT", "/v1/me/metadata", "[]", JSON, token), 422, "validation_failed")
         for kind in ["text/plain", "application/json; charset=latin1", "application/json-patch+json"]:
             answer = self.site.request(
                 "PUT", "/v1/me/metadata", "{}", {"Content-Type": kind}, token)
@@ -177,7 +177,7 @@ class Documents(Case):
                         (write("PATCH", path, [{"op": "add", "path": "/n", "value": {bad: 1}}],
                                PATCH, token), "/n" + pointer),
                     ]:
-                        errors = self.expect(answer, 422, "invalid").json["errors"]
+                        errors = self.expect(answer, 422, "validation_failed").json["errors"]
                         self.assertEqual([(e["pointer"], e["code"]) for e in errors],
                                          [(place, "key")])
         # A patch may remove a missing member of any name. Custom data may have members of any name.

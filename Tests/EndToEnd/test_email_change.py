@@ -65,8 +65,8 @@ class EmailChange(Case):
         self.expect(self.ask(anonymous, "other@example.com"), 409, "no_email")
         grant = self.verified("plain@example.com")
         for email in ["none", "a@b@c", ""]:
-            self.expect(self.ask(grant, email), 422, "invalid")
-        same = self.expect(self.ask(grant, "PLAIN@example.com"), 422, "invalid")
+            self.expect(self.ask(grant, email), 422, "validation_failed")
+        same = self.expect(self.ask(grant, "PLAIN@example.com"), 422, "validation_failed")
         self.assertEqual(same.json["errors"][0]["code"], "same")
         self.assertEqual(self.site.mails("other@example.com"), [])
 

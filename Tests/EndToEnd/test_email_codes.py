@@ -209,7 +209,7 @@ class EmailCodes(Case):
         app = self.site.add_app("closed")
         refused = self.post("/v1/login/code/request", {"email": "a@example.com"}, headers=app)
         self.assertIn("email_code", self.expect(refused, 403, "login_method_disabled").json["detail"])
-        self.expect(self.post("/v1/login/code/request", {"email": "none"}), 422, "invalid")
+        self.expect(self.post("/v1/login/code/request", {"email": "none"}), 422, "validation_failed")
         # Another app refuses the flow.
         flow = self.flow("apart@example.com")
         code = self.mailed_code("apart@example.com")

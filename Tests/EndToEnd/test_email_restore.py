@@ -54,7 +54,7 @@ class EmailRestore(Case):
     def test_the_recipient_at_the_old_address_restores_the_account(self):
         thief, token = self.moved("mine@example.com", "thief@example.com")
         key = self.key_of(thief)
-        self.expect(self.restore(token, "short"), 422, "invalid")
+        self.expect(self.restore(token, "short"), 422, "validation_failed")
         grant = self.expect(self.restore(token), 200).json
         self.assertEqual(grant["user_id"], thief["user_id"])
         # All credentials of the thief are revoked.

@@ -241,7 +241,7 @@ class Guards(Case):
         self.assertNotIn("Link", rest.headers)
         ids = [e["id"] for e in first.json + rest.json]
         self.assertEqual(len(set(ids)), 153)
-        self.expect(self.me(grant, "/audit?page=2"), 422, "invalid")
+        self.expect(self.me(grant, "/audit?page=2"), 422, "validation_failed")
 
     def test_an_ipv4_address_counts_as_one_in_every_notation(self):
         for given, shown in {

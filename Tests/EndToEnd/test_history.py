@@ -111,7 +111,7 @@ class History(Administration):
             link = page.headers["Link"] and page.headers["Link"].split(">")[0].lstrip("<")
         self.assertEqual(pages, [[8, 7], [6, 5], [4]])
         for query in ["?limit=0", "?limit=101", "?cursor=x", "?limit=2&limit=2", "?nope=1"]:
-            self.expect(self.site.get(f"{DATA}/versions{query}", token=token), 422, "invalid")
+            self.expect(self.site.get(f"{DATA}/versions{query}", token=token), 422, "validation_failed")
         # A lower number applies at the next write. With zero, no version is written.
         self.keep(2)
         self.write(token, {"n": 9})
@@ -166,8 +166,8 @@ class History(Administration):
             path.write_text("".join(json.dumps(row) + "\n" for row in rows))
             self.site.dossier("user", "import", path, "--update-existing", output="table")
         found = self.site.sql(
-            "select string_agg(concat_ws(' ', class, v.version, actor, body), ', ' "
-            "order by class, v.version) from document_versions v join users using (user_id) "
+            "select string_agg(concat_ws(' ', kind, v.version, actor, body), ', ' "
+            "order by kind, v.version) from document_versions v join users using (user_id) "
             "where email = 'b@example.com'")
         # A document that an import leaves unchanged has no new version.
         self.assertEqual(
@@ -212,7 +212,7 @@ class History(Administration):
             export = self.expect(self.site.get(path, token=key), 200).json
             self.assertEqual("app_metadata" in export["documents"], seen)
             self.assertEqual(
-                "app_metadata" in {version["class"] for version in export["document_versions"]}, seen)
+                "app_metadata" in {version["kind"] for version in export["document_versions"]}, seen)
         self.site.dossier("app", "set", "app_metadata_readable=null")
 
     def test_an_export_has_the_versions_and_a_deletion_leaves_none(self):
@@ -223,7 +223,7 @@ class History(Administration):
         export = self.expect(self.site.get("/v1/me/export", token=token), 200).json
         self.assertEqual(export["documents"], {})
         self.assertEqual(
-            [(v["class"], v["version"], v["actor"], v["deleted"], v["body"])
+            [(v["kind"], v["version"], v["actor"], v["deleted"], v["body"])
              for v in export["document_versions"]],
             [("custom_data", 1, "user", False, {"secret": 2.0}),
              ("custom_data", 2, "user", True, None)])

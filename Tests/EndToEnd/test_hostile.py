@@ -118,7 +118,7 @@ class Hostile(Case):
                              ("PUT", "metadata")):
             with self.subTest(path):
                 body = many if path != "metadata" else members(4_000).replace("k", "$")
-                answer = self.expect(self.ask(method, path, body), 422, "invalid")
+                answer = self.expect(self.ask(method, path, body), 422, "validation_failed")
                 self.assertEqual(len(answer.json["errors"]), 20)
 
     def test_long_names_are_shortened_in_errors(self):

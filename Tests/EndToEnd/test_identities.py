@@ -122,7 +122,7 @@ class Identities(IdentityCase):
                           password="correct horse")
         self.expect(twice, 409, "identity_exists")
         self.assertEqual(len(self.identities(one)), 2)
-        self.expect(self.link(one, provider="carrier pigeon"), 422, "invalid")
+        self.expect(self.link(one, provider="carrier pigeon"), 422, "validation_failed")
         # Both lead to the same user.
         self.assertEqual(self.login("linked@example.com").json["user_id"], one["user_id"])
         self.assertEqual(self.login_jwt(self.jwt("linked")).json["user_id"], one["user_id"])
@@ -216,7 +216,7 @@ class Identities(IdentityCase):
         self.expect(self.site.request("DELETE", path, token=other), 404, "not_found")
         self.expect(self.site.request("DELETE", path, token=token), 204)
         self.expect(login(), 401, "wrong_credentials")
-        self.expect(self.post("/v1/me/api-keys", {"name": ""}, token=token), 422, "invalid")
+        self.expect(self.post("/v1/me/api-keys", {"name": ""}, token=token), 422, "validation_failed")
 
     def test_the_number_of_api_keys_of_a_user_is_limited(self):
         grant = self.site.login()

@@ -110,7 +110,7 @@ class Mail(Case):
                              "new_password": new}, token=grant["access_token"])
 
         self.expect(change("wrong horse", "battery staple"), 401, "wrong_credentials")
-        self.expect(change("correct horse", "short"), 422, "invalid")
+        self.expect(change("correct horse", "short"), 422, "validation_failed")
         self.renewed(change("correct horse", "battery staple"), grant)
         self.expect(self.me(grant), 200)
         self.expect(self.me(other), 401, "session_ended")
@@ -131,7 +131,7 @@ class Mail(Case):
         token = self.site.mailed("reset@example.com", "ds_reset")
         self.assertEqual(self.site.mails("nobody@example.com"), [])
         short = self.post("/v1/password/reset", {"token": token, "password": "short"})
-        self.expect(short, 422, "invalid")
+        self.expect(short, 422, "validation_failed")
         body = {"token": token, "password": "battery staple"}
         self.expect(self.post("/v1/password/reset", body), 200)
         self.expect(self.post("/v1/password/reset", body), 400, "mail_token_invalid")

@@ -24,7 +24,7 @@ class Profile(Case):
         bad = {"nope": 1, "id": "x", "email": "a@b.c", "name": 7, "nickname": "", "phone": "12",
                "zone": "a\u0007"}
         answer = self.site.request("PATCH", "/v1/me", bad, MERGE, token)
-        self.expect(answer, 422, "invalid")
+        self.expect(answer, 422, "validation_failed")
         self.assertEqual(
             {error["pointer"] for error in answer.json["errors"]}, {f"/{name}" for name in bad})
         self.assertEqual(self.site.get("/v1/me", token=token).json["name"], "Ada Lovelace")
@@ -47,14 +47,14 @@ class Profile(Case):
             ("en-UK", "+01:00", "region UK"), ("en-Abcd", "Europe/berlin", "script Abcd"),
             ("English", "Europe", "BCP 47"),
         ]:
-            errors = self.expect(patch(locale=locale, zone=zone), 422, "invalid").json["errors"]
+            errors = self.expect(patch(locale=locale, zone=zone), 422, "validation_failed").json["errors"]
             self.assertEqual([(e["pointer"], e["code"]) for e in errors],
                              [("/locale", "locale"), ("/zone", "zone")])
             self.assertIn(words, errors[0]["detail"])
         for operation in [{"op": "add", "path": "/zone", "value": "Mars/Olympus"},
                           {"op": "replace", "path": "/locale", "value": "en_GB"}]:
             answer = self.site.request("PATCH", "/v1/me", [operation], PATCH, token)
-            self.assertEqual(self.expect(answer, 422, "invalid").json["errors"][0]["pointer"],
+            self.assertEqual(self.expect(answer, 422, "validation_failed").json["errors"][0]["pointer"],
                              operation["path"])
         me = self.expect(patch(zone=None), 200).json
         self.assertEqual((me["locale"], me["zone"]), ("es-419-u-nu-latn", None))
@@ -129,7 +129,7 @@ class Profile(Case):
         grant = self.site.login()
         path, token = "/v1/me/app-metadata", grant["access_token"]
         self.assertEqual(self.expect(self.site.get(path, token=token), 200).json, {})
-        self.site.sql("insert into documents (user_id, class, body, version) values "
+        self.site.sql("insert into documents (user_id, kind, body, version) values "
                       f"('{grant['user_id']}', 'app_metadata', '{{\"plan\": \"pro\"}}', 1)")
         self.assertEqual(self.site.get(path, token=token).json, {"plan": "pro"})
         for method in ["PUT", "PATCH", "DELETE"]:

@@ -37,7 +37,7 @@ class Properties(Case):
     def test_a_number_that_is_no_double_is_refused(self):
         for text in ["1e309", "-1e309", "1" + "0" * 309]:
             for method in ["PUT", "PATCH"]:
-                answer = self.expect(self.bulk(method, f'{{"n":{text}}}'), 422, "invalid")
+                answer = self.expect(self.bulk(method, f'{{"n":{text}}}'), 422, "validation_failed")
                 self.assertEqual(answer.json["errors"][0]["code"], "range")
         self.expect(self.bulk("PUT", '{"n":-1.7976931348623157e308}'), 200)
 
@@ -86,8 +86,8 @@ class Properties(Case):
         self.assertEqual(answer.json, {
             "a": {"value": 2, "version": 2}, "b": {"value": "x", "version": 1}})
         self.assertEqual(read("?versions=false").json, {"a": 2, "b": "x"})
-        self.expect(read("?versions=yes"), 422, "invalid")
-        self.expect(read("?version=true"), 422, "invalid")
+        self.expect(read("?versions=yes"), 422, "validation_failed")
+        self.expect(read("?version=true"), 422, "validation_failed")
         # One ETag for all properties, which changes with each of them.
         tags = [answer.headers["ETag"]]
         self.assertEqual(self.all().headers["ETag"], tags[0])
@@ -117,24 +117,24 @@ class Properties(Case):
         self.expect(self.put("n", "new", If_None_Match="*"), 200)
         self.expect(self.delete("k", If_Match='"1"'), 409, "version_conflict")
         self.expect(self.delete("k", If_Match='"4"'), 200)
-        self.expect(self.put("k", 1, "?keep=both"), 422, "invalid")
+        self.expect(self.put("k", 1, "?keep=both"), 422, "validation_failed")
         gone = self.expect(self.put("k", 1, If_Match='"4"'), 409, "version_conflict").json
         self.assertEqual((gone["key"], gone["value"], gone["current_version"]), ("k", None, 0))
 
     def test_invalid_properties_are_reported_and_nothing_is_changed(self):
         self.put("k", 1)
         bad = {"": 1, "x" * 129: 1, "list": [], "object": {}, "null": None, "long": "x" * 129}
-        answer = self.expect(self.bulk("PUT", bad), 422, "invalid")
+        answer = self.expect(self.bulk("PUT", bad), 422, "validation_failed")
         self.assertEqual({error["pointer"] for error in answer.json["errors"]},
                          {f"/{key}" for key in bad})
-        self.expect(self.bulk("PATCH", {"a": 1, "b": []}), 422, "invalid")
-        self.expect(self.put("k", "x" * 129), 422, "invalid")
-        self.expect(self.put("k" * 129, 1), 422, "invalid")
+        self.expect(self.bulk("PATCH", {"a": 1, "b": []}), 422, "validation_failed")
+        self.expect(self.put("k", "x" * 129), 422, "validation_failed")
+        self.expect(self.put("k" * 129, 1), 422, "validation_failed")
         self.expect(self.put("k", "\U0001f600" * 128), 200)
         self.assertEqual(list(self.all().json), ["k"])
         for body in ({}, {"value": 1, "x": 2}, []):
             answer = self.site.request("PUT", self.PATH + "/k", body, JSON, self.token)
-            self.expect(answer, 422, "invalid")
+            self.expect(answer, 422, "validation_failed")
 
     def test_a_user_has_at_most_a_hundred_properties(self):
         answers = in_parallel(

@@ -131,8 +131,8 @@ class Reauthentication(IssuerCase):
             (401, "external_token_invalid", {"provider": "jwt", "token": "x.y.z"}),
             (401, "wrong_credentials", {"provider": "api-key", "key": other_key}),
             (401, "wrong_credentials", {"provider": "api-key", "key": "ds_apikey_x"}),
-            (422, "invalid", {"provider": "carrier pigeon"}),
-            (422, "invalid", {"provider": "password"}),
+            (422, "validation_failed", {"provider": "carrier pigeon"}),
+            (422, "validation_failed", {"provider": "password"}),
         ]:
             with self.subTest(body=body):
                 self.expect(self.reauthenticate(grant, **body), status, code)

@@ -56,7 +56,7 @@ class ByMail(Case):
             (401, "code_invalid", self.request_code("nobody@example.com")),
             (401, "code_invalid", {**right, "code": "0000 000"}),
             (401, "code_invalid", {**right, "flow": "0" * 24}),
-            (422, "invalid", {"flow": right["flow"]}),
+            (422, "validation_failed", {"flow": right["flow"]}),
         ]:
             with self.subTest(body=body):
                 self.expect(self.reauthenticate(mine, **body), status, code)

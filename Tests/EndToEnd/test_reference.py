@@ -85,7 +85,7 @@ class Described(Case):
         security = {name for item in part["paths"].values() for operation in item.values()
                     for entry in operation["security"] for name in entry}
         self.assertEqual(security, {"user", "device", "deviceCookie"})
-        self.expect(self.site.get("/openapi.json?for=all"), 422, "invalid")
+        self.expect(self.site.get("/openapi.json?for=all"), 422, "validation_failed")
         found = pages(self.site, "?for=users")
         ids = {name for page in found.values() for name in page.ids}
         names, kept = [
@@ -97,7 +97,7 @@ class Described(Case):
         links = {link for page in found.values() for link in page.links
                  if link.startswith("/reference") and "/assets/" not in link}
         self.assertEqual({link for link in links if "?for=users" not in link}, {"/reference"})
-        self.expect(self.site.get("/reference?for=all"), 422, "invalid")
+        self.expect(self.site.get("/reference?for=all"), 422, "validation_failed")
 
     def test_the_chapters_cover_every_route_and_links_have_targets(self):
         for query in ["", "?for=users"]:
@@ -135,7 +135,7 @@ class Described(Case):
             self.expect(self.site.get(path), 404, "not_found")
         for path in ["/reference/types?for=all", "/reference/types?q=x", "/reference?x=1",
                      "/reference?q=a&q=b", "/reference?q=%ff", "/reference?q=" + "a" * 101]:
-            self.expect(self.site.get(path), 422, "invalid")
+            self.expect(self.site.get(path), 422, "validation_failed")
 
     def test_the_root_redirects_browsers_to_the_page(self):
         browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -253,7 +253,7 @@ api_key = "{grant["device_secret"]}"
 "path.user" = "{other["user_id"]}"
 "path.app" = "spare"
 "path.key" = "theme"
-"path.code" = "invalid"
+"path.code" = "validation_failed"
 [checks.negative_data_rejection]
 expected-statuses = [{expected}]
 """)

@@ -143,7 +143,7 @@ class Shown(Case):
                          ("/reference#Tokens", "/reference?q=Tokens"),
                          ("/reference#operator-addToSet", "/reference?q=addToSet"),
                          ("/reference#versions", "/reference#versions")]:
-            self.open("/problems/invalid")
+            self.open("/problems/validation_failed")
             self.open(old)
             self.browser.wait(lambda: self.path() == new, f"{new} instead of {self.path()}")
 

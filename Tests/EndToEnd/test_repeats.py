@@ -76,7 +76,7 @@ class Repeats(Case):
         self.assertEqual(answers[0].body, answers[1].body)
 
     def test_refusals_are_not_stored(self):
-        self.expect(self.make("", "k"), 422, "invalid")
+        self.expect(self.make("", "k"), 422, "validation_failed")
         self.expect(self.make("laptop", "k"), 201)
         update = {"update": {"$inc": {"n": 1}}}
         self.expect(self.site.request("PUT", "/v1/me/custom-data", {"n": 1}, JSON,

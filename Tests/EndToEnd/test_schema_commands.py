@@ -24,7 +24,7 @@ class SchemaCommands(SchemaCase):
         self.assertEqual(again.json, PERSON)
         self.expect(self.ask("PUT", "/v1/schemas/metadata", "true"), 201)
         listed = self.expect(self.ask("GET", "/v1/schemas"), 200).json
-        self.assertEqual([(row["class"], row["bytes"]) for row in listed],
+        self.assertEqual([(row["kind"], row["bytes"]) for row in listed],
                          [("app-metadata", len(json.dumps(PERSON))), ("metadata", 4)])
         self.assertEqual(self.command("list"), listed)
         self.command("remove", "metadata")
@@ -47,7 +47,7 @@ class SchemaCommands(SchemaCase):
                     ("schema_set", "client", "app-metadata"), ("schema_set", "client", "metadata"),
                     ("schema_remove", "operator", "metadata"),
                     ("schema_remove", "client", "app-metadata")]
-        self.assertEqual(events[::-1], [(a, b, {"class": c}) for a, b, c in expected])
+        self.assertEqual(events[::-1], [(a, b, {"kind": c}) for a, b, c in expected])
 
     def test_a_removed_schema_no_longer_applies(self):
         self.set("metadata", False)
@@ -78,7 +78,7 @@ class SchemaCommands(SchemaCase):
         ]:
             with self.subTest(schema=pointer):
                 answer = self.expect(self.ask("PUT", "/v1/schemas/metadata", json.dumps(schema)),
-                                     422, "invalid")
+                                     422, "validation_failed")
                 self.assertEqual([(e["pointer"], e["code"]) for e in answer.json["errors"]],
                                  [(pointer, code)])
         self.expect(self.ask("PUT", "/v1/schemas/metadata", deep), 400, "json.depth")
@@ -111,7 +111,7 @@ class SchemaCommands(SchemaCase):
               select lpad(to_hex(n), 24, '0'), a.app_id, true
               from generate_series(1, 3000) n, apps a where a.name = '{self.app}'
               returning user_id)
-            insert into documents (user_id, class, body, version)
+            insert into documents (user_id, kind, body, version)
             select user_id, 'custom_data', '{{"name": "Ada"}}', 1 from u
             where ('x' || right(user_id, 4))::bit(16)::int % 3 = 0""")
         bad = sorted(randomness.sample(range(3, 3000, 3), 40))

@@ -169,7 +169,7 @@ class Search(SearchCase):
             self.assertEqual((answer["position"], answer["rule"]), (position, f"filter.{rule}"))
         for query in ["filter=%ff", "filter=x&filter=y", "limit=0", "limit=101", "limit=x", "page=1",
                       "cursor=x"]:
-            self.expect(self.site.get(f"/v1/users?{query}", token=self.full), 422, "invalid")
+            self.expect(self.site.get(f"/v1/users?{query}", token=self.full), 422, "validation_failed")
 
     def test_a_filter_that_no_index_serves_is_refused(self):
         for filter in [

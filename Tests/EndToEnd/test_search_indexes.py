@@ -101,7 +101,7 @@ class Indexes(SearchCase):
         for number in range(3):
             wanted = self.site.sql(
                 "select string_agg(user_id, ' ' order by user_id) from documents "
-                f"where class = 'metadata' and body #> '{{team,no}}' = '{number}'")
+                f"where kind = 'metadata' and body #> '{{team,no}}' = '{number}'")
             found = self.expect(self.search(f"metadata.team.no = {number}"), 200).json
             self.assertEqual([user["id"] for user in found], wanted.split())
         again = self.post("/v1/indexes", {"path": "metadata.team.no", "kind": "number"},
@@ -124,7 +124,7 @@ class Indexes(SearchCase):
             ({"path": "metadata..x", "kind": "text"}, "/path"),
             ({"path": "metadata.x = 1", "kind": "text"}, "/path"),
         ]:
-            answer = self.expect(self.post("/v1/indexes", body, token=self.operator), 422, "invalid")
+            answer = self.expect(self.post("/v1/indexes", body, token=self.operator), 422, "validation_failed")
             self.assertEqual([error["pointer"] for error in answer.json["errors"]], [pointer])
 
     def test_the_command_line(self):

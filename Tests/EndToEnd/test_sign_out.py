@@ -139,7 +139,7 @@ class SignOut(Case):
         secret, grants = self.three()
 
         def story(way, next):
-            refused = self.expect(self.leave(way, secret, grants[2], next), 422, "invalid")
+            refused = self.expect(self.leave(way, secret, grants[2], next), 422, "validation_failed")
             self.assertEqual(len(refused.json["errors"]), 1)
 
         self.each(story, "anybody", "None", "none&next=none", "none&other=1", "none&")
@@ -149,7 +149,7 @@ class SignOut(Case):
         grant = self.site.login()
         for query in ["nxt=none", "next", "next="]:
             answer = self.post(f"/v1/logout?{query}", token=grant["access_token"])
-            self.expect(answer, 422, "invalid")
+            self.expect(answer, 422, "validation_failed")
         self.expect(self.me(grant), 200)
 
     def test_a_page_has_no_user_after_its_user_signs_out(self):

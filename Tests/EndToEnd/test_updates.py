@@ -63,7 +63,7 @@ class Updates(Case):
             with self.subTest(number):
                 self.put({})
                 self.site.sql("update documents set body = jsonb_build_object('a', "
-                              f"{number}, 'b', 1) where class = 'custom_data' and deleted_at is null")
+                              f"{number}, 'b', 1) where kind = 'custom_data' and deleted_at is null")
                 self.expect(self.stored(), 200)
                 self.expect(self.update({"$inc": {"b": 1}}), 200)
                 patch = [{"op": "add", "path": "/c", "value": 1}]
@@ -147,7 +147,7 @@ class Updates(Case):
         self.expect(large, 413, "document_too_large")
         for body in [{}, {"update": 1}, {"update": {}, "x": 1}, {"update": {}, "array_filters": 1}]:
             answer = self.post(self.PATH + "/update", body, token=self.token)
-            self.expect(answer, 422, "invalid")
+            self.expect(answer, 422, "validation_failed")
 
     def test_concurrent_increments_all_count(self):
         self.put({"n": 0})

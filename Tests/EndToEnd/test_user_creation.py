@@ -116,9 +116,9 @@ class Creation(Case):
             ({"identities": [{"provider": "password", "subject": "x"}]}, "/identities/0/provider"),
         ]:
             with self.subTest(members=str(members)[:60]):
-                refused = self.expect(self.create(**members), 422, "invalid").json
+                refused = self.expect(self.create(**members), 422, "validation_failed").json
                 self.assertIn(pointer, [error["pointer"] for error in refused["errors"]])
-        self.expect(self.post("/v1/users", [], token=self.key), 422, "invalid")
+        self.expect(self.post("/v1/users", [], token=self.key), 422, "validation_failed")
         self.assertEqual(self.users(), count)
 
     def test_values_of_another_user_are_refused_with_their_place(self):
@@ -149,7 +149,7 @@ class Creation(Case):
         path = self.site.folder / "schema.json"
         path.write_text('{"properties": {"level": {"type": "integer"}}}')
         self.site.dossier("schema", "set", "custom-data", path)
-        refused = self.expect(self.create(custom_data={"level": "high"}), 422, "invalid").json
+        refused = self.expect(self.create(custom_data={"level": "high"}), 422, "validation_failed").json
         self.assertEqual([error["pointer"] for error in refused["errors"]], ["/custom_data/level"])
         self.expect(self.create(custom_data={"level": 3}), 201)
         self.site.dossier("schema", "remove", "custom-data")

@@ -123,7 +123,7 @@ class WaysIn(IssuerCase):
     def test_a_new_password_ends_api_keys_unless_they_are_kept(self):
         grant = self.verified("keys@example.com")
         one, two = self.make_key(grant), self.make_key(grant)
-        self.expect(self.change(grant, "wrong", keep_api_keys="yes"), 422, "invalid")
+        self.expect(self.change(grant, "wrong", keep_api_keys="yes"), 422, "validation_failed")
         self.expect(self.change(grant, keep_api_keys=True), 200)
         self.assertEqual([self.key_status(made["key"]) for made in [one, two]], [200, 200])
         self.renewed(self.call(grant, "POST", "/v1/password/change", {
@@ -206,7 +206,7 @@ class WaysIn(IssuerCase):
     # Common and personal passwords
 
     def fault(self, answer):
-        errors = self.expect(answer, 422, "invalid").json["errors"]
+        errors = self.expect(answer, 422, "validation_failed").json["errors"]
         self.assertEqual(len(errors), 1, errors)
         self.assertTrue(errors[0]["detail"])
         return errors[0]["pointer"], errors[0]["code"]
@@ -246,7 +246,7 @@ class WaysIn(IssuerCase):
     def test_short_names_are_allowed_in_passwords(self):
         # Less than four bytes before the @.
         self.expect(self.register("ada@example.com", "adamant as a rock"), 201)
-        self.expect(self.register("adam@example.com", "adamant as a rock"), 422, "invalid")
+        self.expect(self.register("adam@example.com", "adamant as a rock"), 422, "validation_failed")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class Answers(WebCase):
         # nginx itself refuses the large picture.
         self.assertEqual(found, [
             "route_not_found", "route_not_found", "method_not_allowed", "method_not_allowed",
-            "body_too_large", "app_not_found", "invalid"])
+            "body_too_large", "app_not_found", "validation_failed"])
 
     def test_a_displayed_picture_can_be_fetched_and_drawn(self):
         """The browser caches it with the headers of the first request, which had no origin."""

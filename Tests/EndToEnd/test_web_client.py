@@ -138,7 +138,7 @@ class Client(ClientCase):
             """, email, PASSWORD)
         self.assertEqual(len(set(found["users"])), 1)
         self.assertEqual(found["codes"], [
-            "wrong_credentials", "external_token_invalid", "invalid", "precondition_failed", "not_found",
+            "wrong_credentials", "external_token_invalid", "validation_failed", "precondition_failed", "not_found",
             "picture_type", "unreachable"])
         self.assertEqual((found["version"], found["body"]), (1, {"level": 2}))
         self.assertEqual(found["outcome"]["modified_count"], 1)

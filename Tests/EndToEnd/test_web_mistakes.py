@@ -25,7 +25,7 @@ class Mistakes(WebCase):
             return [refused, made, (await dossier.profile()).id];
             """)
         self.assertEqual(made, still)
-        self.assertLessEqual(set(refused), {"not_found", "invalid", "not_logged_in"})
+        self.assertLessEqual(set(refused), {"not_found", "validation_failed", "not_logged_in"})
 
     def test_a_key_that_no_path_can_name_is_refused(self):
         self.begin()
@@ -44,7 +44,7 @@ class Mistakes(WebCase):
             }
             return [codes, kept];
             """)
-        self.assertEqual(found, [["invalid"] * 9, [True] * 10])
+        self.assertEqual(found, [["validation_failed"] * 9, [True] * 10])
 
     def test_a_token_is_never_sent_to_another_host(self):
         self.begin()
@@ -60,7 +60,7 @@ class Mistakes(WebCase):
             }
             return [codes, asked];
             """)
-        self.assertEqual(codes, [["invalid"] * 7, []])
+        self.assertEqual(codes, [["validation_failed"] * 7, []])
         self.quiet()
 
     def test_a_page_of_an_unknown_origin_gets_an_explanation(self):

@@ -38,7 +38,7 @@ export class Session {
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
     if (!/^https?:\/\/[^/]/.test(url)) {
-      throw refusal("invalid", `The URL of a server begins with https:// or http://, not: ${url}`);
+      throw refusal("validation_failed", `The URL of a server begins with https:// or http://, not: ${url}`);
     }
     this.url = url.replace(/\/+$/, "");
     this.#app = options?.app;
@@ -226,7 +226,7 @@ export class Session {
    */
   async send(method, path, { body, type = "application/json", version, access, device }) {
     // Without the slash, the path would extend the host name and send the token to another host.
-    if (!path.startsWith("/")) throw refusal("invalid", `A path begins with a slash: ${path}`);
+    if (!path.startsWith("/")) throw refusal("validation_failed", `A path begins with a slash: ${path}`);
     const isFile = body instanceof Blob;
     const headers = new Headers();
     const shown = this.#isCookie ? "cookie" : this.#state.secret;
@@ -279,7 +279,7 @@ export function activeOf(users) {
  */
 export function part(text) {
   if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
-  throw refusal("invalid", `A path cannot contain the name "${text}".`);
+  throw refusal("validation_failed", `A path cannot contain the name "${text}".`);
 }
 
 /** @param {number} status @param {string} code @param {string} title @returns {Problem} */

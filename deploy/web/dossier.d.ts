@@ -10,7 +10,7 @@ export class DossierError extends Error {
   constructor(problem: Problem, more?: { retryAfter?: number; cause?: unknown });
   /**
    * Stable; the reference lists the codes. Without a response it is "unreachable", "not_logged_in",
-   * or "invalid" for a call that cannot be sent.
+   * or "validation_failed" for a call that cannot be sent.
    */
   code: string;
   /** The HTTP status; 0 without a response. */

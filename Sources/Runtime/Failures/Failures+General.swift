@@ -8,7 +8,7 @@ extension ErrorType {
 
 /// The types of error that several features have.
 extension ErrorType {
-  package static let invalid = ErrorType("invalid", .invalid)
+  package static let invalid = ErrorType("validation_failed", .invalid)
     .titled("The input breaks one or more rules.")
     .remedied(
       "Correct the members that errors lists. Each entry has a JSON Pointer and the broken rule."
