@@ -1,23 +1,23 @@
--- Documents: one JSON object of each class for a user, their schemas, and earlier versions.
+-- Documents: one JSON object of each kind for a user, their schemas, and earlier versions.
 
 -- migrate: up
 
 create table documents (
   user_id text collate "C" not null references users on delete cascade,
-  class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
+  kind text collate "C" not null check (kind in ('metadata', 'app_metadata', 'custom_data')),
   body jsonb not null check (jsonb_typeof(body) = 'object'),
   version bigint not null,
   deleted_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   size integer not null generated always as (octet_length(body::text)) stored,
-  primary key (user_id, class),
+  primary key (user_id, kind),
   constraint documents_size check (
-    size <= case class when 'custom_data' then 1048576 else 65536 end)
+    size <= case kind when 'custom_data' then 1048576 else 65536 end)
 );
 
 comment on table documents is 'Documents of users.';
-comment on column documents.class is
+comment on column documents.kind is
   'metadata: the user writes it. app_metadata: only back ends write it. custom_data: the user or back ends write it.';
 comment on column documents.version is
   'Grows by one with each change, a deletion included, so no version names two bodies.';
@@ -49,11 +49,11 @@ comment on function merge_patch(jsonb, jsonb) is
 
 create table document_schemas (
   app_id text collate "C" not null references apps on delete cascade,
-  class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
+  kind text collate "C" not null check (kind in ('metadata', 'app_metadata', 'custom_data')),
   schema_id text collate "C" not null check (schema_id ~ '^[0-9a-f]{24}$'),
   body json not null check (octet_length(body::text) <= 65536),
   updated_at timestamptz not null default now(),
-  primary key (app_id, class)
+  primary key (app_id, kind)
 );
 
 comment on table document_schemas is 'JSON Schemas that an app''s documents must satisfy.';
@@ -63,16 +63,16 @@ comment on column document_schemas.body is 'The schema as the operator wrote it.
 
 create table document_versions (
   user_id text collate "C" not null,
-  class text collate "C" not null,
+  kind text collate "C" not null,
   version bigint not null,
   app_id text collate "C" not null,
   body jsonb,
   actor text collate "C" not null,
   changed_at timestamptz not null default now(),
   kept integer not null,
-  primary key (user_id, class, version),
+  primary key (user_id, kind, version),
   -- Not to users: a statement that stores a version has locked the document, and not the user.
-  foreign key (user_id, class) references documents on delete cascade
+  foreign key (user_id, kind) references documents on delete cascade
 );
 
 -- Maintenance looks for versions stored when the app kept more of them.

@@ -11,7 +11,8 @@
 create table search_indexes (
   app_id text collate "C" not null,
   index_id text collate "C" not null check (index_id ~ '^[0-9a-f]{24}$'),
-  class text collate "C" not null check (class in ('metadata', 'app_metadata', 'custom_data')),
+  document_kind text collate "C" not null
+    check (document_kind in ('metadata', 'app_metadata', 'custom_data')),
   path text[] not null check (cardinality(path) > 0),
   kind text collate "C" not null check (kind in ('text', 'number', 'boolean')),
   state text collate "C" not null default 'building'
@@ -20,7 +21,7 @@ create table search_indexes (
   built_to text collate "C" not null default '',
   created_at timestamptz not null default now(),
   primary key (app_id, index_id),
-  constraint search_indexes_path unique (app_id, class, path)
+  constraint search_indexes_path unique (app_id, document_kind, path)
 );
 
 comment on table search_indexes is 'Paths of documents that an app can search by.';
@@ -60,7 +61,7 @@ comment on column search_values.text_value is
   'The first 256 characters. Filters have at most 255, so all comparisons are exact.';
 
 create view search_index_records as
-  select index_id as id, class, to_json(path) as path, kind, state, created_at, app_id
+  select index_id as id, document_kind, to_json(path) as path, kind, state, created_at, app_id
   from search_indexes;
 
 comment on view search_index_records is 'Search indexes as the API shows them.';

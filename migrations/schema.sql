@@ -904,12 +904,12 @@ COMMENT ON COLUMN public.devices.inactive_since IS 'Since when no user is active
 
 CREATE TABLE public.document_schemas (
     app_id text NOT NULL COLLATE pg_catalog."C",
-    class text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
     schema_id text NOT NULL COLLATE pg_catalog."C",
     body json NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT document_schemas_body_check CHECK ((octet_length((body)::text) <= 65536)),
-    CONSTRAINT document_schemas_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT document_schemas_kind_check CHECK ((kind = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
     CONSTRAINT document_schemas_schema_id_check CHECK ((schema_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -941,7 +941,7 @@ COMMENT ON COLUMN public.document_schemas.body IS 'The schema as the operator wr
 
 CREATE TABLE public.document_versions (
     user_id text NOT NULL COLLATE pg_catalog."C",
-    class text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
     version bigint NOT NULL,
     app_id text NOT NULL COLLATE pg_catalog."C",
     body jsonb,
@@ -985,7 +985,7 @@ COMMENT ON COLUMN public.document_versions.kept IS 'How many versions the app ke
 
 CREATE TABLE public.documents (
     user_id text NOT NULL COLLATE pg_catalog."C",
-    class text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
     body jsonb NOT NULL,
     version bigint NOT NULL,
     deleted_at timestamp with time zone,
@@ -993,9 +993,9 @@ CREATE TABLE public.documents (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     size integer GENERATED ALWAYS AS (octet_length((body)::text)) STORED NOT NULL,
     CONSTRAINT documents_body_check CHECK ((jsonb_typeof(body) = 'object'::text)),
-    CONSTRAINT documents_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT documents_kind_check CHECK ((kind = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
     CONSTRAINT documents_size CHECK ((size <=
-CASE class
+CASE kind
     WHEN 'custom_data'::text THEN 1048576
     ELSE 65536
 END))
@@ -1010,10 +1010,10 @@ COMMENT ON TABLE public.documents IS 'Documents of users.';
 
 
 --
--- Name: COLUMN documents.class; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN documents.kind; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.documents.class IS 'metadata: the user writes it. app_metadata: only back ends write it. custom_data: the user or back ends write it.';
+COMMENT ON COLUMN public.documents.kind IS 'metadata: the user writes it. app_metadata: only back ends write it. custom_data: the user or back ends write it.';
 
 
 --
@@ -2233,14 +2233,14 @@ COMMENT ON COLUMN public.roles.version IS 'Grows by one with each change of the 
 CREATE TABLE public.search_indexes (
     app_id text NOT NULL COLLATE pg_catalog."C",
     index_id text NOT NULL COLLATE pg_catalog."C",
-    class text NOT NULL COLLATE pg_catalog."C",
+    document_kind text NOT NULL COLLATE pg_catalog."C",
     path text[] NOT NULL,
     kind text NOT NULL COLLATE pg_catalog."C",
     state text DEFAULT 'building'::text NOT NULL COLLATE pg_catalog."C",
     visible_from xid8,
     built_to text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT search_indexes_class_check CHECK ((class = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
+    CONSTRAINT search_indexes_document_kind_check CHECK ((document_kind = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
     CONSTRAINT search_indexes_index_id_check CHECK ((index_id ~ '^[0-9a-f]{24}$'::text)),
     CONSTRAINT search_indexes_kind_check CHECK ((kind = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text]))),
     CONSTRAINT search_indexes_path_check CHECK ((cardinality(path) > 0)),
@@ -2289,7 +2289,7 @@ COMMENT ON COLUMN public.search_indexes.built_to IS 'The last user whose documen
 
 CREATE VIEW public.search_index_records AS
  SELECT search_indexes.index_id AS id,
-    search_indexes.class,
+    search_indexes.document_kind,
     to_json(search_indexes.path) AS path,
     search_indexes.kind,
     search_indexes.state,
@@ -2644,7 +2644,7 @@ ALTER TABLE ONLY public.devices
 --
 
 ALTER TABLE ONLY public.document_schemas
-    ADD CONSTRAINT document_schemas_pkey PRIMARY KEY (app_id, class);
+    ADD CONSTRAINT document_schemas_pkey PRIMARY KEY (app_id, kind);
 
 
 --
@@ -2652,7 +2652,7 @@ ALTER TABLE ONLY public.document_schemas
 --
 
 ALTER TABLE ONLY public.document_versions
-    ADD CONSTRAINT document_versions_pkey PRIMARY KEY (user_id, class, version);
+    ADD CONSTRAINT document_versions_pkey PRIMARY KEY (user_id, kind, version);
 
 
 --
@@ -2660,7 +2660,7 @@ ALTER TABLE ONLY public.document_versions
 --
 
 ALTER TABLE ONLY public.documents
-    ADD CONSTRAINT documents_pkey PRIMARY KEY (user_id, class);
+    ADD CONSTRAINT documents_pkey PRIMARY KEY (user_id, kind);
 
 
 --
@@ -2836,7 +2836,7 @@ ALTER TABLE ONLY public.roles
 --
 
 ALTER TABLE ONLY public.search_indexes
-    ADD CONSTRAINT search_indexes_path UNIQUE (app_id, class, path);
+    ADD CONSTRAINT search_indexes_path UNIQUE (app_id, document_kind, path);
 
 
 --
@@ -3315,11 +3315,11 @@ ALTER TABLE ONLY public.document_schemas
 
 
 --
--- Name: document_versions document_versions_user_id_class_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+-- Name: document_versions document_versions_user_id_kind_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.document_versions
-    ADD CONSTRAINT document_versions_user_id_class_fkey FOREIGN KEY (user_id, class) REFERENCES public.documents(user_id, class) ON DELETE CASCADE;
+    ADD CONSTRAINT document_versions_user_id_kind_fkey FOREIGN KEY (user_id, kind) REFERENCES public.documents(user_id, kind) ON DELETE CASCADE;
 
 
 --

@@ -105,12 +105,12 @@ extension Shape {
     "A searchable path. Built-in indexes have no id."
   )
 
-  package static let documentClass = Shape.choice(["metadata", "app-metadata", "custom-data"])
+  package static let documentKind = Shape.choice(["metadata", "app-metadata", "custom-data"])
     .named("DocumentClass", "A kind of document that each user has.")
 
   package static let documentSchemas = Shape.list(
     of: .object([
-      "class": .documentClass, "bytes": .count.like(50), "updated_at": .time(Example.appMade),
+      "kind": .documentKind, "bytes": .count.like(50), "updated_at": .time(Example.appMade),
     ])
     .named("DocumentSchema", "A stored schema, without its text.")
   )

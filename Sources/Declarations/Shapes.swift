@@ -37,7 +37,7 @@ extension Shape {
     case "app": .slug
     case "issuer": .nameOfIssuer
     case "version": .count.like(7)
-    case "class": .documentClass
+    case "kind": .documentKind
     case "picture": .text(1...100).like(.string(String(Example.picture.dropFirst(13))))
     case "chapter": .text(1...100).like("signing-in")
     case "file": .text(1...100).like("reference-0123456789abcdef.js")

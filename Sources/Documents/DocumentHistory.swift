@@ -92,7 +92,7 @@ package enum DocumentHistoryQueries {
     from users c
     left join lateral (
       select version, changed_at, actor, body is null as deleted from document_versions v
-      where v.user_id = $1 and v.class = $3 and v.version < coalesce($4, 9223372036854775807)
+      where v.user_id = $1 and v.kind = $3 and v.version < coalesce($4, 9223372036854775807)
       order by version desc limit $5::bigint
     ) v on true
     where \(.isAuthorized)
@@ -108,7 +108,7 @@ package enum DocumentHistoryQueries {
     """
     select v.body::text, v.version
     from users c
-    left join document_versions v on v.user_id = $1 and v.class = $3
+    left join document_versions v on v.user_id = $1 and v.kind = $3
       and v.version = $4::bigint and v.body is not null
     where \(.isAuthorized)
     """
@@ -121,17 +121,17 @@ package enum DocumentHistoryQueries {
   static let keep = Statement<NoRow, UserID, DocumentKind, AppID, String, Int>(
     "document_versions_kept.keep",
     """
-    insert into document_versions (user_id, class, version, app_id, body, actor, kept)
-    select d.user_id, d.class, d.version, $3, case when d.deleted_at is null then d.body end, $4,
+    insert into document_versions (user_id, kind, version, app_id, body, actor, kept)
+    select d.user_id, d.kind, d.version, $3, case when d.deleted_at is null then d.body end, $4,
       $5::bigint
-    from documents d where d.user_id = $1 and d.class = $2
+    from documents d where d.user_id = $1 and d.kind = $2
     """
   )
 
   /// Deletes the versions up to one.
   static let trim = Statement<NoRow, UserID, DocumentKind, Int>(
     "document_versions_kept.trim",
-    "delete from document_versions where user_id = $1 and class = $2 and version <= $3::bigint"
+    "delete from document_versions where user_id = $1 and kind = $2 and version <= $3::bigint"
   )
 
   package static let all: [any PreparedStatement] = [page, read, keep, trim]

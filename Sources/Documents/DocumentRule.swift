@@ -2,12 +2,12 @@ import Runtime
 import JSON
 import JSONSchema
 
-/// The rule that documents of one class in one app must satisfy.
+/// The rule that documents of one kind in one app must satisfy.
 ///
 /// The check runs before the statement is sent, so no database connection waits for a calculation.
 struct DocumentRule: Sendable {
   let document: DocumentKind
-  /// The app's schema for the class, if any.
+  /// The app's schema for the kind, if any.
   let schema: JSONSchema?
 
   /// - Throws: `.internalError` if the stored schema is unusable.

@@ -36,7 +36,7 @@ package enum DocumentsQueries {
     """
     select case when d.size <= 32768 then d.body::text end, d.version
     from users c
-    left join documents d on d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
     where \(.isAuthorized)
     """
   )
@@ -47,7 +47,7 @@ package enum DocumentsQueries {
     """
     select d.body::text, d.version
     from users c
-    left join documents d on d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
     where \(.isAuthorized)
     """
   )
@@ -58,7 +58,7 @@ package enum DocumentsQueries {
     """
     select coalesce(d.version, 0)
     from users c
-    left join documents d on d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    left join documents d on d.user_id = $1 and d.kind = $3 and d.deleted_at is null
     where \(.isAuthorized)
     """
   )
@@ -85,12 +85,12 @@ package enum DocumentsQueries {
     update documents d
     set body = case when $5::boolean then merge_patch(d.body, $4::jsonb) else $4::jsonb end,
       version = d.version + 1, updated_at = now()
-    where d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    where d.user_id = $1 and d.kind = $3 and d.deleted_at is null
       and ($6::bigint[] is null or d.version = any ($6::bigint[]))
       and exists (
         select 1 from users c
         where \(.isAuthorized) and ($7::boolean or not exists (
-          select 1 from search_indexes i where i.app_id = c.app_id and i.class = $3)))
+          select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
     returning d.body::text, d.version
     """
   )
@@ -101,11 +101,11 @@ package enum DocumentsQueries {
   static let create = Statement<StoredDocument, UserID, Principal, DocumentKind, TextBytes, Bool>(
     "documents.create",
     """
-    insert into documents as d (user_id, class, body, version)
+    insert into documents as d (user_id, kind, body, version)
     select c.user_id, $3,
       case when $5::boolean then merge_patch('{}', $4::jsonb) else $4::jsonb end, 1
     from users c where \(.isAuthorized)
-    on conflict (user_id, class) do update
+    on conflict (user_id, kind) do update
     set body = excluded.body, version = d.version + 1, updated_at = excluded.updated_at,
       deleted_at = null
     where d.deleted_at is not null
@@ -122,12 +122,12 @@ package enum DocumentsQueries {
     """
     update documents d
     set body = '{}', version = d.version + 1, updated_at = now(), deleted_at = now()
-    where d.user_id = $1 and d.class = $3 and d.deleted_at is null
+    where d.user_id = $1 and d.kind = $3 and d.deleted_at is null
       and ($4::bigint[] is null or d.version = any ($4::bigint[]))
       and exists (
         select 1 from users c
         where \(.isAuthorized) and ($5::boolean or not exists (
-          select 1 from search_indexes i where i.app_id = c.app_id and i.class = $3)))
+          select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
     returning d.version
     """
   )

@@ -114,9 +114,9 @@ package enum UserRecordQueries {
           order by i.created_at, i.identity_id), '[]')
         from identities i where i.user_id = $1 and i.provider <> 'api-key'),
       (select d.body from documents d where $3::boolean and d.user_id = $1
-        and d.class = 'metadata' and d.deleted_at is null),
+        and d.kind = 'metadata' and d.deleted_at is null),
       (select d.body from documents d where $4::boolean and d.user_id = $1
-        and d.class = 'app_metadata' and d.deleted_at is null)
+        and d.kind = 'app_metadata' and d.deleted_at is null)
     from users c where \(.isAuthorized)
     """
   )

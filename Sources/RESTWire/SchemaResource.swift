@@ -22,7 +22,7 @@ import WireKit
     },
     Operation(
       .get,
-      "/v1/schemas/{class}",
+      "/v1/schemas/{kind}",
       access: .operator,
       gives: [.ok(.jsonSchema)],
       summary: "Read a schema with its original bytes"
@@ -32,7 +32,7 @@ import WireKit
     },
     Operation(
       .put,
-      "/v1/schemas/{class}",
+      "/v1/schemas/{kind}",
       access: .operator,
       takes: .body(.json(limit: Schemas.sizeLimit), .jsonSchema),
       gives: [.ok(.jsonSchema), .created(.jsonSchema, "The app had no such schema before.")],
@@ -41,7 +41,7 @@ import WireKit
     ),
     Operation(
       .delete,
-      "/v1/schemas/{class}",
+      "/v1/schemas/{kind}",
       access: .operator,
       gives: [.noContent],
       summary: "Remove a schema, and keep the documents"
@@ -70,7 +70,7 @@ extension Call {
   /// Returns the class of documents in the path.
   fileprivate var document: DocumentKind {
     get throws(Failure) {
-      guard let document = captures["class"].flatMap(DocumentKind.init(pathName:)) else {
+      guard let document = captures["kind"].flatMap(DocumentKind.init(pathName:)) else {
         throw .notFound
       }
       return document

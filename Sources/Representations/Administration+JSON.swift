@@ -74,7 +74,7 @@ extension SearchPath {
 extension SchemaInfo {
   package var json: JSON {
     [
-      "class": .string(document.pathName), "bytes": .number(JSONNumber(bytes)),
+      "kind": .string(document.pathName), "bytes": .number(JSONNumber(bytes)),
       "updated_at": .string(updatedAt.text),
     ]
   }

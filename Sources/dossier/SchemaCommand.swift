@@ -57,13 +57,13 @@ struct SchemaCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
 
     func run() throws {
-      options.send(.get, "/v1/schemas", columns: ["class", "bytes", "updated_at"])
+      options.send(.get, "/v1/schemas", columns: ["kind", "bytes", "updated_at"])
     }
   }
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a schema: documents of the class may be anything again."
+      abstract: "Removes a schema; documents of the kind are no longer validated."
     )
     @OptionGroup var options: AppOptions
     @Argument(help: .document) var document: DocumentKind

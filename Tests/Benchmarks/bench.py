@@ -27,7 +27,7 @@ select lpad(to_hex(g), 24, '0'), (select app_id from apps), false, 'User ' || g,
 insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt, expires_at)
 select user_id, user_id, app_id, user_id, 'password', '', decode(md5(user_id), 'hex'),
   now() + interval '60 days' from users where email is not null;
-insert into documents (user_id, class, body, version)
+insert into documents (user_id, kind, body, version)
 select user_id, 'metadata', jsonb_build_object('theme', 'dark', 'counter', 0, 'group',
   hashtext(user_id) & 65535), 1 from users where email is not null;
 vacuum analyze;
@@ -68,7 +68,7 @@ class Bench:
         print(f"seeded {users} users in {time.monotonic() - started:.1f} s", file=sys.stderr)
         tokens = [self.site.login()["access_token"] for _ in range(sessions)]
         self.ids = [(claims(token)["sub"], claims(token)["sid"]) for token in tokens]
-        self.site.sql("insert into documents (user_id, class, body, version) values " + ",".join(
+        self.site.sql("insert into documents (user_id, kind, body, version) values " + ",".join(
             f"('{user}', 'metadata', '{{\"theme\": \"dark\"}}', 1)" for user, _ in self.ids))
         self.tokens = self.site.folder / "tokens"
         self.tokens.write_text("\n".join(tokens))

@@ -44,7 +44,7 @@ class WireBench(Bench):
         """The operation of App Services on the custom data of every user."""
         offer_services(self.site)
         body = service_call("findOne", query={"color": "blue"})
-        self.site.sql("insert into documents (user_id, class, body, version) values " + ",".join(
+        self.site.sql("insert into documents (user_id, kind, body, version) values " + ",".join(
             f"""('{user}', 'custom_data', '{{"userId": "{user}", "color": "blue"}}', 1)"""
             for user, _ in self.ids) + " on conflict do nothing")
         return self.wrk(self.site.port, self.tokens, "POST", f"{SERVICES}/functions/call",

@@ -63,7 +63,7 @@ import Testing
         ImportedUser.Identity(provider: "jwt:https://accounts.google.com", subject: "108")
       ]
     )
-    #expect(ada.documents.map(\.class.rawValue) == ["metadata", "app_metadata"])
+    #expect(ada.documents.map(\.kind.rawValue) == ["metadata", "app_metadata"])
     #expect(ada.subjects.last == ImportedUser.Identity(provider: "auth0", subject: "auth0|own-id"))
   }
 

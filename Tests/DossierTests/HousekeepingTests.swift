@@ -54,9 +54,9 @@ import Testing
     insert into users (user_id, app_id, anonymous)
     select app || lpad(g::text, 23, '0'), repeat(app, 24), true
     from generate_series(1, 400) g, unnest('{a,b,c}'::text[]) app;
-    insert into documents (user_id, class, body, version)
+    insert into documents (user_id, kind, body, version)
     select user_id, 'metadata', '{}', 20 from users;
-    insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+    insert into document_versions (user_id, kind, version, app_id, body, actor, kept)
     select user_id, 'metadata', v, app_id, '{}', 'user', 10
     from users, generate_series(11, 20) v;
     -- Housekeeping ran when the app kept 2 versions. After that, it kept 10 for a while.

@@ -44,10 +44,10 @@ import Testing
       case when user_id = someone(left(user_id, 1), 6) then now() - interval '1 day'
         else now() - interval '31 days' end, now() + interval '29 days'
     from users;
-    insert into documents (user_id, class, body, version)
+    insert into documents (user_id, kind, body, version)
     select someone(app, 7), 'metadata', '{}', 1
     from unnest('{a,b,c}'::text[]) app;
-    insert into documents (user_id, class, body, version, deleted_at)
+    insert into documents (user_id, kind, body, version, deleted_at)
     select someone(app, 8), 'custom_data', '{}', 2, now() from unnest('{a,b,c}'::text[]) app;
     insert into properties (user_id, key, value, version) select someone(app, 9), 'k', '1', 1
     from unnest('{a,b,c}'::text[]) app;

@@ -53,7 +53,7 @@ class OwnID(Services):
         self.assertEqual(self.call("deleteOne", query={"_id": own})["deletedCount"], int32(1))
 
     def test_documents_written_by_other_apis(self):
-        self.site.sql(f"insert into documents (user_id, class, body, version) values "
+        self.site.sql(f"insert into documents (user_id, kind, body, version) values "
                       f"('{self.user.id}', 'custom_data', '{{\"_id\": 5, \"a\": 1}}', 1)")
         self.assertEqual(self.call("findOne", query={"_id": self.user.id}),
                          {"_id": self.user.id, "a": int32(1)})

@@ -108,7 +108,7 @@ class Export(ImportCase):
 
     def stored(self, user):
         return self.sql(f"""select body::text from documents
-                            where user_id = '{user}' and class = 'custom_data'""")
+                            where user_id = '{user}' and kind = 'custom_data'""")
 
     def test_twenty_thousand_rows_are_exported_and_imported(self):
         count = 20_000

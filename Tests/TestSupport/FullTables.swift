@@ -37,9 +37,9 @@ package enum FullTables {
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       expires_at)
     select id, id, app, id, 'anonymous', '', bytes, now() + interval '10 days' from made;
-    insert into documents (user_id, class, body, version)
+    insert into documents (user_id, kind, body, version)
     select id, 'metadata', '{"a": 1}', 1 from made;
-    insert into document_versions (user_id, class, version, app_id, body, actor, kept)
+    insert into document_versions (user_id, kind, version, app_id, body, actor, kept)
     select id, 'metadata', 1, app, '{"a": 1}', 'user', 10 from made;
     insert into properties (user_id, key, value, version) select id, 'volume', '1', 1 from made;
     insert into pictures (user_id, name, body) select id, id, bytes from made;

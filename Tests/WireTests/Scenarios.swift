@@ -202,9 +202,9 @@ extension Scenario {
       return ["index": try made.string("id")]
     },
     Scenario("GET /v1/schemas", 200),
-    Scenario("GET /v1/schemas/{class}", 200, schema),
-    Scenario("PUT /v1/schemas/{class}", 201, #"{"required":["a"]}"#),
-    Scenario("DELETE /v1/schemas/{class}", 204, schema),
+    Scenario("GET /v1/schemas/{kind}", 200, schema),
+    Scenario("PUT /v1/schemas/{kind}", 201, #"{"required":["a"]}"#),
+    Scenario("DELETE /v1/schemas/{kind}", 204, schema),
     Scenario("GET /v1/audit", 200),
     Scenario("GET /v1/mails", 200),
     Scenario("POST /v1/mails/retry", 200),

@@ -24,10 +24,10 @@ package struct DocumentSchemas: Sendable {
     return schemas
   }
 
-  /// Returns the schema for documents of a class; nil if the app has none.
+  /// Returns the schema for documents of a kind; nil if the app has none.
   ///
   /// - Throws: `.internalError` if this version of the program cannot compile the stored schema;
-  ///   documents of the class cannot be written then.
+  ///   documents of the kind cannot be written then.
   package func schema(for document: DocumentKind) throws(Failure) -> JSONSchema? {
     guard let compiled = entries[document]?.compiled else { return nil }
     do throws(SchemaError) {

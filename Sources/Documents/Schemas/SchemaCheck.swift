@@ -4,7 +4,7 @@ import JSON
 import JSONSchema
 import Postgres
 
-/// A scan of an app's documents of one class for mismatches with a schema.
+/// A scan of an app's documents of one kind for mismatches with a schema.
 ///
 /// Each page of users is a separate statement, as in `UserExport`.
 @EventLoop package struct SchemaCheck {
@@ -24,12 +24,12 @@ import Postgres
   }
 
   /// - Parameters:
-  ///   - document: the class of the documents.
+  ///   - document: the kind of the documents.
   ///   - app: the app of the documents.
   ///   - text: a schema to try; nil for the app's own.
   ///   - context: the context of the request.
   /// - Throws: `.invalid` with the place in `text`, `.notFound` if the app has no schema for the
-  ///   class, `.databaseUnavailable`.
+  ///   kind, `.databaseUnavailable`.
   package init(
     _ document: DocumentKind,
     of app: AppID,

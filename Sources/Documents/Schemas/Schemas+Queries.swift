@@ -1,10 +1,10 @@
 package import Runtime
 package import Postgres
 
-/// The schema of an app for a class of documents.
+/// The schema of an app for a kind of documents.
 struct SchemaEntry: RowDecodable {
   let app: AppID
-  /// Nil for a class that only a later version of the program knows.
+  /// Nil for a kind that only a later version of the program knows.
   let document: DocumentKind?
   let id: SchemaID
 
@@ -32,27 +32,27 @@ package enum SchemaQueries {
   /// Returns the schemas of all apps; a worker then reads only the texts that it does not know.
   static let all = Statement<SchemaEntry>(
     "schemas.all",
-    "select app_id, class, schema_id from document_schemas"
+    "select app_id, kind, schema_id from document_schemas"
   )
 
   /// Served by the primary key, as are the rest.
   static let text = Statement<SchemaRow, AppID, DocumentKind>(
     "schemas.text",
-    "select schema_id, body::text from document_schemas where app_id = $1 and class = $2"
+    "select schema_id, body::text from document_schemas where app_id = $1 and kind = $2"
   )
 
-  /// Returns a row if the app has a schema for the class.
+  /// Returns a row if the app has a schema for the kind.
   static let known = Statement<String, AppID, DocumentKind>(
     "schemas.known",
-    "select class from document_schemas where app_id = $1 and class = $2"
+    "select kind from document_schemas where app_id = $1 and kind = $2"
   )
 
   static let set = Statement<NoRow, AppID, DocumentKind, SchemaID, TextBytes>(
     "schemas.set",
     """
-    insert into document_schemas (app_id, class, schema_id, body)
+    insert into document_schemas (app_id, kind, schema_id, body)
     values ($1, $2, $3, $4::json)
-    on conflict (app_id, class) do update
+    on conflict (app_id, kind) do update
     set schema_id = excluded.schema_id, body = excluded.body, updated_at = excluded.updated_at
     """
   )
@@ -60,14 +60,14 @@ package enum SchemaQueries {
   static let list = Statement<SchemaInfo, AppID>(
     "schemas.list",
     """
-    select class, octet_length(body::text), updated_at
-    from document_schemas where app_id = $1 order by class
+    select kind, octet_length(body::text), updated_at
+    from document_schemas where app_id = $1 order by kind
     """
   )
 
   static let remove = Statement<String, AppID, DocumentKind>(
     "schemas.remove",
-    "delete from document_schemas where app_id = $1 and class = $2 returning class"
+    "delete from document_schemas where app_id = $1 and kind = $2 returning kind"
   )
 
   /// Returns the next users of an app, with the document of each, if any.
@@ -80,7 +80,7 @@ package enum SchemaQueries {
     from users u
     left join lateral (
       select body from documents d
-      where d.user_id = u.user_id and d.class = $2 and d.deleted_at is null limit 1
+      where d.user_id = u.user_id and d.kind = $2 and d.deleted_at is null limit 1
     ) d on true
     where u.app_id = $1 and u.user_id > coalesce($3, '')
     order by u.user_id limit $4::bigint

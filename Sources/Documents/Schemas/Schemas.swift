@@ -13,15 +13,15 @@ import Postgres
   /// The greatest length of a schema's text, in bytes.
   package nonisolated static let sizeLimit = JSONSchema.sizeLimit
 
-  /// Sets or replaces an app's schema for a class of documents.
+  /// Sets or replaces an app's schema for a kind of documents.
   ///
   /// Workers apply it within some 10 seconds.
   /// - Parameters:
   ///   - text: the text of the schema, stored unchanged.
-  ///   - document: the class.
+  ///   - document: the kind.
   ///   - app: the name of the app.
   ///   - context: the context of the request.
-  /// - Returns: whether the app had no schema for the class before.
+  /// - Returns: whether the app had no schema for the kind before.
   /// - Throws: `.invalid` with the place in the schema, `.unknownApp`, `.databaseUnavailable`.
   package static func set(
     _ text: [UInt8],
@@ -34,7 +34,7 @@ import Postgres
     return try await context.transaction { transaction async throws(Failure) in
       let known = transaction.send(SchemaQueries.known, id, document)
       _ = transaction.send(SchemaQueries.set, id, document, SchemaID(), TextBytes(text))
-      try await Event("schema_set", detail: ["class": .string(document.pathName)]).record(
+      try await Event("schema_set", detail: ["kind": .string(document.pathName)]).record(
         in: transaction,
         app: id,
         context
@@ -89,7 +89,7 @@ import Postgres
     return row.text
   }
 
-  /// Removes a schema, so that documents of its class are no longer validated.
+  /// Removes a schema, so that documents of its kind are no longer validated.
   ///
   /// - Throws: `.notFound`, `.unknownApp`, `.databaseUnavailable`.
   package static func remove(
@@ -101,7 +101,7 @@ import Postgres
     try await context.act("schema_remove") { transaction async throws(Failure) in
       try await transaction.run(SchemaQueries.remove, id, document).first
     } recording: { _ in
-      (id, ["class": .string(document.pathName)])
+      (id, ["kind": .string(document.pathName)])
     }
   }
 

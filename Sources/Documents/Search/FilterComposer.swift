@@ -125,7 +125,7 @@ package struct FilterComposer {
         append("exists (select 1 from search_values v where v.user_id = u.user_id and ")
         condition(index, term.test)
       } else {
-        append("exists (select 1 from documents d where d.user_id = u.user_id and d.class = ")
+        append("exists (select 1 from documents d where d.user_id = u.user_id and d.kind = ")
         statement.bind(document, as: "text")
         append(" and d.deleted_at is null and ")
         condition(path, term.test)

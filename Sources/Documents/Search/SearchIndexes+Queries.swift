@@ -50,7 +50,7 @@ package enum SearchIndexQueries {
   static let list = Statement<SearchIndex, AppID>(
     "search_indexes.list",
     """
-    select id, class, path, kind, state, created_at
+    select id, document_kind, path, kind, state, created_at
     from search_index_records where app_id = $1 order by id
     """
   )
@@ -58,7 +58,7 @@ package enum SearchIndexQueries {
   static let unfinished = Statement<SearchIndex>(
     "search_indexes.unfinished",
     """
-    select id, class, path, kind, state, created_at
+    select id, document_kind, path, kind, state, created_at
     from search_index_records where state <> 'ready' order by id
     """
   )
@@ -67,7 +67,7 @@ package enum SearchIndexQueries {
   static let add = Statement<NoRow, AppID, IndexID, DocumentKind, TextArray, String>(
     "search_indexes.add",
     """
-    insert into search_indexes (app_id, index_id, class, path, kind)
+    insert into search_indexes (app_id, index_id, document_kind, path, kind)
     values ($1, $2, $3, $4::text[], $5)
     """
   )
@@ -75,7 +75,7 @@ package enum SearchIndexQueries {
   static let find = Statement<SearchIndex, AppID, IndexID>(
     "search_indexes.find",
     """
-    select id, class, path, kind, state, created_at
+    select id, document_kind, path, kind, state, created_at
     from search_index_records where app_id = $1 and id = $2
     """
   )
@@ -107,7 +107,7 @@ package enum SearchIndexQueries {
   static let lockBuilding = Statement<BuildingIndex, IndexID>(
     "search_indexes.lock_building",
     """
-    select app_id, class, built_to,
+    select app_id, document_kind, built_to,
       jsonb_build_array(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))
     from search_indexes where index_id = $1 and state = 'building' for update
     """
@@ -119,7 +119,7 @@ package enum SearchIndexQueries {
     """
     select u.user_id, d.user_id is not null
     from users u
-    left join documents d on d.user_id = u.user_id and d.class = $3 and d.deleted_at is null
+    left join documents d on d.user_id = u.user_id and d.kind = $3 and d.deleted_at is null
     where u.app_id = $1 and u.user_id > $2 order by u.user_id limit $4::bigint
     """
   )
@@ -128,7 +128,7 @@ package enum SearchIndexQueries {
   static let lockDocument = Statement<NoRow, UserID, DocumentKind>(
     "search_indexes.lock_document",
     """
-    select 1 from documents where user_id = $1 and class = $2 and deleted_at is null for share
+    select 1 from documents where user_id = $1 and kind = $2 and deleted_at is null for share
     """
   )
 

@@ -62,7 +62,7 @@ package enum SearchValueQueries {
   /// Returns the kinds of documents that have an index, for all apps.
   static let kinds = Statement<IndexedKind>(
     "search_values.kinds",
-    "select distinct app_id, class from search_indexes"
+    "select distinct app_id, document_kind from search_indexes"
   )
 
   /// Returns the indexes of a kind that writers maintain, as JSON; no row without one.
@@ -70,7 +70,7 @@ package enum SearchValueQueries {
     "search_values.indexes",
     """
     select jsonb_agg(jsonb_build_object('index_id', index_id, 'path', to_jsonb(path), 'kind', kind))
-    from search_indexes where app_id = $1 and class = $2 and state <> 'removing'
+    from search_indexes where app_id = $1 and document_kind = $2 and state <> 'removing'
     having count(*) > 0
     """
   )
@@ -95,7 +95,7 @@ package enum SearchValueQueries {
         case when i.kind = 'number' and f.type = 'number' then f.value::numeric end as number_value,
         case when i.kind = 'boolean' and f.type = 'boolean' then f.value::boolean end
           as boolean_value) n
-    where d.user_id = $1 and d.class = $2 and (f.type <> 'null' or \(.isInsideList)) and not exists (
+    where d.user_id = $1 and d.kind = $2 and (f.type <> 'null' or \(.isInsideList)) and not exists (
       select 1 from search_values v
       where v.user_id = $1 and v.index_id = i.index_id
         and v.text_value is not distinct from n.text_value
@@ -112,7 +112,7 @@ package enum SearchValueQueries {
     """
     delete from search_values v
     using documents d, jsonb_to_recordset($3::jsonb) as i (index_id text, path text[])
-    where v.user_id = $1 and d.user_id = $1 and d.class = $2 and v.index_id = i.index_id
+    where v.user_id = $1 and d.user_id = $1 and d.kind = $2 and v.index_id = i.index_id
       and coalesce(jsonb_typeof(d.body #> i.path), 'null') = 'null'
       and not \(.isInsideList)
     """

@@ -87,7 +87,7 @@ enum EverydayWords {
     "POST /v1/keys/rotate": "rotate secret",
     "POST /v1/issuers": "Google Apple Firebase social login single sign-on SSO OpenID custom token",
     "POST /v1/indexes": "make searchable",
-    "PUT /v1/schemas/{class}": "validate validation rules documents",
+    "PUT /v1/schemas/{kind}": "validate validation rules documents",
     "GET /openapi.json": "swagger generate client SDK Postman",
   ]
 }

@@ -148,10 +148,10 @@ package enum ExportQueries {
             authenticated_at, refreshed_at, expires_at, ended_at, end_reason
           from sessions s where s.user_id = $1
           order by s.session_id desc limit 1000) t),
-      'documents', (select coalesce(json_object_agg(class, json_build_object(
-          'body', body, 'version', version, 'updated_at', updated_at) order by class), '{}')
+      'documents', (select coalesce(json_object_agg(kind, json_build_object(
+          'body', body, 'version', version, 'updated_at', updated_at) order by kind), '{}')
         from documents t where t.user_id = $1 and deleted_at is null
-          and ($3::boolean or class <> 'app_metadata')),
+          and ($3::boolean or kind <> 'app_metadata')),
       'document_versions', versions.listed,
       'properties', (select coalesce(json_object_agg(key, json_build_object(
           'value', value::json, 'version', version, 'updated_at', updated_at) order by key), '{}')
@@ -173,15 +173,15 @@ package enum ExportQueries {
     cross join lateral (
       select count(*) filter (where not is_included) as left_out,
         coalesce(json_agg(json_build_object(
-          'class', class, 'version', version, 'changed_at', changed_at, 'actor', actor,
+          'kind', kind, 'version', version, 'changed_at', changed_at, 'actor', actor,
           'deleted', body is null, 'body', case when is_included then body end,
-          'body_left_out', not is_included) order by class, version), '[]') as listed
+          'body_left_out', not is_included) order by kind, version), '[]') as listed
       from (
-        select t.class, t.version, t.changed_at, t.actor, t.body,
-          coalesce(sum(octet_length(body::text)) over (order by changed_at desc, class),
+        select t.kind, t.version, t.changed_at, t.actor, t.body,
+          coalesce(sum(octet_length(body::text)) over (order by changed_at desc, kind),
           0) <= 8388608 as is_included
         from document_versions t where t.user_id = $1
-          and ($3::boolean or class <> 'app_metadata')
+          and ($3::boolean or kind <> 'app_metadata')
       ) t
     ) versions
     where \(.isAuthorized)

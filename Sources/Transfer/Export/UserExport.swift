@@ -96,7 +96,7 @@ package enum UserExportQueries {
           'profile', nullif(i.profile - 'id', '{}'))) order by i.created_at, i.identity_id)
         from identities i where i.user_id = u.user_id
           and i.provider not in ('anonymous', 'api-key')), '')
-      || coalesce((select string_agg(',"' || d.class || '":' || d.body::text, '' order by d.class)
+      || coalesce((select string_agg(',"' || d.kind || '":' || d.body::text, '' order by d.kind)
         from documents d where d.user_id = u.user_id and d.deleted_at is null), '')
       || coalesce((select ',"properties":' || json_object_agg(p.key, p.value::json order by p.key)
         from properties p where p.user_id = u.user_id), '')

@@ -56,15 +56,15 @@ extension ImportQueries {
   static let documents = Statement<ImportedDocument, AppID, TextBytes>(
     "imports.documents",
     """
-    insert into documents as d (user_id, class, body, version)
-    select user_id, class, body, 1
-    from jsonb_to_recordset($2::jsonb) as r (user_id text, class text, body jsonb)
+    insert into documents as d (user_id, kind, body, version)
+    select user_id, kind, body, 1
+    from jsonb_to_recordset($2::jsonb) as r (user_id text, kind text, body jsonb)
     where $1::text is not null
-    on conflict (user_id, class) do update
+    on conflict (user_id, kind) do update
     set body = excluded.body, version = d.version + 1, updated_at = excluded.updated_at,
       deleted_at = null
     where d.body <> excluded.body or d.deleted_at is not null
-    returning d.user_id, d.class, d.version
+    returning d.user_id, d.kind, d.version
     """
   )
 

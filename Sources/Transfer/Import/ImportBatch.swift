@@ -132,7 +132,7 @@ struct ImportBatch {
     }
     for role in row.roles { roles.append(["user_id": id, "role_id": .string(role.text)]) }
     for (name, body) in row.documents {
-      documents.append(["user_id": id, "class": .string(name.rawValue), "body": body])
+      documents.append(["user_id": id, "kind": .string(name.rawValue), "body": body])
     }
     guard let given = row.properties else { return }
     if !isNew { propertyOwners.append(id) }

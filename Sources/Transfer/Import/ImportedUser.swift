@@ -59,13 +59,13 @@ package struct ImportedUser: Sendable {
   package var roles: [RoleID] = []
   /// The parts of a foreign line that are not in this user, with the reasons.
   package var leftOut: [Fault] = []
-  private(set) var documents: [(class: DocumentKind, body: JSON)] = []
+  private(set) var documents: [(kind: DocumentKind, body: JSON)] = []
 
   /// The document closest to its limit, which is reported if the database finds one too large.
   var fullestDocument: DocumentKind? {
     documents.max {
-      $0.body.serialized().count * $1.class.limit < $1.body.serialized().count * $0.class.limit
-    }?.class
+      $0.body.serialized().count * $1.kind.limit < $1.body.serialized().count * $0.kind.limit
+    }?.kind
   }
 
   private(set) var properties: JSONObject?
@@ -269,14 +269,14 @@ package struct ImportedUser: Sendable {
     documents.append((document, value))
     let depth = JSONLimits.standard.depth
     guard value.extent.depth <= depth else {
-      let rule = "Arrays and objects may be \(depth) deep."
+      let rule = "Arrays and objects may be at most \(depth) deep."
       return [Fault(place, JSONError.Reason.depth.rawValue, rule)]
     }
     let faults = document.keyFaults(in: value).map { Fault(place + $0.place, $0.code, $0.detail) }
     guard faults.isEmpty else { return faults }
     // The database decides about smaller ones, as it expands numbers.
     guard value.serialized().count > document.limit else { return [] }
-    return [Fault(place, "document_size", "It has at most \(document.limit) bytes.")]
+    return [Fault(place, "document_size", "It may have at most \(document.limit) bytes.")]
   }
 
   private mutating func takeProperties(
@@ -284,7 +284,9 @@ package struct ImportedUser: Sendable {
     _ place: String,
     _ stringLimit: Int
   ) -> [Fault] {
-    guard let object = value.object else { return [Fault(place, "type", "This is an object.")] }
+    guard let object = value.object else {
+      return [Fault(place, "type", "This must be an object.")]
+    }
     properties = object
     var faults = PropertySet.faults(in: object, stringLimit: stringLimit)
     if object.count > PropertySet.limit {

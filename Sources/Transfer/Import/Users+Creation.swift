@@ -20,7 +20,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
     var row = new.row
-    if row.documents.contains(where: { $0.class == .appMetadata }) {
+    if row.documents.contains(where: { $0.kind == .appMetadata }) {
       try context.require(Scopes.updateAppMetadata)
     }
     if let password = new.password {

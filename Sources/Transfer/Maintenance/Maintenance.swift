@@ -234,29 +234,29 @@ package enum MaintenanceQueries {
     "maintenance.document_versions",
     """
     with found as (
-      select v.user_id, v.class, v.version, a.document_versions_kept as kept
+      select v.user_id, v.kind, v.version, a.document_versions_kept as kept
       from apps a cross join lateral (
-        select user_id, class, version from document_versions v
+        select user_id, kind, version from document_versions v
         where v.app_id = a.app_id and v.kept > a.document_versions_kept limit 1000
       ) v
     ), locked as (
-      select d.user_id, d.class, d.version - f.kept as last
-      from (select distinct user_id, class, kept from found) f
-      join documents d on d.user_id = f.user_id and d.class = f.class
-      order by d.user_id, d.class for update of d
+      select d.user_id, d.kind, d.version - f.kept as last
+      from (select distinct user_id, kind, kept from found) f
+      join documents d on d.user_id = f.user_id and d.kind = f.kind
+      order by d.user_id, d.kind for update of d
     ), past as (
-      select v.user_id, v.class, v.version
+      select v.user_id, v.kind, v.version
       from locked l
-      join document_versions v on v.user_id = l.user_id and v.class = l.class
+      join document_versions v on v.user_id = l.user_id and v.kind = l.kind
         and v.version <= l.last
       limit 1000
     ), removed as (
       delete from document_versions v using past p
-      where v.user_id = p.user_id and v.class = p.class and v.version = p.version
+      where v.user_id = p.user_id and v.kind = p.kind and v.version = p.version
     ), marked as (
       update document_versions v set kept = f.kept
-      from found f join locked l on l.user_id = f.user_id and l.class = f.class
-      where v.user_id = f.user_id and v.class = f.class and v.version = f.version
+      from found f join locked l on l.user_id = f.user_id and l.kind = f.kind
+      where v.user_id = f.user_id and v.kind = f.kind and v.version = f.version
         and v.version > l.last and (select count(*) from past) < 1000
     )
     select greatest((select count(*) from past), (select count(*) from found))
