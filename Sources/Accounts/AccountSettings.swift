@@ -26,15 +26,15 @@ package struct AccountSettings: SettingsSection {
       "sign_up",
       SignUp.immediate,
       safe: .closed,
-      "how users sign up: immediate signs them in at once, verify_first after they have entered a "
-        + "mailed code; closed leaves it to the management API"
+      "how users sign up: immediate signs them in at once, and verify_first after they enter a "
+        + "mailed code; with closed, only the management API creates users"
     )
     // NIST SP 800-63B section 5.1.1.2 requires at least 8.
     passwordMinLength = read.number(
       "password_min_length",
       8...128,
       8,
-      "characters that a new password has at least"
+      "minimum number of characters of a new password"
     )
     allowsMixedScripts = read.flag(
       "mixed_script_addresses",

@@ -36,7 +36,10 @@ extension ErrorType {
     .remedied("Give the app a host name: dossier app host set.")
   package static let userBlocked = ErrorType("user_blocked", .forbidden)
     .titled("The user is blocked.")
-    .remedied("Unblock the user if that was a mistake. Only the hosted pages report a block.")
+    .remedied(
+      "An operator can unblock the user with dossier user unblock. Only the hosted pages report a "
+        + "block."
+    )
   package static let userExists = ErrorType("user_exists", .conflict)
     .titled("Another user already has the id or the email address.")
     .remedied(

@@ -172,7 +172,7 @@ package enum EmailCodes {
     VerifiedCredential(of: user, .email(key: flow.address.key))
   }
 
-  /// Uses the code up, and takes an account over that was not verified before.
+  /// Uses the code up, and takes over an account whose address was not verified.
   ///
   /// - Returns: a function that waits.
   /// - Throws: `.invalidCode` if the user has another address by now.

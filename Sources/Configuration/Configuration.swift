@@ -88,8 +88,8 @@ package struct Configuration: Sendable {
     listen = ListenAddress(address)
     if !address.isEmpty, listen?.following(workers - 1) == nil {
       problems.append(
-        "listen is \(address), and must be address:port, as 127.0.0.1:9000 or [::1]:9000, with "
-          + "\(workers) ports from there on"
+        "listen is \(address), but must be address:port, such as 127.0.0.1:9000 or [::1]:9000, "
+          + "with \(workers) free ports from there"
       )
     }
     writeConnections = number(.writeConnections, 1...64)

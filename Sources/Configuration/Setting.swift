@@ -97,26 +97,29 @@ package enum Setting: String, CaseIterable {
     case .app: "default app, used if neither the host name nor Dossier-App selects one"
     case .appCacheTTL:
       "cache lifetime of app settings and schemas, in milliseconds; 0 disables the cache"
-    case .workers: "worker processes; 0 is one a core"
-    case .socketDirectory: "where the workers' Unix sockets are made"
+    case .workers: "number of worker processes; 0 starts one for each core"
+    case .socketDirectory: "folder of the workers' Unix sockets"
     case .socketMode: "permissions of the sockets, octal"
-    case .socketGroup: "group of the sockets, so that nginx may connect; empty leaves it"
-    case .listen: "address:port (or [address]:port) of the first worker, the next ones following"
+    case .socketGroup:
+      "group of the sockets, so that nginx can connect; empty keeps the group of dossierd"
+    case .listen:
+      "address:port (or [address]:port) of the first worker; further workers use the next ports"
     case .writeConnections: "connections of a worker for writes"
-    case .lockSeconds: "how long a write may wait for a lock in the database"
+    case .lockSeconds: "seconds that a write may wait for a lock in the database"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
-    case .argon2Memory: "KiB that a hash of a password takes; `dossier calibrate` proposes both"
-    case .argon2Passes: "passes over that memory; a login replaces hashes of another cost"
+    case .argon2Memory:
+      "memory of a password hash, in KiB; `dossier calibrate` suggests both values"
+    case .argon2Passes: "passes over that memory; a sign-in replaces hashes of another cost"
     case .connections: "largest number of connections from nginx to a worker"
     case .drainSeconds: "seconds after which a worker that is ending is killed"
     case .mail:
       "destination of mail: smtp://host:port, smtps://host:port or a folder; empty sends none"
     case .mailUser: "name to log in to the relay with; empty does not log in"
     case .mailPassword: "password of mail_user"
-    case .mailTLS: "of smtp://: required, or optional for a relay on the same machine"
+    case .mailTLS: "TLS with smtp://: required, or optional for a relay on the same machine"
     case .issuerNetwork:
       "where keys of issuers may be fetched: public networks, or any (also by plain http)"
-    case .pictureProgram: "path of dossier-pictures; empty is beside this program"
+    case .pictureProgram: "path of dossier-pictures; empty uses the folder of this program"
     case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
     case .internalNetworks:
       "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"

@@ -41,7 +41,7 @@ extension DocumentKind {
         place.append(key)
         if !isFit(key), !(isPatch && value == .null) {
           let detail =
-            "A key of metadata has 1 to \(keyLimit) characters, and no . or $ among them."
+            "A key of metadata must have 1 to \(keyLimit) characters, and no . or $ among them."
           faults.append(Fault(JSONPointer(tokens: place).description, "key", detail))
         }
         look(at: value, &place, isPatch, &faults)

@@ -123,7 +123,7 @@ extension JSONParser {
     case UInt8(ascii: "r"): return "\r"
     case UInt8(ascii: "t"): return "\t"
     case UInt8(ascii: "u"): break
-    default: throw error(.syntax, "There is no such escape.", at: start)
+    default: throw error(.syntax, "This escape does not exist.", at: start)
     }
     let first = try codeUnit(start)
     guard first != 0 else { throw error(.nul, "U+0000 cannot be stored.", at: start) }

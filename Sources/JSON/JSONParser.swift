@@ -42,11 +42,11 @@ struct JSONParser {
       throw error(.syntax, "A text may have \(JSONNode.longestText) bytes.")
     }
     skipSpace()
-    guard offset < bytes.count else { throw error(.empty, "There is no JSON text.") }
+    guard offset < bytes.count else { throw error(.empty, "The JSON text is empty.") }
     let node = try value()
     skipSpace()
     guard offset == bytes.count else {
-      throw error(.trailing, "Something follows the JSON text.")
+      throw error(.trailing, "The body continues after the JSON text.")
     }
     return JSONText(bytes: bytes, rewritten: rewritten, nodes: nodes).value(node)
   }

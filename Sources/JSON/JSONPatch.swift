@@ -146,7 +146,7 @@ private struct Application {
     let extent = value.extent
     try budget.spend(extent.values / 4)
     guard path.tokens.count + extent.depth <= depth else {
-      throw .place("Arrays and objects may be \(depth) deep.")
+      throw .place("Arrays and objects may be at most \(depth) deep.")
     }
   }
 }

@@ -39,24 +39,24 @@ struct Member {
   // MARK: Value types
 
   func text() throws(SchemaError) -> String {
-    guard let text = value.string else { throw error("type", "This is a string.") }
+    guard let text = value.string else { throw error("type", "This must be a string.") }
     return text
   }
 
   private func number() throws(SchemaError) -> JSONNumber {
-    guard let number = value.number else { throw error("type", "This is a number.") }
+    guard let number = value.number else { throw error("type", "This must be a number.") }
     return number
   }
 
   private func flag() throws(SchemaError) -> Bool {
-    guard let flag = value.bool else { throw error("type", "This is true or false.") }
+    guard let flag = value.bool else { throw error("type", "This must be true or false.") }
     return flag
   }
 
   /// Returns a whole number, not below 0; one that is too large becomes the largest.
   func count() throws(SchemaError) -> Int {
     guard let number = value.number, number.isInteger, number >= JSONNumber(0) else {
-      throw error("type", "This is a whole number, 0 or more.")
+      throw error("type", "This must be a whole number, 0 or more.")
     }
     return number.int ?? number.double.flatMap { Int(exactly: $0) } ?? .max
   }
@@ -77,17 +77,17 @@ struct Member {
     case .type: return try kinds()
     case .const: return values([value], "This must be \(Self.shown([value])).")
     case .values:
-      guard let values = value.array else { throw error("type", "This is a list of values.") }
+      guard let values = value.array else { throw error("type", "This must be a list of values.") }
       return self.values(Array(values), "This must be one of \(Self.shown(Array(values))).")
     case .multipleOf:
       let divisor = try number()
       guard divisor > JSONNumber(0), divisor.significantDigits <= 37 else {
-        throw error("range", "This is above 0, and has at most 37 significant digits.")
+        throw error("range", "This must be above 0, and have at most 37 significant digits.")
       }
       return test(.multiple(divisor), "This must be a multiple of \(divisor.text).")
     case .minimum:
-      return test(.minimum(try number()), "This must be \(try number().text) at least.")
-    case .maximum: return test(.maximum(try number()), "This must be \(try number().text) at most.")
+      return test(.minimum(try number()), "This must be at least \(try number().text).")
+    case .maximum: return test(.maximum(try number()), "This must be at most \(try number().text).")
     case .exclusiveMinimum:
       return test(.exclusiveMinimum(try number()), "This must be above \(try number().text).")
     case .exclusiveMaximum:
@@ -95,19 +95,28 @@ struct Member {
     case .minLength:
       return test(
         .atLeast(.characters, try count()),
-        "This has \(try count()) characters at least."
+        "This must have at least \(try count()) characters."
       )
     case .maxLength:
-      return test(.atMost(.characters, try count()), "This has \(try count()) characters at most.")
+      return test(
+        .atMost(.characters, try count()),
+        "This may have at most \(try count()) characters."
+      )
     case .minItems:
-      return test(.atLeast(.elements, try count()), "This has \(try count()) elements at least.")
+      return test(
+        .atLeast(.elements, try count()),
+        "This must have at least \(try count()) elements."
+      )
     case .maxItems:
-      return test(.atMost(.elements, try count()), "This has \(try count()) elements at most.")
+      return test(.atMost(.elements, try count()), "This may have at most \(try count()) elements.")
     case .minProperties:
-      return test(.atLeast(.members, try count()), "This has \(try count()) members at least.")
+      return test(
+        .atLeast(.members, try count()),
+        "This must have at least \(try count()) members."
+      )
     case .maxProperties:
-      return test(.atMost(.members, try count()), "This has \(try count()) members at most.")
-    case .uniqueItems: return try flag() ? test(.unique, "No element may be there twice.") : nil
+      return test(.atMost(.members, try count()), "This may have at most \(try count()) members.")
+    case .uniqueItems: return try flag() ? test(.unique, "All elements must be different.") : nil
     case .required:
       return test(.required(try strings(value, at: pointer)), "This member is required.")
     case .dependentRequired: return try dependentRequired()
@@ -115,7 +124,7 @@ struct Member {
       _ = try text()
     case .deprecated, .readOnly, .writeOnly: _ = try flag()
     case .examples:
-      guard value.array != nil else { throw error("type", "This is a list of values.") }
+      guard value.array != nil else { throw error("type", "This must be a list of values.") }
     default: break
     }
     return nil
@@ -131,7 +140,7 @@ struct Member {
       }
       kinds.insert(kind)
     }
-    guard !names.isEmpty else { throw error("type", "This is a type or a list of types.") }
+    guard !names.isEmpty else { throw error("type", "This must be a type or a list of types.") }
     return test(.kinds(kinds), "This must be of type \(names.joined(separator: " or ")).")
   }
 
@@ -149,7 +158,7 @@ struct Member {
 
   private func dependentRequired() throws(SchemaError) -> Test {
     guard let object = value.object else {
-      throw error("type", "This is an object of lists of strings.")
+      throw error("type", "This must be an object of lists of strings.")
     }
     var needs: [(name: String, needed: [String])] = []
     for (name, list) in object {

@@ -35,7 +35,7 @@ extension SchemaCompiler {
       // `prefixItems` compiles it too, if present.
       guard member.siblings["prefixItems"] == nil else { return nil }
       guard member.value.array == nil else {
-        throw member.error("type", "A list of schemas is prefixItems in draft 2020-12.")
+        throw member.error("type", "Use prefixItems for a list of schemas: this is draft 2020-12.")
       }
       return member.test(.elements(first: [], others: try part(member)))
     case .contains:
@@ -113,7 +113,7 @@ extension SchemaCompiler {
 
   private mutating func list(_ member: Member) throws(SchemaError) -> [Int] {
     guard let elements = member.value.array, !elements.isEmpty else {
-      throw member.error("type", "This is a list of schemas, of one at least.")
+      throw member.error("type", "This must be a list of at least one schema.")
     }
     var indexes: [Int] = []
     for (index, element) in elements.enumerated() {
@@ -124,7 +124,7 @@ extension SchemaCompiler {
 
   mutating func parts(_ member: Member) throws(SchemaError) -> [(String, Int)] {
     guard let object = member.value.object else {
-      throw member.error("type", "This is an object of schemas.")
+      throw member.error("type", "This must be an object of schemas.")
     }
     var indexes: [(String, Int)] = []
     for (name, schema) in object {

@@ -38,7 +38,7 @@ extension SchemaCompiler {
     throw SchemaError(
       reference.pointer,
       "reference",
-      "There is no schema at this reference; others than this schema and its parts are not fetched."
+      "The reference must lead to this schema or a part of it; others are not fetched."
     )
   }
 

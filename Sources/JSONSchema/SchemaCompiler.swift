@@ -41,7 +41,7 @@ struct SchemaCompiler {
       throw SchemaError(
         pointer,
         "limit",
-        "A schema has at most \(Self.countLimit) subschemas, and no long keys above many."
+        "A schema may have at most \(Self.countLimit) subschemas, and no long keys above many."
       )
     }
     let outer = resource
@@ -57,7 +57,7 @@ struct SchemaCompiler {
     case .bool(false): subschemas[index].content = .never(keyword)
     case .object(let object):
       subschemas[index].content = .tests(try tests(of: object, index, pointer))
-    default: throw SchemaError(pointer, "type", "A schema is an object, true or false.")
+    default: throw SchemaError(pointer, "type", "A schema must be an object, true or false.")
     }
     return index
   }

@@ -31,7 +31,7 @@ struct SchemaResources {
   ) throws(SchemaError) -> Int {
     let place = "\(pointer)/\(Keyword.id.rawValue)"
     guard let text = (id ?? "").string else {
-      throw SchemaError(place, "type", "This is a string.")
+      throw SchemaError(place, "type", "This must be a string.")
     }
     let (address, fragment) = Self.split(text)
     guard text.utf8.count <= Self.addressLimit, fragment?.isEmpty ?? true,
@@ -40,12 +40,12 @@ struct SchemaResources {
       throw SchemaError(
         place,
         "id",
-        "An $id is an address without a fragment, of at most \(Self.addressLimit) bytes."
+        "An $id must be an address without a fragment, of at most \(Self.addressLimit) bytes."
       )
     }
     let index = all.count
     guard byAddress.updateValue(index, forKey: ByteString(resolved.absoluteString)) == nil else {
-      throw SchemaError(place, "id", "The $id \(resolved.absoluteString) is there twice.")
+      throw SchemaError(place, "id", "The $id \(resolved.absoluteString) is defined twice.")
     }
     all.append(Resource(address: resolved, schema: schema, pointer: pointer))
     return index
@@ -57,11 +57,11 @@ struct SchemaResources {
   mutating func name(_ schema: Int, by member: Member, in resource: Int) throws(SchemaError) {
     let name = try member.text()
     guard Self.isAnchor(name) else {
-      throw member.error("anchor", "An anchor is a name such as address, in ASCII.")
+      throw member.error("anchor", "An anchor must be a name such as address, in ASCII.")
     }
     let key = ByteString(name)
     guard all[resource].anchors.updateValue(schema, forKey: key) == nil else {
-      throw member.error("anchor", "The anchor \(name) is there twice.")
+      throw member.error("anchor", "The anchor \(name) is defined twice.")
     }
     if member.keyword == .dynamicAnchor { all[resource].dynamicAnchors.insert(key) }
   }

@@ -84,7 +84,7 @@ struct Validation {
     steps -= count
     guard steps < 0 else { return }
     isProbing = false
-    let detail = "To look at this by the schema takes too many steps."
+    let detail = "Validating this by the schema takes too many steps."
     _ = try refuse(subschemas[index].pointer, "cost", detail)
     throw Stop()
   }

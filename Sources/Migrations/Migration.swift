@@ -41,7 +41,7 @@ package struct Migration: Equatable, Sendable {
     // A file has the same checksum with any line endings.
     try self.init(file: file, unixText: text.unixLines, checksum: nil)
     guard !up.isEmpty else {
-      throw .badFile(file: file, line: up.line, reason: "there is nothing to do up")
+      throw .badFile(file: file, line: up.line, reason: "the up part is empty")
     }
   }
 
@@ -69,7 +69,11 @@ package struct Migration: Equatable, Sendable {
 
   private init(file: String, unixText: String, checksum: String?) throws(MigrationError) {
     guard let (version, name) = Migration.parse(fileName: file) else {
-      throw .badFile(file: file, line: nil, reason: "a migration is called like 0001_name.sql")
+      throw .badFile(
+        file: file,
+        line: nil,
+        reason: "the name of a migration has the form 0001_name.sql"
+      )
     }
     let sections = try Sections(file: file, text: unixText)
     self.version = version
@@ -189,7 +193,7 @@ private struct Sections {
       throw .badFile(
         file: file,
         line: script.line,
-        reason: "an index made concurrently needs a name, by which a half-made one is found"
+        reason: "an index built concurrently needs a name, by which an incomplete one is found"
       )
     }
     return script

@@ -83,7 +83,7 @@ extension MigrationError: CustomStringConvertible {
     case .pgDump(let reason): reason
     case .irreversible(let file, let reason): "\(file) is irreversible: \(reason)"
     case .connectionLost(let reason):
-      "the connection was lost: \(reason); run it again, it goes on where it stopped"
+      "the connection was lost: \(reason); run it again; it continues where it stopped"
     case .files(let reason): reason
     case .unknownVersion(let version): "no migration has version \(version)"
     case .distribution(let reason): reason

@@ -74,7 +74,7 @@ import Postgres
     let live = try await Catalog(session, role: role)
     try await run(
       "create schema \(quotedName(scratch))",
-      rest: "verify makes a schema, which it rolls back; grant this role create on the database"
+      rest: "verify creates a schema and rolls it back; grant the role CREATE on the database"
     )
     try await enter(scratch)
     let expected = try await applied()

@@ -79,7 +79,7 @@ import Postgres
     for step in steps {
       for instruction in step.instructions(ledger) {
         if case .drop(let index) = try await remedy(instruction) {
-          parts.append("-- half made by an earlier run\ndrop index concurrently \(index);\n")
+          parts.append("-- left incomplete by an earlier run\ndrop index concurrently \(index);\n")
         }
       }
       parts.append(step.rendered(ledger))
@@ -106,7 +106,7 @@ import Postgres
       case .none: break
       case .skip: continue
       case .drop(let index):
-        session.say("dropping the half-made index \(index)")
+        session.say("dropping the incomplete index \(index)")
         try await session.run("drop index concurrently \(index)", as: step.migration.file)
       }
       var script = instruction.script

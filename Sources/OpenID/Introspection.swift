@@ -95,7 +95,7 @@ package import Tenancy
     return json
   }
 
-  /// Ends the session of a token, if it is the client's.
+  /// Ends the session of a token that belongs to the client.
   ///
   /// Does nothing for an unknown token.
   /// - Returns: false for an access token without a user, which has no session.

@@ -50,7 +50,7 @@ extension BSONDocument {
   /// - Throws: `.failedToParse` if the JSON is not an object, `.overflow` if it is too deep.
   package init(_ json: JSON) throws(OperatorError) {
     guard let object = json.object else {
-      throw OperatorError(.failedToParse, "A document is an object.")
+      throw OperatorError(.failedToParse, "A document must be an object.")
     }
     try Self.checkDepth(of: json)
     self.init(object)

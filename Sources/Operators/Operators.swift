@@ -123,7 +123,7 @@ package enum OperatorLanguage {
       + "that is not is data, and no error, whichever way it comes in.",
     "A path has no empty part: a., .a and a..b are refused, in filters too. Filters, projections and "
       + "sorts have no $ and no $[] in a path.",
-    "A field whose name begins with a dollar may be changed below the top. At the top it can be "
+    "A field whose name begins with a dollar can be changed below the top level. At the top level it can be "
       + "removed, and set when the document is made.",
     "A new document has no _id unless the filter or the update gives it one.",
     "Strings compare by their bytes; there are no collations, and no pipelines.",

@@ -114,7 +114,7 @@ private struct ProjectionParser {
       let parts = try FieldName.parts(of: field.name.text, pointer: name, ifEmpty: .badValue)
       let full = path + parts
       guard !full.contains(where: \.isDollarPrefixed), full.count <= FieldName.pathLimit else {
-        throw OperatorError(.badValue, "This is no path of a field.", pointer: name)
+        throw OperatorError(.badValue, "This is not the path of a field.", pointer: name)
       }
       if case .document(let inner) = field.value, !inner.isEmpty {
         try read(inner, at: full, pointer: place)

@@ -18,7 +18,7 @@ extension QueryParser {
       var mask = BitMask()
       for position in positions {
         guard let position = position.integer, (0...Int(Int32.max)).contains(position) else {
-          throw error("The positions of bits are whole numbers that are not negative.")
+          throw error("The positions of bits must be whole numbers that are not negative.")
         }
         mask.positions.append(position)
       }

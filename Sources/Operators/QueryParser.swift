@@ -252,7 +252,7 @@ struct QueryParser {
       switch error {
       case .options:
         throw self.error(
-          "The options of a regular expression are i, m, s and x.",
+          "The options of a regular expression may be i, m, s and x.",
           .invalidRegexOptions
         )
       case .syntax(let detail): throw self.error(detail, .invalidRegex)

@@ -26,7 +26,11 @@ package struct SortOrder: Sendable {
   /// Errors use `pointer` as its location.
   init(_ document: BSONDocument, pointer: String) throws(OperatorError) {
     guard document.count <= Self.limit else {
-      throw OperatorError(.badValue, "A sort has at most \(Self.limit) fields.", pointer: pointer)
+      throw OperatorError(
+        .badValue,
+        "A sort may have at most \(Self.limit) fields.",
+        pointer: pointer
+      )
     }
     var keys: [Key] = []
     for field in document {
@@ -49,7 +53,7 @@ package struct SortOrder: Sendable {
   /// Throws `.badValue` if it is neither 1 nor -1.
   static func isAscending(_ direction: BSON, _ pointer: String) throws(OperatorError) -> Bool {
     guard let direction = direction.integer, [1, -1].contains(direction) else {
-      throw OperatorError(.badValue, "The direction of a sort is 1 or -1.", pointer: pointer)
+      throw OperatorError(.badValue, "The direction of a sort must be 1 or -1.", pointer: pointer)
     }
     return direction == 1
   }

@@ -133,7 +133,10 @@ package struct Update: Sendable {
       // An unchanged `_id` of any type stays: another API of the service may have stored it.
       switch result["_id"] {
       case .array, .regularExpression, .undefined:
-        throw error(.invalidIDField, "An _id is no array, regular expression or undefined.")
+        throw error(
+          .invalidIDField,
+          "An _id must not be an array, a regular expression or undefined."
+        )
       default: break
       }
     }

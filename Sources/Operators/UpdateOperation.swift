@@ -96,7 +96,7 @@ struct OperandParser {
     var steps: [UpdateOperation.BitStep] = []
     for field in document {
       guard field.value.int64 != nil else {
-        throw error("The operands of $bit are 32-bit or 64-bit integers.")
+        throw error("The operands of $bit must be 32-bit or 64-bit integers.")
       }
       switch field.name.text {
       case "and": steps.append(.and(field.value))

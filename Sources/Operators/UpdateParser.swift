@@ -52,7 +52,7 @@ struct UpdateParser {
     guard arrayFilters.isEmpty else {
       throw OperatorError(
         .failedToParse,
-        "A replacement has no array filters.",
+        "A replacement must not have array filters.",
         pointer: "/arrayFilters"
       )
     }
@@ -155,7 +155,7 @@ struct UpdateParser {
       let place = ["arrayFilters", String(index)]
       let pointer = JSONPointer(tokens: place).description
       guard json.object != nil else {
-        throw OperatorError(.failedToParse, "An array filter is an object.", pointer: pointer)
+        throw OperatorError(.failedToParse, "An array filter must be an object.", pointer: pointer)
       }
       let document = try BSONDocument(json)
       var parser = QueryParser(order, patterns, at: place)
@@ -164,14 +164,14 @@ struct UpdateParser {
       guard identifiers.count == 1, let identifier = identifiers.first else {
         throw OperatorError(
           .failedToParse,
-          "An array filter is about one identifier.",
+          "An array filter must be about one identifier.",
           pointer: pointer
         )
       }
       guard UpdatePath.isIdentifier(identifier.text) else {
         throw OperatorError(
           .badValue,
-          "An identifier is of letters and digits and begins with a small letter.",
+          "An identifier must have only letters and digits, and begin with a small letter.",
           pointer: pointer
         )
       }

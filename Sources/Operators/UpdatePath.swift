@@ -55,7 +55,7 @@ struct UpdatePath: Sendable {
       guard isIdentifier(identifier) else {
         throw OperatorError(
           .badValue,
-          "An identifier is of letters and digits and begins with a small letter.",
+          "An identifier must have only letters and digits, and begin with a small letter.",
           pointer: pointer
         )
       }

@@ -174,7 +174,7 @@ extension Updater {
   private func array(_ leaf: UpdateLeaf, _ slot: BSON?) throws(OperatorError) -> BSONArray? {
     guard let slot else { return nil }
     guard let array = slot.array else {
-      throw error(.badValue, "A value of type \(slot.kind.alias) is no array.", leaf)
+      throw error(.badValue, "A value of type \(slot.kind.alias) is not an array.", leaf)
     }
     return array
   }

@@ -74,7 +74,7 @@ struct Updater {
         .badValue,
         value == nil
           ? "There must be an array for its elements to be changed."
-          : "The elements of what is no array cannot be changed.",
+          : "Only an array has elements to change.",
         step.firstLeaf
       )
     }

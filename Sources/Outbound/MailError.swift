@@ -25,8 +25,9 @@ package enum MailError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .notConfigured: "the setting mail is empty"
     case .misconfigured(let reason): reason
-    case .refused(let code, let reply): "the relay refuses it for good: \(code) \(reply)"
-    case .tryAgain(let code?, let reply): "the relay puts it off: \(code) \(reply)"
+    case .refused(let code, let reply):
+      "the relay rejected the message permanently: \(code) \(reply)"
+    case .tryAgain(let code?, let reply): "the relay deferred the message: \(code) \(reply)"
     case .tryAgain(nil, let reason): reason
     case .overloaded: "too many mails are on their way"
     }

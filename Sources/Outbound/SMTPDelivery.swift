@@ -157,7 +157,7 @@ private struct RelayURL {
 
   /// Parses a URL; nil if it has another scheme, no host, or more than host and port.
   ///
-  /// For example, a password would be visible wherever the settings are printed.
+  /// A password in the URL, for example, would be visible wherever the settings are printed.
   init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3 || parts.count == 4 && parts[3].isEmpty, parts[1].isEmpty,

@@ -53,7 +53,7 @@ import WireKit
         "rules": [
           [
             "regular_expression": .string("^.{\(least),}$"),
-            "error_message": .string("A password has at least \(least) characters."),
+            "error_message": .string("A password must have at least \(least) characters."),
           ]
         ]
       ]

@@ -13,7 +13,7 @@ package struct ParraSettings: SettingsSection {
       .text(
         0...155,
         "bundle_id",
-        "This setting has letters, digits, hyphens and dots, or is empty.",
+        "This setting must have only letters, digits, hyphens and dots, or be empty.",
         Self.isBundleID
       ),
       "",

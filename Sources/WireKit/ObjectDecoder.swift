@@ -6,7 +6,7 @@ package import JSON
 extension JSON {
   /// The body as an object.
   ///
-  /// - Throws: `.invalid` if it is none.
+  /// - Throws: `.invalid` if it is not an object.
   package var objectOfBody: JSONObject {
     get throws(Failure) {
       guard let object else {

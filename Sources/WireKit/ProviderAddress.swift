@@ -21,7 +21,11 @@ package import Runtime
     let origins = [fallback] + app.hosts.flatMap { ["https://\($0)", "http://\($0)"] }
     let own = origins.flatMap { ["\($0)/", "\($0)/userinfo", "\($0)/api/v2", "\($0)/api/v2/"] }
     guard own.contains(where: { $0.hasSameBytes(as: text) }) else { return nil }
-    return Fault("/identifier", "own_address", "The identifier is an address of this server.")
+    return Fault(
+      "/identifier",
+      "own_address",
+      "The identifier must not be an address of this server."
+    )
   }
 
   /// Returns the origin that names the app of a call.

@@ -4,7 +4,7 @@ import EventLoop
 package import HTTP
 
 extension Service {
-  /// Finds the device secret of a request, and whether a cookie holds it or shall hold it.
+  /// Finds the device secret of a request, and whether a cookie holds it or will hold it.
   ///
   /// A browser also sends cookies with requests that another site caused. So the origin of the page
   /// must be allowed.

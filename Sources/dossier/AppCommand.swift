@@ -84,7 +84,7 @@ struct AppCommand: ParsableCommand {
 
   struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes an app with all its users and their data, for good.",
+      abstract: "Deletes an app with all its users and their data, permanently.",
       discussion: """
         It deletes a hundred users at a time, and the app last. If it is interrupted, run it again. \
         The audit log of the deployment keeps the deletion; the app's own log is deleted with it. \
@@ -106,7 +106,7 @@ struct AppCommand: ParsableCommand {
             .conflict
           )
         }
-        try consent.ask("Delete the app \(app) with all its users and their data, for good?")
+        try consent.ask("Delete the app \(app) with all its users and their data, permanently?")
         let line = ProgressLine()
         let age = context.appCacheTTL * 2
         let count = try await context.run { context async throws(Failure) in

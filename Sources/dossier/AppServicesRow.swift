@@ -33,7 +33,7 @@ enum AppServicesRow: ForeignReader {
 
   private static func document(_ json: JSON, _ userField: String) throws(Failure) -> JSONObject {
     guard let id = id(json[userField]) else {
-      let rule = "A document has the id of its user in \(userField)."
+      let rule = "A document must have the id of its user in \(userField)."
       throw .invalid([Fault("/" + JSONPointer.escaped(userField), "required", rule)])
     }
     var row = JSONObject()

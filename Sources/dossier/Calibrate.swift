@@ -46,7 +46,7 @@ struct Calibrate: ParsableCommand {
       say("a hash takes \(microseconds / 1_000) ms; a thread makes \(rate) a second")
     }
     if cost == .least, microseconds > target * 1_000 {
-      say("the least safe cost takes longer than \(target) ms here")
+      say("the minimum safe cost takes longer than \(target) ms here")
     }
   }
 }

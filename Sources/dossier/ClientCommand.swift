@@ -17,7 +17,7 @@ struct ClientCommand: ParsableCommand {
 
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Creates a client; its secret is shown this once.",
+      abstract: "Creates a client, and shows its secret only this once.",
       discussion: """
         Native and single-page clients have no secret. Scopes are for the management API, which a \
         client of kind web or machine calls with its secret:
@@ -50,10 +50,12 @@ struct ClientCommand: ParsableCommand {
     )
     var isOperator = false
 
-    @Argument(help: "What people call it.")
+    @Argument(help: "The name that people see.")
     var name: String
 
-    @Argument(help: ArgumentHelp("Settings, as of client set.", valueName: "setting=value"))
+    @Argument(
+      help: ArgumentHelp("Settings, as for `dossier client set`.", valueName: "setting=value")
+    )
     var settings: [String] = []
 
     func validate() throws {

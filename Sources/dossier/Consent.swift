@@ -3,7 +3,7 @@ import Glibc
 
 /// The confirmation of an operation that cannot be undone.
 struct Consent: ParsableArguments {
-  @Flag(name: .shortAndLong, help: "Does not ask first.")
+  @Flag(name: .shortAndLong, help: "Does not ask for confirmation.")
   var yes = false
 
   /// Asks the operator.

@@ -163,8 +163,8 @@ extension CommandContext {
         "clock",
         ahead < 5_000
           ? nil
-          : "it differs by \(ahead) ms from that of the database's host: tokens expire wrongly; "
-            + "have both hosts ask a time server (apt install systemd-timesyncd)"
+          : "it differs by \(ahead) ms from that of the database's host: tokens expire at the "
+            + "wrong time; synchronize both hosts with a time server (apt install systemd-timesyncd)"
       ),
       Doctor.Finding(
         "mail queue",

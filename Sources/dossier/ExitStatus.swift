@@ -52,20 +52,21 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     switch self {
     case .success: "done"
     case .internalError: "an error that is not in this list"
-    case .notFound: "there is no such app, user, client, issuer, key, mail, index or schema"
+    case .notFound: "the app, user, client, issuer, key, mail, index or schema does not exist"
     case .conflict: "a name, host, address or path is taken, or an app is in use"
     case .invalid: "the input breaks a rule; the message names the place"
     case .preconditionFailed: "the version is not the one of --if-version"
     case .cannotConnect: "no connection to the database"
-    case .overloaded: "the database had no time; run it again"
-    case .someFailed: "all was read, and some failed; the results list each with its errors"
-    case .interrupted: "stopped by a signal between two batches; --resume goes on"
-    case .inputChanged: "the input is not the one to resume, or another run goes on with it"
+    case .overloaded: "the database was overloaded; run the command again"
+    case .someFailed:
+      "the whole input was read, but some lines failed; the results list their errors"
+    case .interrupted: "stopped by a signal between two batches; --resume continues"
+    case .inputChanged: "the input is not that of the earlier run, or another run is importing it"
     case .files: "a file could not be read or written"
     case .notReady:
-      "the database is not as this program needs it: schema, rights, read-only, a full disk"
+      "the database cannot be used: a wrong schema, missing rights, read-only, or a full disk"
     case .checksFailed: "the doctor has found a fault"
-    case .unconfirmed: "it cannot be undone, and was not confirmed; --yes confirms it"
+    case .unconfirmed: "refused: this cannot be undone; confirm with --yes"
     case .usage: "wrong arguments"
     case .configuration: "the settings are not usable"
     }

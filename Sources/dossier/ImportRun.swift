@@ -159,11 +159,11 @@ struct ImportRequest: Sendable {
     while reader.position.lines < work.progress.lines, try await reader.next() != nil {}
     guard work.progress.isBehind(reader.position) else {
       throw CommandFailure(
-        "the input is not the one that was begun; without --resume it is read from the start",
+        "the input is not that of the earlier run; without --resume, the import starts from the beginning",
         .inputChanged
       )
     }
-    if work.progress.lines > 0 { say("going on behind line \(work.progress.lines)") }
+    if work.progress.lines > 0 { say("continuing after line \(work.progress.lines)") }
   }
 
   private func write(_ batch: [ImportLine]) async throws(CommandFailure) {
@@ -186,7 +186,7 @@ struct ImportRequest: Sendable {
     do throws(Failure) {
       return try await body(work)
     } catch .preconditionFailed {
-      throw CommandFailure("another run goes on with this import", .inputChanged)
+      throw CommandFailure("another run continues this import", .inputChanged)
     } catch {
       throw CommandFailure(error)
     }
@@ -233,7 +233,7 @@ struct ImportRequest: Sendable {
     line.clear()
     let tally = work.progress.tally
     end(
-      ["stopped behind line \(work.progress.lines), \(tally.failed) failed; --resume goes on"],
+      ["stopped after line \(work.progress.lines), \(tally.failed) failed; --resume continues"],
       .interrupted
     )
   }

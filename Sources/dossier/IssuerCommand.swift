@@ -16,7 +16,7 @@ struct IssuerCommand: ParsableCommand {
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: "The iss of its tokens; their users are known by it.")
+    @Option(help: "The iss of its tokens, which identifies their users.")
     var issuer: String
 
     @Option(help: "The value that the aud of its tokens must contain.")

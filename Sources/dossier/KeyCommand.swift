@@ -44,7 +44,7 @@ struct KeyCommand: ParsableCommand {
     @OptionGroup var options: AppOptions
     @OptionGroup var consent: Consent
 
-    @Argument(help: "Its id, as `dossier key list` shows it.")
+    @Argument(help: "The key's id, as `dossier key list` shows it.")
     var key: String
 
     func run() throws {
@@ -85,7 +85,7 @@ extension KeyCommand {
       options.settings.run(asJSON: options.output.isJSON, lacksKey: discardLost) {
         context async throws(CommandFailure) in
         if discardLost {
-          try consent.ask("Remove for good what this master key does not decrypt?")
+          try consent.ask("Permanently remove what this master key does not decrypt?")
         }
         return CommandOutput(
           try await context.run { context async throws(Failure) in

@@ -72,10 +72,10 @@ struct MailCommand: ParsableCommand {
 struct MailArgument: ParsableArguments {
   @OptionGroup var options: CommonOptions
 
-  @Flag(help: "All that there are.")
+  @Flag(help: "All mails in the queue.")
   var all = false
 
-  @Argument(help: "The id of one, as `dossier mail list` shows it.")
+  @Argument(help: "The id of a mail, as `dossier mail list` shows it.")
   var mail: String?
 
   func validate() throws {

@@ -74,7 +74,7 @@ struct NginxFiles {
     let stray = servers.first { server in
       server.hasPrefix("unix:\(configuration.socketDirectory)/") && !own.contains(server)
     }
-    if let stray { return "requests are passed to \(stray), where there is no worker: \(cure)" }
+    if let stray { return "requests are passed to \(stray), which has no worker: \(cure)" }
     guard words.firstRange(of: ["fastcgi_pass", "dossier_workers"]) != nil else {
       return "no server passes anything to dossier_workers: "
         + "copy \(Self.shipped)/dossier.conf to \(folder)/conf.d/"

@@ -18,7 +18,7 @@ struct ResourceServerCommand: ParsableCommand {
     @Argument(help: "The audience of its tokens, such as https://api.example.com.")
     var identifier: String
 
-    @Argument(help: "What people call it.")
+    @Argument(help: "The name that people see.")
     var name: String
 
     func run() throws {
@@ -59,7 +59,7 @@ struct ResourceServerCommand: ParsableCommand {
 
   struct Set: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Changes an API; what is not named stays.",
+      abstract: "Changes an API; omitted options keep their values.",
       discussion: """
         --scope adds a scope, or changes its description. Its tokens keep a removed scope until \
         they expire.

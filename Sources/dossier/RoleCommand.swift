@@ -18,7 +18,7 @@ struct RoleCommand: ParsableCommand {
     @Option(help: "What the role is for.")
     var description: String?
 
-    @Argument(help: "What people call it.")
+    @Argument(help: "The name that people see.")
     var name: String
 
     func run() throws {
@@ -53,7 +53,7 @@ struct RoleCommand: ParsableCommand {
 
   struct Set: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Changes a role; what is not named stays."
+      abstract: "Changes a role; omitted options keep their values."
     )
     @OptionGroup var role: RoleArgument
 
@@ -73,7 +73,7 @@ struct RoleCommand: ParsableCommand {
 
   struct Permit: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Sets the scopes that a role has at an API; without any, it has none there.",
+      abstract: "Sets the scopes that a role has at an API; without --scope, it removes them.",
       discussion: "Tokens keep a removed scope until they expire."
     )
     @OptionGroup var role: RoleArgument
@@ -99,7 +99,7 @@ struct RoleCommand: ParsableCommand {
 
   struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes a role, and takes it from its users."
+      abstract: "Deletes a role, and removes it from its users."
     )
     @OptionGroup var role: RoleArgument
 

@@ -8,7 +8,7 @@ import JSON
 struct SessionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "session",
-    abstract: "Sessions of all users of an app; those of one user are with `dossier user`.",
+    abstract: "Sessions of all users of an app; for one user, see `dossier user`.",
     subcommands: [End.self]
   )
 
@@ -27,7 +27,7 @@ struct SessionCommand: ParsableCommand {
 
     @Option(
       help: ArgumentHelp(
-        "Only of users who have an identity of this issuer: its name, or the iss of its tokens.",
+        "Ends only sessions of users with an identity of this issuer: its name, or the iss of its tokens.",
         valueName: "issuer"
       )
     )

@@ -6,7 +6,7 @@ import JSON
 struct UserCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "user",
-    abstract: "Users of an app, by id or by address of mail.",
+    abstract: "Users of an app, by id or email address.",
     subcommands: [
       List.self, Show.self, Create.self, Document.self, Applications.self, Password.self,
       Factors.self,
@@ -19,9 +19,9 @@ struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Lists users, the oldest first.",
       discussion: """
-        A filter puts terms together by and, or, not and parentheses, as in \
+        A filter combines terms with and, or, not and parentheses, for example \
         'metadata.theme = "dark" and custom_data.level >= 7'. Operators: = != < <= > >= ^= (begins \
-        with) in (…) exists. `dossier index list` shows the paths of which one must be there.
+        with) in (…) exists. A filter needs a term on an indexed path: see `dossier index list`.
         """
     )
     @OptionGroup var options: AppOptions
@@ -113,7 +113,7 @@ struct UserCommand: ParsableCommand {
         .delete,
         "",
         asking: consent,
-        "Delete the user with all its data, for good?"
+        "Delete the user with all its data, permanently?"
       )
     }
   }

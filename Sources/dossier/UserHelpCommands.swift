@@ -77,7 +77,7 @@ extension UserCommand {
 
   struct Password: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Sets a user's password, or mails a code to choose one by.",
+      abstract: "Sets a user's password, or mails a code with which the user chooses one.",
       discussion: """
         A password that is set ends all sessions and API keys of the user, and a mail reports it. It is \
         read from a file or from standard input: all users of the machine see the arguments.

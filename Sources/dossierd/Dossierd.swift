@@ -116,7 +116,7 @@ struct Run: ParsableCommand {
       guard let found = socket.name, !name.isReached(by: found) else { continue }
       Log.write(
         "error",
-        "the socket \(found) was given, and nginx is told of \(name.nginx), by the settings listen "
+        "systemd passed the socket \(found), but nginx uses \(name.nginx) by the settings listen "
           + "and socket_directory: \(cure)"
       )
       throw ExitCode(unusable)

@@ -63,7 +63,7 @@ import Glibc
   func giveUp(_ reason: String) {
     guard supervisor.reload === self else { return }
     supervisor.reload = nil
-    Log.write("error", "the old workers go on: \(reason)")
+    Log.write("error", "the old workers keep running: \(reason)")
     // Workers that are not ready have accepted nothing.
     for process in starting { kill(process, SIGKILL) }
     for worker in ready { supervisor.retire(worker) }
@@ -77,7 +77,7 @@ extension Supervisor {
   /// - Parameter answer: called once, with nil or the reason why the old workers continue.
   func replaceAll(_ answer: @escaping @EventLoop (String?) -> Void) {
     func refuse(_ reason: String) {
-      Log.write("error", "the old workers go on: \(reason)")
+      Log.write("error", "the old workers keep running: \(reason)")
       answer(reason)
     }
     if isEnding { return refuse("dossierd is ending") }

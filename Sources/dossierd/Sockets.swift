@@ -32,7 +32,7 @@ extension SocketName {
     if isInUse { throw SocketError("\(path) is in use: another dossierd is running there") }
     let stale = CLinux_file_at(path)
     if stale.exists != 0 {
-      guard stale.is_socket != 0 else { throw SocketError("\(path) is no socket") }
+      guard stale.is_socket != 0 else { throw SocketError("\(path) is not a socket") }
       unlink(path)
     }
     let descriptor = try make(AF_UNIX, path)

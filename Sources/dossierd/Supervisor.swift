@@ -167,7 +167,7 @@ import Glibc
     worker.send(SIGTERM)
     _ = Timer(after: configuration.drain + .seconds(2)) { [self] in
       guard living[worker.id] === worker else { return }
-      Log.write("error", "worker \(worker.id) has not ended in time and is killed")
+      Log.write("error", "worker \(worker.id) did not end in time, and is killed")
       worker.send(SIGKILL)
     }
   }

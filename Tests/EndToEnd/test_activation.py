@@ -85,7 +85,7 @@ class Activation(unittest.TestCase):
                                      ("DOSSIER_LISTEN", "127.0.0.1:9700", "127.0.0.1:9700")]:
             with self.subTest(setting):
                 before = self.site.environment.get(setting, "")
-                self.start_wrongly("/worker-0.sock was given, and nginx is told of", setting, value)
+                self.start_wrongly("/worker-0.sock, but nginx uses", setting, value)
                 self.site.environment[setting] = before
                 self.assertIn(told, self.site.messages()[-1])
                 self.end()

@@ -50,7 +50,7 @@ class Commands(Administration):
             "password_min_length=7", "verify_subject=", "jwt=false", check=False)
         self.assertEqual(run.returncode, 12)
         for words in ["/settings/session_days: This setting must be a whole number in 1...3650. (range)",
-                      "/settings/session_days2: There is no such setting. (unknown_member)",
+                      "/settings/session_days2: This setting is unknown. (unknown_member)",
                       "/settings/anonymous: ", "/settings/switching: ", "/settings/mail_from: ",
                       "/settings/sign_up: ", "/settings/mfa: ",
                       "/settings/allowed_origins: ", "/settings/password_min_length: ",

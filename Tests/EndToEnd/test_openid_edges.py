@@ -106,7 +106,7 @@ class Messages(OpenIDCase):
                            f"{self.issuer}api/v2/", f"{self.issuer}api/v2"]:
             answer = self.site.dossier("resource-server", "create", "--app", "default", identifier,
                                        "x", check=False)
-            self.assertIn("The identifier is an address of this server.", answer.stderr)
+            self.assertIn("The identifier must not be an address of this server.", answer.stderr)
         self.assertEqual(self.site.sql("select count(*) from resource_servers where identifier "
                                        f"like '{self.issuer[:-1]}%'"), "0")
 

@@ -47,12 +47,12 @@ class Readiness(Case):
         self.not_ready("not ready: database: ", "No such file")
         self.assertEqual(self.site.metric("dossier_database_up"), 0)
         self.assertGreater(self.site.metric('dossier_database_failures_total{reason="connection"}'), 0)
-        wait_until(lambda: len(self.log_lines("the database is away", "No such file")) == 2,
+        wait_until(lambda: len(self.log_lines("the database is unavailable", "No such file")) == 2,
                    what="a line of each worker")
         # Each worker tries repeatedly, but logs it once.
         for _ in range(20):
             self.post("/v1/login/anonymous", {})
-        self.assertEqual(len(self.log_lines("the database is away", "No such file")), 2)
+        self.assertEqual(len(self.log_lines("the database is unavailable", "No such file")), 2)
         self.site.start_postgres()
         self.site.wait_until_ready()
         wait_until(lambda: len(self.log_lines("the database is connected")) >= 2, what="both connected")
@@ -62,7 +62,7 @@ class Readiness(Case):
         self.addCleanup(self.site.sql, "alter role server login")
         self.reconnect()
         self.not_ready("database: ", "is not permitted to log in")
-        wait_until(lambda: self.log_lines("the database is away", "is not permitted to log in"),
+        wait_until(lambda: self.log_lines("the database is unavailable", "is not permitted to log in"),
                    what="the reason in the log")
         self.failed_anonymous_login("is not permitted to log in")
         self.site.sql("alter role server login")
@@ -266,7 +266,7 @@ class AtTheStart(Case):
         count = len(self.site.messages())
         self.site.stop_postgres()
         self.restart(ready=False)
-        wait_until(lambda: any("the database is away: " in line
+        wait_until(lambda: any("the database is unavailable: " in line
                                for line in self.site.messages()[count:]), what="the reason")
         self.site.start_postgres()
         self.site.wait_until_ready()

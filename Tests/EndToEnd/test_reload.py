@@ -47,7 +47,7 @@ class Reload(unittest.TestCase):
         self.assertEqual(reload.returncode, 1)
         for word in words:
             self.assertIn(word, reload.stderr)
-            self.assertTrue(any("the old workers go on" in line and word in line
+            self.assertTrue(any("the old workers keep running" in line and word in line
                                 for line in self.site.messages()))
         self.assert_only(before)
         for _ in range(20):
@@ -75,7 +75,7 @@ class Reload(unittest.TestCase):
         count = len(self.site.messages())
         self.site.supervisor.send_signal(signal.SIGHUP)
         wait_until(
-            lambda: any("go on" in line for line in self.site.messages()[count:]), what="the word")
+            lambda: any("keep running" in line for line in self.site.messages()[count:]), what="the word")
         self.assert_only(before)
         # The replacement of a dead worker uses the settings in force.
         os.kill(before[0], signal.SIGKILL)

@@ -155,7 +155,7 @@ import Testing
     #expect(
       faults.map { [$0.pointer, $0.schemaPointer, $0.code, $0.detail] } == [
         ["/name", "/required", "required", "This member is required."],
-        ["/ages/1", "/$defs/age/minimum", "minimum", "This must be 0 at least."],
+        ["/ages/1", "/$defs/age/minimum", "minimum", "This must be at least 0."],
         [
           "/ages/2", "/$defs/age/exclusiveMaximum", "exclusive_maximum",
           "This must be below 150.5.",
@@ -181,9 +181,9 @@ import Testing
     (#"{"enum":["a",1,null]}"#, "2", #"This must be one of "a", 1, null."#),
     (#"{"const":{"a":1}}"#, "2", #"This must be {"a":1}."#),
     (#"{"type":["string","null"]}"#, "2", "This must be of type string or null."),
-    (#"{"minLength":3}"#, #""""#, "This has 3 characters at least."),
+    (#"{"minLength":3}"#, #""""#, "This must have at least 3 characters."),
     (#"{"contains":true,"maxContains":2}"#, "[]", "From 1 to 2 of the elements must fit contains."),
-    (#"{"propertyNames":{"maxLength":1}}"#, #"{"ab":1}"#, "This has 1 characters at most."),
+    (#"{"propertyNames":{"maxLength":1}}"#, #"{"ab":1}"#, "This may have at most 1 characters."),
     (#"{"oneOf":[true,true]}"#, "1", "This must fit one alternative, and no other."),
   ])
   func `error details are sentences`(text: String, value: String, detail: String) throws {

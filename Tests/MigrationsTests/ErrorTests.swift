@@ -112,7 +112,7 @@ import Testing
     #expect(try await place.run("status").output.hasSuffix("0002  b  pending\n"))
     let plan = try await place.run("plan").output
     #expect(plan.contains("drop index concurrently public.a_by_id;"))
-    #expect(try await place.run("up", status: 13).errors.contains("dropping the half-made index"))
+    #expect(try await place.run("up", status: 13).errors.contains("dropping the incomplete index"))
     try await place.sql("delete from a where ctid = '(0,1)'")
     try await place.run("up")
     let valid = "select indisvalid from pg_index where indrelid = 'a'::regclass"

@@ -93,13 +93,13 @@ import Testing
     arguments: [
       ("", nil, "no line '-- migrate: up'"),
       ("-- migrate: up\nselect 1;", nil, "no line '-- migrate: down'"),
-      ("-- migrate: up\n-- migrate: down\n", 2, "nothing to do up"),
+      ("-- migrate: up\n-- migrate: down\n", 2, "the up part is empty"),
       ("select 1;\n-- migrate: up\n", 1, "SQL outside"),
       ("-- migrate: upp\n", 1, "unknown marker"),
       ("-- migrate: up\nselect 1;\n-- migrate: irreversible\n", 3, "needs a reason"),
       ("-- migrate: up\n-- migrate: up\n", 2, "wrong place"),
       ("-- migrate: up\n-- migrate: no transaction\n", 2, "wrong place"),
-      ("-- migrate: up\n\n-- what for\n-- migrate: down\n", 2, "nothing to do up"),
+      ("-- migrate: up\n\n-- what for\n-- migrate: down\n", 2, "the up part is empty"),
       ("-- migrate: up\ncopy t from stdin;\n-- migrate: down\n", 2, "nothing to copy"),
       (
         "-- migrate: no transaction\n-- migrate: up\ncreate index concurrently on t (a);\n"

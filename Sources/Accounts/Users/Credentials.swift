@@ -77,7 +77,7 @@ package struct Credentials: Sendable {
     let shortest = app.accountSettings.passwordMinLength
     if password.unicodeScalars.count < shortest || password.utf8.count > longestPassword {
       let rule =
-        "A password has at least \(shortest) characters and at most \(longestPassword) bytes."
+        "A password must have at least \(shortest) characters and at most \(longestPassword) bytes."
       return Fault(pointer, "length", rule)
     }
     switch ReferenceLists.ofProcess {

@@ -60,7 +60,7 @@ private struct FilterParser {
     guard depth <= FilterLimits.depth else {
       throw scanner.error(
         .depth,
-        "Parentheses and not may be \(FilterLimits.depth) deep.",
+        "Parentheses and not may be at most \(FilterLimits.depth) deep.",
         at: start
       )
     }
@@ -74,7 +74,11 @@ private struct FilterParser {
     let start = scanner.offset
     terms += 1
     guard terms <= FilterLimits.terms else {
-      throw scanner.error(.terms, "A filter has at most \(FilterLimits.terms) terms.", at: start)
+      throw scanner.error(
+        .terms,
+        "A filter may have at most \(FilterLimits.terms) terms.",
+        at: start
+      )
     }
     let subject = try subject()
     scanner.skipSpace()
@@ -96,7 +100,7 @@ private struct FilterParser {
       let members = ProfileMember.allCases.map(\.rawValue).joined(separator: ", ")
       throw scanner.error(
         .member,
-        "A path begins with metadata, app_metadata or custom_data, or is one of \(members).",
+        "A path must begin with metadata, app_metadata or custom_data, or be one of \(members).",
         at: start
       )
     }
@@ -118,13 +122,17 @@ private struct FilterParser {
       guard name.unicodeScalars.count <= FilterLimits.nameCharacters else {
         throw scanner.error(
           .path,
-          "A name has at most \(FilterLimits.nameCharacters) characters.",
+          "A name may have at most \(FilterLimits.nameCharacters) characters.",
           at: start
         )
       }
       path.append(name)
       guard path.count <= FilterLimits.names else {
-        throw scanner.error(.path, "A path has at most \(FilterLimits.names) names.", at: start)
+        throw scanner.error(
+          .path,
+          "A path may have at most \(FilterLimits.names) names.",
+          at: start
+        )
       }
     }
     return path
@@ -151,11 +159,15 @@ private struct FilterParser {
       let start = scanner.offset
       let value = try value(of: subject)
       guard values.first.map({ $0.kind == value.kind }) != false else {
-        throw scanner.error(.kind, "The values of one in are of one kind.", at: start)
+        throw scanner.error(.kind, "All values of one in must be of one kind.", at: start)
       }
       values.append(value)
       guard values.count <= FilterLimits.values else {
-        throw scanner.error(.terms, "An in has at most \(FilterLimits.values) values.", at: start)
+        throw scanner.error(
+          .terms,
+          "An in may have at most \(FilterLimits.values) values.",
+          at: start
+        )
       }
       scanner.skipSpace()
     } while scanner.take(",")
@@ -171,7 +183,7 @@ private struct FilterParser {
       guard let time = FilterValue.moment(text) else {
         throw scanner.error(
           .value,
-          "A time is as in \"2026-01-31\" or \"2026-01-31T12:00:00Z\".",
+          "A time must be like \"2026-01-31\" or \"2026-01-31T12:00:00Z\".",
           at: start
         )
       }
@@ -194,7 +206,7 @@ private struct FilterParser {
       guard text.unicodeScalars.count <= FilterLimits.characters else {
         throw scanner.error(
           .value,
-          "A string has at most \(FilterLimits.characters) characters.",
+          "A string may have at most \(FilterLimits.characters) characters.",
           at: start
         )
       }
@@ -234,7 +246,7 @@ extension Filter {
     guard let document = scanner.takeName().flatMap(DocumentKind.init(rawValue:)) else {
       throw scanner.error(
         .member,
-        "A path begins with metadata, app_metadata or custom_data.",
+        "A path must begin with metadata, app_metadata or custom_data.",
         at: 0
       )
     }

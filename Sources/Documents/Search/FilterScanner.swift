@@ -13,7 +13,7 @@ struct FilterScanner {
       throw FilterError(
         rule: .length,
         position: FilterLimits.length,
-        detail: "A filter has at most \(FilterLimits.length) bytes."
+        detail: "A filter may have at most \(FilterLimits.length) bytes."
       )
     }
     guard !bytes.contains(0) else {

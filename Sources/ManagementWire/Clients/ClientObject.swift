@@ -117,19 +117,23 @@ struct ClientBody {
     switch member {
     case "name":
       name = value.string
-      if name == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+      if name == nil { faults.append(Fault(place, "type", "This member must be a string.")) }
     case "app_type":
       kind = ClientKind.allCases.first { value.string?.hasSameBytes(as: $0.auth0Name) == true }
       guard kind == nil else { return }
       let all = ClientKind.allCases.map(\.auth0Name).joined(separator: ", ")
-      faults.append(Fault(place, "choice", "An application is one of \(all)."))
+      faults.append(Fault(place, "choice", "An application must be one of \(all)."))
     case "token_endpoint_auth_method":
       switch value.string {
       case "none": isPublic = true
       case "client_secret_post", "client_secret_basic": isPublic = false
       default:
         faults.append(
-          Fault(place, "choice", "The method is none, client_secret_post or client_secret_basic.")
+          Fault(
+            place,
+            "choice",
+            "The method must be none, client_secret_post or client_secret_basic."
+          )
         )
       }
     case "grant_types":
@@ -143,14 +147,14 @@ struct ClientBody {
       self.grants = grants
     case "oidc_conformant":
       guard value != true else { return }
-      faults.append(Fault(place, "choice", "This member is true."))
+      faults.append(Fault(place, "choice", "This member must be true."))
     case "jwt_configuration":
       // Back ends send what they have read.
       let isShown = value.object?.allSatisfy { name, value in
         name.hasSameBytes(as: "alg") && value == "RS256"
       }
       guard isShown != true else { return }
-      faults.append(Fault(place, "choice", "The only member is alg, which is RS256."))
+      faults.append(Fault(place, "choice", "The only member must be alg, and its value RS256."))
     default:
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value

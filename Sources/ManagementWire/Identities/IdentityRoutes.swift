@@ -97,7 +97,9 @@ enum LinkRequest {
         faults.append(.unknownProperty(name))
         continue
       }
-      if texts[name] == nil { faults.append(Fault("/\(name)", "type", "This member is a string.")) }
+      if texts[name] == nil {
+        faults.append(Fault("/\(name)", "type", "This member must be a string."))
+      }
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     switch (texts["link_with"], texts["provider"], texts["user_id"]) {

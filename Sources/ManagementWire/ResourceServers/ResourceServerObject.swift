@@ -38,7 +38,9 @@ struct ResourceServerBody {
     for (name, value) in body { take(name, value) }
     // Back ends send what they have read.
     if let secondsForWeb, secondsForWeb != body["token_lifetime"] {
-      faults.append(Fault("/token_lifetime_for_web", "choice", "This member is token_lifetime."))
+      faults.append(
+        Fault("/token_lifetime_for_web", "choice", "This member must be token_lifetime.")
+      )
     }
     guard faults.isEmpty else { throw .invalid(faults) }
   }
@@ -52,7 +54,7 @@ struct ResourceServerBody {
     case "token_lifetime":
       change.tokenSeconds = value.number?.int
       if change.tokenSeconds == nil {
-        faults.append(Fault(place, "type", "This member is a whole number."))
+        faults.append(Fault(place, "type", "This member must be a whole number."))
       }
     case "token_lifetime_for_web": secondsForWeb = value
     case "allow_offline_access": change.allowsOfflineAccess = flag(value, place)
@@ -63,11 +65,11 @@ struct ResourceServerBody {
       change.tokenDialect = value.string.flatMap(TokenDialect.init)
       if change.tokenDialect == nil {
         let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-        faults.append(Fault(place, "choice", "This member is \(names)."))
+        faults.append(Fault(place, "choice", "This member must be \(names)."))
       }
     case "signing_alg":
       guard value != "RS256" else { return }
-      faults.append(Fault(place, "choice", "This member is RS256."))
+      faults.append(Fault(place, "choice", "This member must be RS256."))
     default:
       faults.append(.unknownProperty(member))
     }
@@ -85,17 +87,21 @@ struct ResourceServerBody {
         )
       }
     }
-    if value.array == nil { faults.append(Fault("/scopes", "type", "This member is a list.")) }
+    if value.array == nil {
+      faults.append(Fault("/scopes", "type", "This member must be an array."))
+    }
     change.scopes = scopes
   }
 
   private mutating func text(_ value: JSON, _ place: String) -> String? {
-    if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+    if value.string == nil { faults.append(Fault(place, "type", "This member must be a string.")) }
     return value.string
   }
 
   private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
-    if value.bool == nil { faults.append(Fault(place, "type", "This member is true or false.")) }
+    if value.bool == nil {
+      faults.append(Fault(place, "type", "This member must be true or false."))
+    }
     return value.bool
   }
 }

@@ -136,7 +136,7 @@ struct PermissionReference {
     let list = members.list("permissions")
     try members.check()
     guard (1...RoleLimits.permissions).contains(list.count) else {
-      let rule = "This member has 1 to \(RoleLimits.permissions) entries."
+      let rule = "This member must have 1 to \(RoleLimits.permissions) entries."
       throw .invalid([Fault("/permissions", "length", rule)])
     }
     var references: [PermissionReference] = []

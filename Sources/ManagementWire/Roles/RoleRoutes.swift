@@ -113,7 +113,7 @@ extension JSON {
     let texts = members.strings(name)
     try members.check()
     guard (1...limit).contains(texts.count) else {
-      throw .invalid([Fault("/\(name)", "length", "This member has 1 to \(limit) entries.")])
+      throw .invalid([Fault("/\(name)", "length", "This member must have 1 to \(limit) entries.")])
     }
     return texts
   }

@@ -107,7 +107,7 @@ struct TicketRequest {
         continue
       case "mark_email_as_verified" where purpose == .reset:
         guard case .bool(let flag) = value else {
-          faults.append(Fault(place, "type", "This member is true or false."))
+          faults.append(Fault(place, "type", "This member must be true or false."))
           continue
         }
         verifies = flag
@@ -119,7 +119,7 @@ struct TicketRequest {
         faults.append(.unknownProperty(name))
         continue
       }
-      if texts[name] == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+      if texts[name] == nil { faults.append(Fault(place, "type", "This member must be a string.")) }
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     switch (texts["user_id"], texts["email"]) {

@@ -18,9 +18,9 @@ package enum LuceneQuery {
   /// - Throws: `.queryMalformed` with the offset.
   package init(_ text: String) throws(Failure) {
     guard text.utf8.count <= FilterLimits.length else {
-      throw .queryMalformed("A search has at most \(FilterLimits.length) bytes.")
+      throw .queryMalformed("A search may have at most \(FilterLimits.length) bytes.")
     }
-    guard !text.utf8.contains(0) else { throw .queryMalformed("A search has no U+0000.") }
+    guard !text.utf8.contains(0) else { throw .queryMalformed("A search must not contain U+0000.") }
     var parser = LuceneParser(text)
     self = try parser.query()
   }

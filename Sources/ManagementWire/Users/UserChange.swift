@@ -48,7 +48,7 @@ struct UserChange {
       if value == .null {
         faults.append(Fault(place, "null", "email cannot be removed: send another address."))
       } else if revision.email == nil {
-        faults.append(Fault(place, "type", "This member is a string."))
+        faults.append(Fault(place, "type", "This member must be a string."))
       }
     case "email_verified": isVerified = flag(value, place)
     case "picture":
@@ -63,7 +63,9 @@ struct UserChange {
       _ = flag(value, place)
     case "password":
       revision.password = value.string
-      if value.string == nil { faults.append(Fault(place, "type", "This member is a string.")) }
+      if value.string == nil {
+        faults.append(Fault(place, "type", "This member must be a string."))
+      }
     case "verify_email": asksToVerify = flag(value, place) ?? false
     case "connection":
       // It changes nothing: a user has one address, whichever connections it signs in by.
@@ -78,7 +80,7 @@ struct UserChange {
 
   private mutating func take(_ kind: DocumentKind, _ value: JSON, _ place: String) {
     guard let members = value.object else {
-      faults.append(Fault(place, "type", "This member is an object."))
+      faults.append(Fault(place, "type", "This member must be an object."))
       return
     }
     revision.documents.append((kind, members))
@@ -86,7 +88,7 @@ struct UserChange {
 
   private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
     if case .bool(let flag) = value { return flag }
-    faults.append(Fault(place, "type", "This member is true or false."))
+    faults.append(Fault(place, "type", "This member must be true or false."))
     return nil
   }
 }

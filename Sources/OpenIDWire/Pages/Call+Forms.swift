@@ -38,7 +38,7 @@ extension Call {
 
   /// Returns a page with the errors of its last form.
   ///
-  /// After too many attempts, the status says so, and when the next one may be made.
+  /// After too many attempts, the status is 429, and `Retry-After` has the time of the next one.
   func response(
     with page: Page,
     errors: [FormError],

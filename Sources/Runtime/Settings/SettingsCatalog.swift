@@ -39,7 +39,7 @@ package struct SettingsCatalog: Sendable {
     change.compactMap { name, value in
       let place = "\(pointer)/\(JSONPointer.escaped(name))"
       guard let setting = setting(named: name) else {
-        return Fault(place, "unknown_member", "There is no such setting.")
+        return Fault(place, "unknown_member", "This setting is unknown.")
       }
       return value == .null ? nil : setting.rule.fault(value).map { Fault(place, $0, $1) }
     }

@@ -55,7 +55,7 @@ package import Tenancy
       let added = try await transaction.run(UserRoleQueries.assign, user, Self.text(roles))
       let count = try await transaction.run(UserRoleQueries.count, user).first ?? 0
       guard count <= RoleLimits.rolesOfUser else {
-        let rule = "A user has at most \(RoleLimits.rolesOfUser) roles."
+        let rule = "A user may have at most \(RoleLimits.rolesOfUser) roles."
         throw .invalid([Fault("", "length", rule)])
       }
       try await record("added", added, of: user, in: transaction, context)

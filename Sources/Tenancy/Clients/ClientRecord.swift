@@ -82,12 +82,12 @@ enum ClientRules {
         Fault(
           "/scopes",
           "operator",
-          "A client of the operator may do everything; it has no scopes."
+          "A client of the operator may do everything, so it cannot have scopes."
         )
       ]
     }
     if kind.isPublic, !scopes.isEmpty {
-      return [Fault("/scopes", "kind", "A client without a secret has no scopes.")]
+      return [Fault("/scopes", "kind", "A client without a secret cannot have scopes.")]
     }
     return scopes.enumerated().compactMap { index, scope in
       guard !Scopes.management.contains(where: scope.hasSameBytes) else { return nil }

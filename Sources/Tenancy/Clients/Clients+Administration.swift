@@ -48,7 +48,7 @@ extension Clients {
     var faults: [Fault] = []
     if let fault = OperatorName.labelFault(in: client.name, at: "/name") { faults.append(fault) }
     if client.app == nil, client.kind != .machine {
-      faults.append(Fault("/kind", "operator", "A client of the operator is of kind machine."))
+      faults.append(Fault("/kind", "operator", "A client of the operator must be of kind machine."))
     }
     faults += ClientRules.faults(
       inScopes: client.scopes,

@@ -231,7 +231,7 @@ extension IssuerDescription.Keys {
         (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.count <= 2_048
         && url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
       return isFit
-        ? nil : Fault("/jwks_url", "url", "The keys are at a URL in ASCII, https://… .")
+        ? nil : Fault("/jwks_url", "url", "This must be a URL in ASCII that begins with https://.")
     case .set(let json):
       guard json.serialized().count <= Self.longestSet else {
         return Fault("/jwks", "length", "A key set may have at most \(Self.longestSet) bytes.")

@@ -105,7 +105,7 @@ package enum ResourceServerRules {
   /// Returns the faults of the scopes after a change.
   static func faults(inScopes scopes: JSONObject) -> [Fault] {
     guard scopes.count <= mostScopes else {
-      return [Fault("/scopes", "length", "An API has at most \(mostScopes) scopes.")]
+      return [Fault("/scopes", "length", "An API may have at most \(mostScopes) scopes.")]
     }
     return scopes.compactMap { name, description in
       reason(against: name, description).map { code, detail in
@@ -121,7 +121,7 @@ package enum ResourceServerRules {
     guard scopeLengths.contains(name.utf8.count), isScope(name) else {
       return (
         "scope",
-        "A scope has 1 to 200 printable ASCII characters, without spaces, quotes and backslashes."
+        "A scope must have 1 to 200 printable ASCII characters, without spaces, quotes and backslashes."
       )
     }
     if reservedScopes.contains(where: { $0.hasSameBytes(as: name) }) {

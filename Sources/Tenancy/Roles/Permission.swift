@@ -102,7 +102,7 @@ package enum PermissionChange: Sendable {
       if !changed.isEmpty { detail[name] = .array(changed.map(JSON.string)) }
     }
     if detail["added"] != nil, try await count() > RoleLimits.permissions {
-      let rule = "There are at most \(RoleLimits.permissions) permissions."
+      let rule = "There may be at most \(RoleLimits.permissions) permissions."
       throw .invalid([Fault("", "length", rule)])
     }
     return detail.count == 0 ? nil : detail

@@ -19,7 +19,7 @@ package import Runtime
     return try await context.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(RoleQueries.count, app).first ?? 0
       guard count < RoleLimits.roles else {
-        let rule = "An app has at most \(RoleLimits.roles) roles."
+        let rule = "An app may have at most \(RoleLimits.roles) roles."
         throw .invalid([Fault("", "length", rule)])
       }
       let made = try await transaction.run(RoleQueries.create, app, RoleID(), name, description)

@@ -34,7 +34,7 @@ enum Auth0Password {
     switch algorithm {
     case "argon2", "bcrypt", "pbkdf2":
       guard let text = json["hash"]?["value"]?.string else {
-        throw refusal(place, "A hash of \(algorithm) has its text in hash.value.")
+        throw refusal(place, "A hash of \(algorithm) must have its text in hash.value.")
       }
       return text
     case "scrypt": return try scrypt(json, place)
@@ -77,7 +77,7 @@ enum Auth0Password {
   private static func ldap(_ text: String, _ place: String) throws(Failure) -> String {
     let parts = text.split(separator: "}", maxSplits: 1)
     guard parts.count == 2, parts[0].first == "{" else {
-      throw refusal(place, "A hash of ldap begins with its scheme, as in {SSHA}.")
+      throw refusal(place, "A hash of ldap must begin with its scheme, such as {SSHA}.")
     }
     let (scheme, value) = (parts[0].dropFirst().uppercased(), String(parts[1]))
     if scheme == "CRYPT" { return value }
@@ -122,7 +122,7 @@ enum Auth0Password {
     let salt = try bytes(json["salt"], "salt", place)
     let cost = json["cost"]?.number?.int ?? 16_384
     guard cost > 1, cost.nonzeroBitCount == 1 else {
-      throw refusal(place, "The cost of scrypt is a power of two.")
+      throw refusal(place, "The cost of scrypt must be a power of two.")
     }
     if let length = json["keylen"]?.number?.int, length != value.count {
       throw refusal(place, "The hash has \(value.count) bytes, and keylen is \(length).")

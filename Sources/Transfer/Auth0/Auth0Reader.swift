@@ -56,7 +56,7 @@ package struct Auth0Hashes: Sendable {
   package mutating func add(_ text: [UInt8]) throws(Failure) {
     let json = try Auth0Reader.parse(text)
     guard let id = json["alt_id"]?.string ?? json["_id"]?["$oid"]?.string ?? json["_id"]?.string
-    else { throw .invalid([Fault("/_id", "required", "A hash has the id of its user.")]) }
+    else { throw .invalid([Fault("/_id", "required", "A hash must have the id of its user.")]) }
     guard let hash = Self.hash(in: json) else {
       let rule = "A line must have a hash in passwordHash or custom_password_hash."
       throw .invalid([Fault("/passwordHash", "required", rule)])

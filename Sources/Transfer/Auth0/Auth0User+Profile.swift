@@ -59,7 +59,7 @@ extension Auth0User {
     for (own, name) in [("created_at", "created_at"), ("last_login_at", "last_login")] {
       guard let time = json[name]?.string ?? json[name]?["$date"]?.string else { continue }
       guard ImportedUser.isTime(time) else {
-        leaveOut("/" + name, "time", "A time is as 2025-04-30T12:00:00Z (RFC 3339).")
+        leaveOut("/" + name, "time", "A time must be like 2025-04-30T12:00:00Z (RFC 3339).")
         continue
       }
       row[own] = .string(time)
@@ -82,13 +82,13 @@ extension Auth0User {
     for (index, factor) in (json["mfa_factors"]?.array ?? []).enumerated() {
       let place = "/mfa_factors/\(index)"
       guard let secret = factor["totp"]?["secret"]?.string else {
-        leaveOut(place, "factor", "A second factor is an authenticator app here.")
+        leaveOut(place, "factor", "A second factor must be an authenticator app here.")
         continue
       }
       if ImportedUser.secret(secret) == nil {
         leaveOut(place, "secret", ImportedUser.secretRule)
       } else if secrets.count == SecondFactors.limit {
-        leaveOut(place, "factor", "A user has at most \(SecondFactors.limit) second factors.")
+        leaveOut(place, "factor", "A user may have at most \(SecondFactors.limit) second factors.")
       } else {
         secrets.append(.string(secret))
       }
@@ -105,7 +105,7 @@ extension Auth0User {
   mutating func takeRoles() {
     guard let given = json["roles"], given != .null else { return }
     guard let names = given.array, names.count <= RoleLimits.rolesOfUser else {
-      let rule = "This is a list of at most \(RoleLimits.rolesOfUser) names of roles."
+      let rule = "This must be a list of at most \(RoleLimits.rolesOfUser) names of roles."
       return leaveOut("/roles", "type", rule)
     }
     for (index, name) in names.enumerated() {

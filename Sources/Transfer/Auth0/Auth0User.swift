@@ -71,7 +71,7 @@ struct Auth0User {
   private mutating func take(_ identity: JSON, at place: String) {
     guard let provider = identity["provider"]?.string,
       let subject = identity["user_id"]?.string ?? identity["user_id"]?.number?.text
-    else { return leaveOut(place, "type", "An identity has a provider and a user_id.") }
+    else { return leaveOut(place, "type", "An identity must have a provider and a user_id.") }
     switch provider {
     case "auth0":
       takePassword(of: identity, subject, at: place)
@@ -93,7 +93,7 @@ struct Auth0User {
           && $0["subject"]?.string?.hasSameBytes(as: subject) == true
       }
       guard !isThere else {
-        return leaveOut(place, "duplicate", "This identity is there twice.")
+        return leaveOut(place, "duplicate", "This line lists the same identity twice.")
       }
       append(["provider": .string(stored), "subject": .string(subject)], identity, at: place)
     }
@@ -159,7 +159,11 @@ struct Auth0User {
       return true
     }
     guard known.lowercased() == email.lowercased() else {
-      leaveOut(place, "second_address", "A user has one address; this identity has another.")
+      leaveOut(
+        place,
+        "second_address",
+        "A user can have only one address; this identity has another."
+      )
       return false
     }
     return true
@@ -173,14 +177,14 @@ struct Auth0User {
       return
     }
     if case .string? = row["password_hash"] {
-      return leaveOut(place, "second_password", "A user has one password.")
+      return leaveOut(place, "second_password", "A user can have only one password.")
     }
     row["password_hash"] = .null
     takeAddressIdentity("password", identity, at: place)
     // A hash beside the members of the user is that of its first identity.
     let own = id == ForeignIDs.prefix + subject ? Auth0Hashes.hash(in: json) : nil
     guard let hash = own ?? reader.hashes.hash(of: subject) else {
-      let rule = "There is no hash of its password: the user chooses a new one by mail."
+      let rule = "The export has no hash of its password: the user chooses a new one by mail."
       return leaveOut(place, "no_hash", rule)
     }
     do throws(Failure) {

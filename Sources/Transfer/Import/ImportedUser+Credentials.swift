@@ -38,7 +38,7 @@ extension ImportedUser {
       } else if identities.contains(where: {
         $0 == identity || $0.isAddress && identity.isAddress
       }) {
-        faults.append(Fault(pointer, "duplicate", "This identity is there twice."))
+        faults.append(Fault(pointer, "duplicate", "This line lists the same identity twice."))
       }
       identities.append(identity)
     }
@@ -46,7 +46,7 @@ extension ImportedUser {
   }
 
   static func identitiesFault(_ place: String) -> Fault {
-    Fault(place, "type", "This is an array of at most \(identityLimit).")
+    Fault(place, "type", "This must be an array of at most \(identityLimit).")
   }
 
   /// Reads the secrets of authenticator apps, in base32.
@@ -56,7 +56,7 @@ extension ImportedUser {
   ) -> (secrets: [[UInt8]], faults: [Fault]) {
     let limit = SecondFactors.limit
     guard let elements = value.array, elements.count <= limit else {
-      return ([], [Fault(place, "type", "This is an array of at most \(limit).")])
+      return ([], [Fault(place, "type", "This must be an array of at most \(limit).")])
     }
     var secrets: [[UInt8]] = []
     var faults: [Fault] = []
@@ -77,7 +77,7 @@ extension ImportedUser {
   }
 
   static var secretRule: String {
-    "A secret is base32 of \(secretLength.lowerBound) to \(secretLength.upperBound) bytes."
+    "A secret must be base32 of \(secretLength.lowerBound) to \(secretLength.upperBound) bytes."
   }
 
   /// The length of secrets that authenticator apps use, in bytes.
@@ -130,7 +130,11 @@ extension ImportedUser.Identity {
         (1...limit).contains(text.utf8.count)
         && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
       guard isFit else {
-        return Fault("\(pointer)/\(name)", "length", "It has 1 to \(limit) bytes in one line.")
+        return Fault(
+          "\(pointer)/\(name)",
+          "length",
+          "It must have 1 to \(limit) bytes in one line."
+        )
       }
     }
     return nil

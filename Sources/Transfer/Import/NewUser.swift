@@ -49,7 +49,7 @@ package struct NewUser: Sendable {
     }
     var faults: [Fault] = []
     if members["password_hash"] != nil {
-      faults.append(Fault("/password", "choice", "Only one of password and password_hash."))
+      faults.append(Fault("/password", "choice", "Send only one of password and password_hash."))
     }
     if members["email"] == nil {
       faults.append(ImportedUser.missing("A password"))
