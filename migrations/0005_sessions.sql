@@ -10,7 +10,8 @@ create table devices (
   last_seen_at timestamptz not null default now(),
   previous_hash bytea,
   replaced_at timestamptz,
-  inactive_since timestamptz
+  inactive_since timestamptz,
+  user_ids text[] collate "C" not null default '{}'
 );
 
 comment on table devices is
@@ -21,7 +22,9 @@ comment on column devices.previous_hash is
   'The hash before the last login, accepted for 30 seconds for requests that were under way.';
 comment on column devices.replaced_at is 'When the last login replaced the secret.';
 comment on column devices.inactive_since is
-  'Since when no user is active on the device; null while one may be.';
+  'No user is active whose last activation is not later; null for no such time.';
+comment on column devices.user_ids is
+  'The users who have signed in on the device. The rows in device_accounts decide who is still known there: a user without one does not count.';
 
 create table device_accounts (
   user_id text collate "C" not null references users on delete cascade,
@@ -31,8 +34,6 @@ create table device_accounts (
     constraint device_accounts_assurance_check check (assurance between 0 and 2),
   primary key (user_id, device_id)
 );
-
-create index device_accounts_by_device on device_accounts (device_id, activated_at desc);
 
 comment on table device_accounts is
   'Accounts on devices. Their state is computed: a user with a live session there is signed in, and of these the one with the latest activated_at is active.';
@@ -70,9 +71,7 @@ create table sessions (
   primary key (user_id, session_id)
 );
 
-create index sessions_by_device on sessions (device_id) where ended_at is null;
-
--- Lists of a user's sessions, and the limit on their number.
+-- Lists of a user's sessions, the limit on their number, and the session on a device.
 create index sessions_live on sessions (user_id, session_id) where ended_at is null;
 
 -- Maintenance removes by time.

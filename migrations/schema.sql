@@ -859,6 +859,7 @@ CREATE TABLE public.devices (
     previous_hash bytea,
     replaced_at timestamp with time zone,
     inactive_since timestamp with time zone,
+    user_ids text[] DEFAULT '{}'::text[] NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT devices_device_id_check CHECK ((device_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -895,7 +896,14 @@ COMMENT ON COLUMN public.devices.replaced_at IS 'When the last login replaced th
 -- Name: COLUMN devices.inactive_since; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.devices.inactive_since IS 'Since when no user is active on the device; null while one may be.';
+COMMENT ON COLUMN public.devices.inactive_since IS 'No user is active whose last activation is not later; null for no such time.';
+
+
+--
+-- Name: COLUMN devices.user_ids; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.devices.user_ids IS 'The users who have signed in on the device. The rows in device_accounts decide who is still known there: a user without one does not count.';
 
 
 --
@@ -2975,13 +2983,6 @@ CREATE INDEX client_grants_by_resource_server ON public.client_grants USING btre
 
 
 --
--- Name: device_accounts_by_device; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX device_accounts_by_device ON public.device_accounts USING btree (device_id, activated_at DESC);
-
-
---
 -- Name: document_versions_by_kept; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -3098,13 +3099,6 @@ CREATE INDEX search_values_other ON public.search_values USING btree (index_id, 
 --
 
 CREATE INDEX search_values_text ON public.search_values USING btree (index_id, text_value, user_id) WHERE (text_value IS NOT NULL);
-
-
---
--- Name: sessions_by_device; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX sessions_by_device ON public.sessions USING btree (device_id) WHERE (ended_at IS NULL);
 
 
 --

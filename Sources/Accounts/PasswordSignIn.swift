@@ -68,7 +68,7 @@ extension Users {
     let results = try await context.read(batch)
     let holder: UserID? = try results.first(find)
     if let device { context.deviceRecord = .some(try results.first(device)) }
-    let isFamiliar = context.deviceRecord??.knows(holder, .credential) ?? false
+    let isFamiliar = try await Devices.knows(holder, context)
     let limiter = isFamiliar ? familiar : strangers
     var used: [Int] = []
     for place in isFamiliar ? ofFamiliar : ofStrangers {

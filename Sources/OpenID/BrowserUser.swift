@@ -9,7 +9,7 @@ extension SessionStyle {
 }
 
 /// A user who is signed in at the pages in one browser.
-package struct BrowserUser: RowDecodable {
+package struct BrowserUser: Sendable {
   package let user: UserID
   package let session: SessionID
   package let device: DeviceID
@@ -28,19 +28,21 @@ package struct BrowserUser: RowDecodable {
   package let picture: String?
   package let locale: String?
 
-  package init(from row: Row) throws(DatabaseError) {
-    user = UserID(trusted: try row.text(0))
-    session = SessionID(trusted: try row.text(1))
-    device = DeviceID(trusted: try row.text(2))
-    authenticatedAt = try row.int(3)
-    isActive = try row.bool(4)
-    email = row.text(ifAny: 5)
-    name = row.text(ifAny: 6)
-    picture = row.text(ifAny: 7)
-    provider = try row.text(8)
-    hasSecondFactor = try row.bool(9)
-    lacksFactor = try row.bool(10)
-    locale = row.text(ifAny: 11)
+  /// Returns a user of a device; nil for a user who is not signed in at the pages.
+  init?(_ user: DeviceUser) {
+    guard let session = user.session, session.style == SessionStyle.pages.name else { return nil }
+    self.user = user.user
+    self.session = session.live.session
+    device = session.live.device
+    authenticatedAt = session.authenticatedAt
+    isActive = user.isActive
+    email = user.email
+    name = user.name
+    picture = user.picture
+    provider = session.provider
+    hasSecondFactor = session.hasSecondFactor
+    lacksFactor = !session.meetsSecondFactor
+    locale = user.locale
   }
 
   /// The principal of a request that this user makes at the pages.
@@ -60,15 +62,11 @@ package struct BrowserUser: RowDecodable {
 
   /// Returns also the users whose session lacks a second factor that the app requires by now.
   package static func all(_ context: RequestContext) async throws(Failure) -> [BrowserUser] {
-    guard let device = context.device else { return [] }
-    return try await context.readLatest(
-      BrowserUserQueries.list,
-      device.id,
-      context.app.id,
-      device.secret.hash(context.keys.master),
-      context.app.sessionSettings.allowsSwitching,
-      context.app.sessionSettings.mfa == .required
-    )
+    do throws(Failure) {
+      return try await Devices.list(isLatest: true, context).users.compactMap(BrowserUser.init)
+    } catch .deviceUnknown {
+      return []
+    }
   }
 
   /// Returns whether the browser knows a user, who may be signed out.
@@ -111,23 +109,6 @@ package struct BrowserUser: RowDecodable {
 }
 
 package enum BrowserUserQueries {
-  /// - Parameter 4: whether another user becomes active when the active user signs out.
-  /// - Parameter 5: whether the session must have had a second factor.
-  static let list = Statement<BrowserUser, DeviceID, AppID, BinaryBytes, Bool, Bool>(
-    "browser_users.list",
-    """
-    select u.user_id, s.session_id, d.device_id, floor(extract(epoch from s.authenticated_at))::bigint,
-      p.is_active, u.email, u.name, u.picture, s.provider, has_second_factor(s.amr),
-      not meets_mfa($5::boolean, s.amr, s.provider, u.anonymous), u.locale
-    from devices d
-    cross join \(.places(switching: "$4::boolean")) p
-    join sessions s on s.user_id = p.user_id and s.session_id = p.session_id and s.style = 'pages'
-    join users u on u.user_id = p.user_id
-    where \(.isProvedDevice) and p.is_live and p.activated_at < \(.provedUntil)
-    order by p.is_active desc, p.activated_at desc, p.user_id
-    """
-  )
-
   /// Returns one row if a client has a session that it got in a browser.
   ///
   /// - Parameter 4: the client; null for any.
@@ -140,5 +121,5 @@ package enum BrowserUserQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [list, ofClient]
+  package static let all: [any PreparedStatement] = [ofClient]
 }

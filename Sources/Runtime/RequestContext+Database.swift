@@ -20,16 +20,22 @@ extension RequestContext {
     }
   }
 
-  /// Runs several reads of bounded cost in one round trip, on the express lane.
+  /// Runs several reads of bounded cost in one round trip.
   ///
+  /// They are on the lane of writes if `isLatest`, as `readLatest`, else on the express lane.
   /// - Returns: the rows of each call.
   package func read<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
-    _ calls: [PendingQuery]
+    _ calls: [PendingQuery],
+    isLatest: Bool = false
   ) async throws(Failure) -> [[Row]] {
     try await metered { () async throws(DatabaseError) in
       var rows: [[Row]] = []
-      for result in try await database.answers(to: calls) {
+      let results =
+        isLatest
+        ? try await database.answers(toWrite: calls, for: owner)
+        : try await database.answers(to: calls)
+      for result in results {
         rows.append(try result.decode(Row.self))
       }
       return rows

@@ -45,6 +45,10 @@ package struct Timestamp: Sendable, Equatable {
   }
 }
 
+extension Timestamp: Bindable {
+  package func appendText(to bytes: inout [UInt8]) -> Bool { text.appendText(to: &bytes) }
+}
+
 extension Timestamp: RowDecodable {
   package init(from row: Row) throws(DatabaseError) { self = try row.time(0) }
 }

@@ -3,35 +3,35 @@ package import Runtime
 
 /// The statements of a sign-in, in their order in the transaction.
 package enum SessionCreationQueries {
-  /// Writes the device with its new secret, and so locks it.
+  /// Writes the device with its new secret and the user, and so locks it.
   ///
   /// Undoes the transaction if the device has another secret than the one that was sent. Concurrent
   /// sign-ins on one device run one after the other from here.
   /// - Parameter 3: the hash of the secret that was sent; null for a new device.
   /// - Parameter 4: that of the new one.
-  package static let enterDevice = Statement<NoRow, DeviceID, AppID, BinaryBytes?, BinaryBytes>(
+  package static let enterDevice = Statement<
+    NoRow, DeviceID, AppID, BinaryBytes?, BinaryBytes, UserID
+  >(
     "sessions.enter_device",
     """
-    insert into devices as d (device_id, app_id, secret_hash, last_seen_at)
-    values ($1, $2, $4::bytea, now())
+    insert into devices as d (device_id, app_id, secret_hash, last_seen_at, user_ids)
+    values ($1, $2, $4::bytea, now(), array[$5::text])
     on conflict (device_id) do update set last_seen_at = excluded.last_seen_at,
       secret_hash = case
         when require(d.app_id = excluded.app_id and d.secret_hash = $3::bytea)
         then excluded.secret_hash end,
-      previous_hash = $3::bytea, replaced_at = excluded.last_seen_at, inactive_since = null
+      previous_hash = $3::bytea, replaced_at = excluded.last_seen_at, inactive_since = null,
+      user_ids = case when d.user_ids @> excluded.user_ids then d.user_ids
+        else d.user_ids || excluded.user_ids end
     """
   )
 
-  /// Undoes the transaction if the device has no room for the user.
+  /// Undoes the transaction if the device has no room for the user, whom `enterDevice` has added.
   ///
-  /// Runs after `enterDevice`, whose lock protects the count.
-  /// - Parameter 3: how many users there may be on the device.
-  package static let requireRoom = Statement<NoRow, DeviceID, UserID, Int>(
+  /// - Parameter 2: how many users there may be on the device.
+  package static let requireRoom = Statement<NoRow, DeviceID, Int>(
     "sessions.require_room",
-    """
-    select require((
-      select count(*) from device_accounts where device_id = $1 and user_id <> $2) < $3::bigint)
-    """
+    "select require(cardinality(user_ids) <= $2::bigint) from devices where device_id = $1"
   )
 
   package static let countLogin = Statement<NoRow, UserID>(

@@ -10,7 +10,8 @@ insert into identities (user_id, identity_id, app_id, provider, subject)
   values (:user, :identity, :app, 'anonymous', :user);
 insert into rate_limits as a (app_id, subject, theoretical_arrival_at) values (:app, int4send(:address), now())
   on conflict (app_id, subject) do update set theoretical_arrival_at = greatest(a.theoretical_arrival_at, now());
-insert into devices (device_id, app_id, secret_hash) values (:device, :app, sha256(convert_to(:device, 'UTF8')));
+insert into devices (device_id, app_id, secret_hash, user_ids)
+  values (:device, :app, sha256(convert_to(:device, 'UTF8')), array[:user]);
 insert into device_accounts (user_id, device_id, activated_at) values (:user, :device, now());
 insert into sessions (user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at)
   values (:user, :session, :device, :app, 'anonymous', '', sha256(convert_to(:session, 'UTF8')),

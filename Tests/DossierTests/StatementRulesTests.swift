@@ -26,7 +26,8 @@ import Testing
     maintenance.rate_limits maintenance.audit maintenance.authentication_flows
     maintenance.authorizations maintenance.document_versions maintenance.idempotency_keys
     maintenance.mail_tokens maintenance.own_changes maintenance.reservations
-    maintenance.sessions maintenance.additional_subjects unused.users unused.lock unused.remove_users unused.devices
+    maintenance.sessions maintenance.additional_subjects unused.users unused.lock unused.remove_users
+    unused.devices unused.device_accounts
     """,
     "The outbox takes mails and notices of all users.": """
     logout_notices.due outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
@@ -36,10 +37,6 @@ import Testing
     imports.readdress imports.passwords imports.address_identities imports.identities
     imports.foreign_ids imports.authenticators imports.emails imports.settle imports.properties
     imports.clear_properties imports.examine imports.lock_users imports.done
-    """,
-    "The accounts on a device are found by the device, which needs a table of its own.": """
-    browser_users.list devices.record devices.list devices.activate devices.refresh devices.leave
-    devices.leave_all devices.deactivate sessions.require_room
     """,
     "The sign-ins of a user at clients are found by the user, who is deleted.": """
     users.authorizations

@@ -64,6 +64,9 @@ import Testing
     select lpad(g::text, 24, '0'), repeat('a', 24), '',
       now() - case when g % 100 = 1 then interval '23 hours' else interval '25 hours' end
     from generate_series(1, 3000) g;
+    -- The device lists a user who has an account there, or not any more.
+    update devices set user_ids = array[repeat('b', 24), repeat('a', 24)]
+    where device_id like '%02' or device_id like '%03';
     insert into device_accounts (user_id, device_id)
     select repeat('a', 24), device_id from devices where device_id like '%02';
     """

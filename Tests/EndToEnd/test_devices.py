@@ -200,6 +200,8 @@ class Devices(DeviceCase):
         self.assertEqual(len(there), 19)
         known = self.site.sql(f"select count(*) from device_accounts where device_id = '{device}'")
         self.assertEqual(known, "20")
+        listed = self.site.sql(f"select cardinality(user_ids) from devices where device_id = '{device}'")
+        self.assertEqual(listed, "20")
         # A login beyond the limit created no user.
         users = self.site.sql(
             f"select count(*) from users join apps using (app_id) where apps.name = '{name}'")

@@ -32,7 +32,8 @@ package enum FullTables {
     insert into user_origins (user_id, kind) select id, 'anonymous' from made;
     insert into passwords (user_id, hash) select id, 'x' from made;
     insert into api_keys (user_id, key_id, name, key_hash) select id, id, 'x', bytes from made;
-    insert into devices (device_id, app_id, secret_hash) select id, app, bytes from made;
+    insert into devices (device_id, app_id, secret_hash, user_ids)
+    select id, app, bytes, array[id] from made;
     insert into device_accounts (user_id, device_id) select id, id from made;
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       expires_at)

@@ -43,9 +43,10 @@ import Postgres
         do throws(Failure) {
           live = try await context.transaction {
             transaction async throws(Failure) -> Result<LiveSession, Failure> in
-            // Every sign-in locks the user, then the device, then the attempts.
+            // Every sign-in locks the user, then the device, then what it writes.
             let isNew = credential.isOfNewUser
             if !isNew { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
+            if let device { _ = transaction.send(DevicesQueries.lock, device.id) }
             let written = try await write(transaction)
             let checked = isNew ? nil : credential.sendCheck(in: transaction)
             let enrolled =
@@ -130,11 +131,12 @@ import Postgres
       device,
       app,
       known?.secret.hash(master),
-      secret.hash(master)
+      secret.hash(master),
+      user
     )
     let room =
       known == nil
-      ? nil : transaction.send(SessionCreationQueries.requireRoom, device, user, Devices.limit)
+      ? nil : transaction.send(SessionCreationQueries.requireRoom, device, Devices.limit)
     _ = transaction.send(SessionCreationQueries.countLogin, user)
     if !credential.isOfNewUser {
       _ = transaction.send(

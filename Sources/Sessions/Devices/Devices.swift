@@ -8,26 +8,33 @@ import Postgres
 /// A user of a device is active, inactive (logged in all the same) or logged out. These states are
 /// derived: a user with a live session on the device is logged in. The logged-in user who was
 /// chosen last is active.
+///
+/// A device lists its users, and each user has an account on the device. In a distributed database,
+/// both can be on different nodes. The account decides: a listed user without one is not known.
 package enum Devices {
   /// The greatest number of users known on one device.
   package static let limit = 20
 
   /// Returns the users of the device, the active user first, then the most recently chosen.
   ///
+  /// - Parameters:
+  ///   - isLatest: whether to read on the lane of writes.
+  ///   - context: the context of the request.
+  /// - Returns: the device, and the users for whom its credential acts.
   /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
   @EventLoop package static func list(
+    isLatest: Bool = false,
     _ context: RequestContext
   ) async throws(Failure) -> (device: DeviceID, users: [DeviceUser]) {
     let proof = try known(context)
-    let users = try await context.list(
-      DevicesQueries.list,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.keys.master),
-      context.app.sessionSettings.allowsSwitching
-    )
-    guard let users else { throw .deviceUnknown }
-    return (proof.id, users)
+    let call = read(proof, context)
+    let found = try await context.read(DevicesQueries.record, [call], isLatest: isLatest)
+    guard let record = found[0].first, record.isRight else { throw .deviceUnknown }
+    let calls = record.state.users.map { read($0, on: proof.id, context) }
+    let rows = try await context.read(DevicesQueries.user, calls, isLatest: isLatest)
+    let users = DeviceUsers(rows.compactMap(\.first), on: record.state)
+    let switching = context.app.sessionSettings.allowsSwitching
+    return (proof.id, users.reached(by: record, switching: switching))
   }
 
   /// Makes a user who is logged in on the device its active user.
@@ -42,22 +49,29 @@ package enum Devices {
     let proof = try known(context)
     guard context.app.sessionSettings.allowsSwitching else { throw .switchingForbidden }
     let live = try await context.transaction { transaction async throws(Failure) in
-      let rows = try await transaction.run(
-        DevicesQueries.activate,
-        proof.id,
-        context.app.id,
-        proof.secret.hash(context.keys.master),
-        user,
-        style.name,
-        context.app.sessionSettings.mfa == .required
+      let record = try await use(proof, in: transaction, context)
+      let users = try await users(of: proof.id, record.state, in: transaction, context)
+      guard let found = users[user], record.reaches(found) else { throw Failure.notFound }
+      guard let session = found.session, session.isUsable(as: style) else { throw .notLoggedIn }
+      let earlier = max(
+        users.latest?.microseconds ?? 0,
+        record.state.inactiveSince?.microseconds ?? 0
       )
-      guard let row = rows.first else { throw Failure.deviceUnknown }
-      guard row.isKnown else { throw .notFound }
-      guard let live = row.live else { throw .notLoggedIn }
-      if !row.isActive {
-        record("device_switch", of: user, live.session, proof.id, in: transaction, context)
+      _ = transaction.send(
+        DevicesQueries.activate,
+        user,
+        proof.id,
+        ServerTime(),
+        Timestamp(microseconds: earlier + 1)
+      )
+      if record.state.inactiveSince != nil {
+        _ = transaction.send(DevicesQueries.deactivate, proof.id, nil)
       }
-      return live
+      if users.active(switching: true)?.user != user {
+        let session = session.live.session
+        self.record("device_switch", of: user, session, proof.id, in: transaction, context)
+      }
+      return session.live
     }
     return try await Sessions.grant(live, of: user, as: style, context)
   }
@@ -78,6 +92,8 @@ package enum Devices {
 
   /// Returns new tokens for a browser that has its device credential in a cookie.
   ///
+  /// If the app forbids switching, only the active user can refresh. The time of the device's last
+  /// use is an hour old at most.
   /// - Parameters:
   ///   - user: the user of the tokens; nil for the active user. A page that names its user keeps
   ///     that user when another page switches.
@@ -92,21 +108,45 @@ package enum Devices {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
-    let rows = try await context.write(
-      DevicesQueries.refresh,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.keys.master),
-      context.app.sessionSettings.sessionLifetime,
-      context.app.sessionSettings.allowsSwitching,
-      user?.text,
-      context.app.sessionSettings.longestSession,
-      style.name,
-      context.app.sessionSettings.mfa == .required
-    )
-    guard let row = rows.first else { throw .deviceUnknown }
-    guard let user = row.user, let live = row.live else { throw .sessionEnded }
-    return try await Sessions.grant(live, of: user, as: style, context)
+    let settings = context.app.sessionSettings
+    var batch = ReadBatch()
+    let device = batch.add([read(proof, context)]).lowerBound
+    // The account of a named user takes no round trip of its own.
+    let named =
+      settings.allowsSwitching
+      ? user.map { batch.add([read($0, on: proof.id, context)]).lowerBound } : nil
+    let results = try await context.read(batch)
+    guard let record: DeviceRecord = try results.first(device), record.isRight else {
+      throw .deviceUnknown
+    }
+    var found: DeviceUser?
+    if let named {
+      found = try results.first(named)
+    } else {
+      let calls = record.state.users.map { read($0, on: proof.id, context) }
+      let rows = try await context.read(DevicesQueries.user, calls)
+      found = DeviceUsers(rows.compactMap(\.first), on: record.state)
+        .active(switching: settings.allowsSwitching)
+    }
+    guard let found, user == nil || user == found.user, record.reaches(found),
+      record.state.users.contains(found.user), let session = found.session
+    else { throw .sessionEnded }
+    let live = try await context.transaction { transaction async throws(Failure) in
+      if record.isStale { _ = send(DevicesQueries.use, proof, in: transaction, context) }
+      let refreshed = transaction.send(
+        DevicesQueries.refresh,
+        found.user,
+        session.live.session,
+        settings.sessionLifetime,
+        settings.longestSession,
+        style.name,
+        settings.mfa == .required
+      )
+      transaction.sendCommit()
+      return try await refreshed.rows().first
+    }
+    guard let live else { throw .sessionEnded }
+    return try await Sessions.grant(live, of: found.user, as: style, context)
   }
 
   /// Logs a user out of the device; changes nothing if the user is already logged out.
@@ -141,32 +181,42 @@ package enum Devices {
     try await context.transaction { transaction async throws(Failure) in
       // A client that exchanges a code now runs before this, or finds the session ended.
       _ = transaction.send(SessionsQueries.lockUser, user)
-      let rows = try await transaction.run(
-        DevicesQueries.leave,
-        proof.id,
-        context.app.id,
-        proof.secret.hash(context.keys.master),
-        user,
-        isForgotten,
-        next == .none,
-        context.app.sessionSettings.allowsSwitching
-      )
-      guard let left = rows.first else { throw Failure.deviceUnknown }
-      guard left.isKnown else { throw .notFound }
-      guard isForgotten || left.hasEnded else { return }
+      let record = try await use(proof, in: transaction, context)
+      let users = try await users(of: proof.id, record.state, in: transaction, context)
+      guard let found = users[user], record.reaches(found) else { throw Failure.notFound }
       let action = isForgotten ? "device_remove" : "device_logout"
-      record(action, of: user, left.session, proof.id, in: transaction, context)
+      let leaving = transaction.send(DevicesQueries.leave, user, proof.id, action, record.until)
+      // Without switching, no other user becomes active in place of the user who was chosen last.
+      let staysInactive =
+        context.app.sessionSettings.allowsSwitching
+        ? next == .none && users.active(switching: true)?.user == user
+        : users.all.first?.user == user
+      if staysInactive { _ = transaction.send(DevicesQueries.deactivate, proof.id, users.latest) }
+      if isForgotten {
+        _ = transaction.send(DevicesQueries.removeUser, proof.id, user)
+        _ = transaction.send(DevicesQueries.removeAccount, user, proof.id)
+      }
+      let ended = try await leaving.rows()
+      guard isForgotten || !ended.isEmpty else { return }
+      let session = ended.first { $0.device == proof.id }?.session
+      self.record(action, of: user, session, proof.id, in: transaction, context)
     }
   }
 
   /// Leaves the device of a session without an active user, before its user logs out.
+  ///
+  /// The transaction has locked the user.
   @EventLoop package static func deactivate(
     _ user: UserID,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard let device = context.principal.device else { return }
-    _ = try await transaction.run(DevicesQueries.deactivate, device, user)
+    guard let device = context.principal.device,
+      let state = try await transaction.run(DevicesQueries.lock, device).first
+    else { return }
+    let users = try await users(of: device, state, in: transaction, context)
+    guard users.active(switching: true)?.user == user else { return }
+    _ = transaction.send(DevicesQueries.deactivate, device, users.latest)
   }
 
   /// Logs all users of the device out.
@@ -174,109 +224,30 @@ package enum Devices {
   /// - Throws: `.deviceUnknown`, `.databaseUnavailable`.
   @EventLoop package static func logoutAll(_ context: RequestContext) async throws(Failure) {
     let proof = try known(context)
-    let hash = proof.secret.hash(context.keys.master)
     try await context.transaction { transaction async throws(Failure) in
-      let device = try await transaction.run(
-        DevicesQueries.record,
-        proof.id,
-        context.app.id,
-        hash
-      )
-      for user in device.first?.lockOrder ?? [] {
+      let before = try await send(DevicesQueries.record, proof, in: transaction, context).rows()
+      for user in before.first?.state.users.sorted(by: { $0.text < $1.text }) ?? [] {
         _ = transaction.send(SessionsQueries.lockUser, user)
       }
-      let rows = try await transaction.run(
-        DevicesQueries.leaveAll,
-        proof.id,
-        context.app.id,
-        hash
-      )
-      guard !rows.isEmpty else { throw Failure.deviceUnknown }
-      for row in rows {
-        guard let user = row.user, let device = row.device else { continue }
-        record("device_logout", of: user, row.session, device, in: transaction, context)
+      let record = try await use(proof, in: transaction, context)
+      let leaving = record.state.users.map { user in
+        let reason = "device_logout"
+        return (
+          user, transaction.send(DevicesQueries.leave, user, proof.id, reason, record.until)
+        )
+      }
+      for (user, sent) in leaving {
+        for ended in try await sent.rows() {
+          self.record(
+            "device_logout",
+            of: user,
+            ended.session,
+            ended.device,
+            in: transaction,
+            context
+          )
+        }
       }
     }
-  }
-
-  /// Checks before a login that the device credential is valid and the device has room for the
-  /// user.
-  ///
-  /// `SignIn.complete` checks it again with the device locked. This check runs before the login
-  /// creates, counts or mails anything.
-  /// - Returns: the device to log in on; nil for a new one, also if the cookie is no longer valid.
-  /// - Throws: `.deviceUnknown`, `.deviceFull`, `.databaseUnavailable`.
-  @EventLoop package static func admit(
-    _ user: UserID,
-    _ context: RequestContext
-  ) async throws(Failure) -> DeviceCredential? {
-    guard let proof = context.device else {
-      guard let bare = context.bareDevice else { return nil }
-      // Ids that clients make up create no devices.
-      guard let named = bare.named.map(DeviceCredential.init(bare:)),
-        let record = try await record(of: named, context), record.isRight,
-        record.hasRoom(for: user)
-      else { return DeviceCredential(bare: DeviceID()) }
-      return named
-    }
-    // No record: this server issued the secret, and a restored backup lost it. The login writes it.
-    guard let record = try await record(of: proof, context) else { return proof }
-    guard record.isRight else {
-      guard proof.isCookie else { throw .deviceUnknown }
-      return nil
-    }
-    // Another login has just replaced the secret, perhaps by an attacker who copied this one. The
-    // attacker then holds the device, and could switch to a user who logged in there.
-    guard record.isCurrent else { return nil }
-    guard record.hasRoom(for: user) else { throw .deviceFull(limit: limit) }
-    return proof
-  }
-
-  /// Returns whether a user has logged in on the device before, with more than an API key.
-  ///
-  /// It takes the same time without a user.
-  @EventLoop package static func knows(
-    _ user: UserID?,
-    by assurance: Assurance = .credential,
-    _ context: RequestContext
-  ) async throws(Failure) -> Bool {
-    guard let proof = context.device else { return false }
-    return try await record(of: proof, context)?.knows(user, assurance) ?? false
-  }
-
-  /// Adds the read of the device to a batch, and returns its index; nil without a device.
-  @EventLoop package static func addRead(to batch: inout ReadBatch, _ context: RequestContext)
-    -> Int?
-  {
-    guard let proof = context.device else { return nil }
-    return batch.add(
-      DevicesQueries.record,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.keys.master)
-    )
-  }
-
-  /// Returns the record of the client's device, which is read once per request.
-  @EventLoop private static func record(
-    of proof: DeviceCredential,
-    _ context: RequestContext
-  ) async throws(Failure) -> DeviceRecord? {
-    if let known = context.deviceRecord { return known }
-    let record = try await context.first(
-      DevicesQueries.record,
-      proof.id,
-      context.app.id,
-      proof.secret.hash(context.keys.master)
-    )
-    context.deviceRecord = .some(record)
-    return record
-  }
-
-  @EventLoop private static func known(_ context: RequestContext) throws(Failure)
-    -> DeviceCredential
-  {
-    guard let proof = context.device else { throw .deviceUnknown }
-    return proof
   }
 }

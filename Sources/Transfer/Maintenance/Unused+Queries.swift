@@ -22,14 +22,14 @@ struct UnusedUsers: RowDecodable {
   }
 }
 
-/// A page of devices: its last device, and the number of deleted devices.
-struct UnusedDevices: RowDecodable {
-  let last: String
-  let removed: Int
+/// A device, with its users as the database prints them, or nil if it was used in the last day.
+struct OldDevice: RowDecodable {
+  let device: String
+  let list: String?
 
   init(from row: Row) throws(DatabaseError) {
-    last = try row.text(0)
-    removed = try row.int(1)
+    device = try row.text(0)
+    list = row.text(ifAny: 1)
   }
 }
 
@@ -94,25 +94,41 @@ package enum UnusedQueries {
     """
   )
 
-  /// Deletes the unused devices of the page after that device; returns no row after the last
-  /// device.
-  ///
-  /// A concurrent login has already changed the device. The secret of a deleted device remains
-  /// valid, since its MAC proves that this server issued it.
-  static let devices = Statement<UnusedDevices, String>(
+  /// Returns the page after that device.
+  static let devices = Statement<OldDevice, String>(
     "unused.devices",
     """
-    with page as (
-      select device_id from devices where device_id > $1::text order by device_id limit 1000
-    ), removed as (
-      delete from devices d using page p
-      where d.device_id = p.device_id and d.last_seen_at < now() - interval '1 day'
-        and not exists (select 1 from device_accounts u where u.device_id = d.device_id)
-      returning 1
-    )
-    select max(device_id::text), (select count(*) from removed) from page having count(*) > 0
+    select device_id, case when last_seen_at < now() - interval '1 day' then user_ids end
+    from devices where device_id > $1::text order by device_id limit 1000
     """
   )
 
-  package static let all: [any PreparedStatement] = [users, lock, removeUsers, devices]
+  /// Returns those of the devices `$2` on which the users `$1` have accounts, each user on the
+  /// device at the same place.
+  ///
+  /// It asks all nodes of a distributed database once, where one read for each user would ask one
+  /// node a thousand times.
+  static let deviceAccounts = Statement<String, String, String>(
+    "unused.device_accounts",
+    """
+    select p.device_id from unnest($1::text[], $2::text[]) i (user_id, device_id)
+    join device_accounts p on p.user_id = i.user_id and p.device_id = i.device_id
+    """
+  )
+
+  /// Deletes a device, unless it was used meanwhile.
+  ///
+  /// The secret of a deleted device remains valid, since its MAC proves that this server issued it.
+  static let removeDevice = Statement<String, String, String>(
+    "unused.remove_device",
+    """
+    delete from devices where device_id = $1 and user_ids = $2::text[]
+      and last_seen_at < now() - interval '1 day'
+    returning device_id
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [
+    users, lock, removeUsers, devices, deviceAccounts, removeDevice,
+  ]
 }

@@ -40,13 +40,29 @@ enum Unused {
   }
 
   /// Deletes unused devices, and returns their number.
+  ///
+  /// A device may list users who have no account there any more.
   @EventLoop static func removeDevices(_ database: Database) async throws(DatabaseError) -> Int {
     var removed = 0
     var place = ""
-    while let page = try await database.write(UnusedQueries.devices, place).first {
-      place = page.last
-      removed += page.removed
+    while true {
+      let page = try await database.write(UnusedQueries.devices, place)
+      guard let last = page.last else { return removed }
+      place = last.device
+      let old = page.compactMap { device in device.list.map { (device.device, $0) } }
+      let listed = old.flatMap { device, list in
+        list.split { "{,}".contains($0) }.map { (user: String($0), device: device) }
+      }
+      let used = Set(
+        try await database.write(
+          UnusedQueries.deviceAccounts,
+          "{\(listed.map(\.user).joined(separator: ","))}",
+          "{\(listed.map(\.device).joined(separator: ","))}"
+        )
+      )
+      for (device, list) in old where !used.contains(device) {
+        removed += try await database.write(UnusedQueries.removeDevice, device, list).count
+      }
     }
-    return removed
   }
 }
