@@ -16,6 +16,15 @@ from machine import AS_POSTGRES, BUILD, IS_ROOT, ROOT, TOOLS
 # Names the folder of a `Template`, which all the classes of a run copy.
 TEMPLATE = "DOSSIER_TEST_CLUSTER"
 
+# If it is set, the database is distributed over the nodes of Citus; see `run.py --citus`.
+CITUS = "DOSSIER_TEST_CITUS"
+
+# The folders of the data: of the coordinator, and of the nodes with the shards.
+NODES = ["postgres", "first", "second"]
+
+# The folder of the sockets, for a server whose working directory is its data.
+SOCKETS = "/proc/self/cwd/.."
+
 
 class Cluster:
     """A PostgreSQL cluster in `folder`, which the subclass sets.
@@ -39,18 +48,26 @@ class Cluster:
     # The migrator and the migrations of another version.
     schema = None
 
+    # Whether the database is distributed.
+    citus = False
+
+    def nodes(self):
+        """Returns the folders of the data, and the port of each socket."""
+        names = NODES if self.citus else NODES[:1]
+        return [(self.folder / name, 5432 + index) for index, name in enumerate(names)]
+
     def make_cluster(self):
         """Copies the template, or makes a cluster of another version."""
         if IS_ROOT:
             shutil.chown(self.folder, "postgres")
-        cluster = self.folder / "postgres"
         made = Template(*self.schema) if self.schema else None
-        source = made.folder if made else template()
-        subprocess.run(["cp", "-a", "--reflink=auto", source / "postgres", cluster], check=True)
+        source = made.folder if made else template(self.citus)
+        for data, _ in self.nodes():
+            subprocess.run(["cp", "-a", "--reflink=auto", source / data.name, data], check=True)
         if made:
             made.remove()
         if self.tls:
-            self.require_tls(cluster)
+            self.require_tls(self.folder / "postgres")
 
     def require_tls(self, cluster):
         """Makes a certificate, and requires TLS and a password for connections over TCP."""
@@ -76,21 +93,39 @@ class Cluster:
             settings.write("ssl = on\n")
 
     def start_postgres(self):
+        # The coordinator is last, since it asks the others.
+        for node in reversed(self.nodes()):
+            self.start_node(*node)
+
+    def start_node(self, data, port):
         subprocess.run(
-            [*AS_POSTGRES, self.tools / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w",
-             "-l", self.folder / "postgres/server.log", "-o",
-             f"-k {self.folder} {self.listens()} -c fsync=off -c log_error_verbosity=terse -c max_connections=100",
-             "start"],
+            [*AS_POSTGRES, self.tools / "pg_ctl", "-D", data, "-s", "-w", "-l", data / "server.log",
+             "-o", f"-k {self.folder} -p {port} {self.listens()} -c fsync=off "
+             f"-c log_error_verbosity=terse {self.connections()}", "start"],
             check=True, cwd="/", stdout=subprocess.DEVNULL)
+
+    def connections(self):
+        """Returns the server's options for connections, and for Citus."""
+        if not self.citus:
+            return "-c max_connections=100"
+        # Each node finds the sockets of the others beside its data, also in a copy.
+        return ("-c max_connections=300 -c shared_preload_libraries=citus -c wal_level=logical "
+                "-c max_prepared_transactions=300 -c citus.shard_count=8 "
+                f"-c citus.local_hostname={SOCKETS} -c citus.node_conninfo=sslmode=disable "
+                "-c citus.enable_statistics_collection=off")
 
     def listens(self):
         """Returns the server's option for the addresses on which it listens."""
         return f"-c listen_addresses={self.address if self.tls else repr('')}"
 
     def stop_postgres(self, mode="fast"):
+        for data, _ in self.nodes():
+            self.stop_node(data, mode)
+
+    def stop_node(self, data, mode="fast"):
         subprocess.run(
-            [*AS_POSTGRES, self.tools / "pg_ctl", "-D", self.folder / "postgres", "-s", "-w", "-m", mode,
-             "stop"], check=True, cwd="/")
+            [*AS_POSTGRES, self.tools / "pg_ctl", "-D", data, "-s", "-w", "-m", mode, "stop"],
+            check=True, cwd="/")
 
     def sql(self, text):
         run = subprocess.run(
@@ -131,8 +166,9 @@ def quoted(value):
 class Template(Cluster):
     """A stopped cluster with the migrated database `dossier`, which tests copy."""
 
-    def __init__(self, migrator=BUILD / "dossier-migrate", migrations=ROOT / "migrations"):
-        self.migrator, self.migrations = migrator, migrations
+    def __init__(self, migrator=BUILD / "dossier-migrate", migrations=ROOT / "migrations",
+                 citus=False):
+        self.migrator, self.migrations, self.citus = migrator, migrations, citus
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
         self.folder.chmod(0o755)
         try:
@@ -142,39 +178,60 @@ class Template(Cluster):
             raise
 
     def make(self):
-        cluster = self.folder / "postgres"
-        cluster.mkdir(mode=0o700)
         if IS_ROOT:
-            shutil.chown(cluster, "postgres")
             shutil.chown(self.folder, "postgres")
-        subprocess.run(
-            [*AS_POSTGRES, self.tools / "initdb", "-D", cluster, "-U", "owner", "-A", "trust",
-             "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
-            check=True, stdout=subprocess.DEVNULL, cwd="/")
+        for data, _ in self.nodes():
+            data.mkdir(mode=0o700)
+            if IS_ROOT:
+                shutil.chown(data, "postgres")
+            subprocess.run(
+                [*AS_POSTGRES, self.tools / "initdb", "-D", data, "-U", "owner", "-A", "trust",
+                 "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
+                check=True, stdout=subprocess.DEVNULL, cwd="/")
         self.start_postgres()
         try:
-            for tool, name in [("createdb", "dossier"), ("createuser", "server")]:
-                subprocess.run([TOOLS / tool, "-h", self.folder, "-U", "owner", name], check=True)
-            subprocess.run(
-                [self.migrator, "up", "--quiet", "--grant-to", "server",
-                 "--migrations", self.migrations, "--database", self.conninfo("owner")],
-                check=True, stdout=subprocess.DEVNULL)
+            for _, port in self.nodes():
+                for tool, name in [("createdb", "dossier"), ("createuser", "server")]:
+                    subprocess.run(
+                        [TOOLS / tool, "-h", self.folder, "-p", str(port), "-U", "owner", name],
+                        check=True, stderr=subprocess.DEVNULL)
+            self.migrate("up", "--grant-to", "server")
+            if self.citus:
+                self.join_nodes()
+                self.migrate("distribute")
             # Requests of tests have one address unless they name another.
             self.set_app(failures_per_ip=1_000_000, anonymous_users_per_ip=1_000_000,
                          sign_in_pages_per_ip=1_000_000)
         finally:
             self.stop_postgres()
-        (cluster / "server.log").unlink()
+        for data, _ in self.nodes():
+            (data / "server.log").unlink()
+
+    def migrate(self, command, *options):
+        subprocess.run(
+            [self.migrator, command, "--quiet", *options,
+             "--migrations", self.migrations, "--database", self.conninfo("owner")],
+            check=True, stdout=subprocess.DEVNULL)
+
+    def join_nodes(self):
+        """Makes the coordinator know the other nodes."""
+        for _, port in self.nodes():
+            subprocess.run(
+                [TOOLS / "psql", "-h", self.folder, "-p", str(port), "-U", "owner", "-d", "dossier",
+                 "-qc", "create extension citus"], check=True)
+        self.sql(f"select citus_set_coordinator_host('{SOCKETS}', 5432)")
+        for _, port in self.nodes()[1:]:
+            self.sql(f"select citus_add_node('{SOCKETS}', {port})")
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @functools.cache
-def template():
+def template(citus):
     """Returns the folder of the template of this run, or makes one for this process."""
-    if TEMPLATE in os.environ:
+    if TEMPLATE in os.environ and citus == (CITUS in os.environ):
         return pathlib.Path(os.environ[TEMPLATE])
-    made = Template()
+    made = Template(citus=citus)
     atexit.register(made.remove)
     return made.folder

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 
 from asking import ADDRESS, Asking
-from cluster import Cluster
+from cluster import CITUS, Cluster
 from machine import (
     AS_SERVER, BUILD, FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, is_listening,
     wait_until)
@@ -29,14 +29,17 @@ class Deployment(Cluster, Asking):
     patience = 120
 
     def __init__(self, workers=2, settings=(), picture_folder=False, program=None, arguments=(),
-                 activated=False, nginx=(), tls=False, schema=None, nginx_processes=2):
+                 activated=False, nginx=(), tls=False, schema=None, nginx_processes=2,
+                 citus=CITUS in os.environ):
         """`nginx` has pairs: a text of the shipped configuration and its replacement here.
 
         Each of the `nginx_processes` sends its requests to the workers in turn.
-        `schema` names the `dossier-migrate` and the migrations of another version.
+        `schema` names the `dossier-migrate` and the migrations of another version. `citus` says whether
+        the database is distributed; that of another version is not.
         """
         self.tls = tls
         self.schema = schema
+        self.citus = citus and not schema
         self.nginx_changes = nginx
         self.nginx_processes = nginx_processes
         self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
@@ -266,8 +269,9 @@ class Deployment(Cluster, Asking):
                     process.wait(120)
                 except subprocess.TimeoutExpired:
                     process.kill()
-        if (self.folder / "postgres/postmaster.pid").exists():
-            self.stop_postgres("immediate")
+        for data, _ in self.nodes():
+            if (data / "postmaster.pid").exists():
+                self.stop_node(data, "immediate")
         self.log.close()
         for given in self.given:
             given.close()

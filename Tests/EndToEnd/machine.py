@@ -14,6 +14,8 @@ BUILD = pathlib.Path(os.environ.get("DOSSIER_TEST_BUILD", ROOT / ".build/debug")
 TOOLS_FOLDER = pathlib.Path(os.environ.get("DOSSIER_TEST_TOOLS", ROOT / ".build/test-tools"))
 TOOLS = pathlib.Path("/usr/lib/postgresql/15/bin")
 IS_ROOT = os.geteuid() == 0
+# Whether the extension Citus is installed.
+HAS_CITUS = (TOOLS.parent / "lib/citus.so").exists()
 AS_POSTGRES = (
     ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups",
      "env", "HOME=/nonexistent"] if IS_ROOT else []

@@ -1,9 +1,10 @@
 #!/usr/bin/python3 -B
 """Runs the tests, several classes at a time: each class has deployments of its own.
 
-usage: run.py [--jobs N] [--report FILE] [MODULE[.CLASS]...]
+usage: run.py [--jobs N] [--report FILE] [--citus] [MODULE[.CLASS]...]
 
-The output of a class is printed when the class ends. The last line counts the tests that passed
+With --citus, each deployment has a database that is distributed over two nodes of Citus, which must
+be installed. The output of a class is printed when the class ends. The last line counts the tests that passed
 and failed. The report has both numbers, and the classes with failures.
 """
 
@@ -83,14 +84,17 @@ def main():
     # A class waits half of its time.
     parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) + 1))
     parser.add_argument("--report", type=os.path.abspath)
+    parser.add_argument("--citus", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.chdir(HERE)
     sys.path.insert(0, str(HERE))
     if options.one:
         return run_class(options.one)
-    from cluster import TEMPLATE, template
-    os.environ[TEMPLATE] = str(template())
+    from cluster import CITUS, TEMPLATE, template
+    if options.citus:
+        os.environ[CITUS] = "1"
+    os.environ[TEMPLATE] = str(template(options.citus))
     passed = failed = 0
     broken = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
