@@ -68,16 +68,24 @@ extension Users {
     let results = try await context.read(batch)
     let holder: UserID? = try results.first(find)
     if let device { context.deviceRecord = .some(try results.first(device)) }
-    let isFamiliar = try await Devices.knows(holder, context)
-    let limiter = isFamiliar ? familiar : strangers
+    let isListed = Devices.list(holder, context)
+    var limiter = isListed ? familiar : strangers
     var used: [Int] = []
-    for place in isFamiliar ? ofFamiliar : ofStrangers {
+    for place in isListed ? ofFamiliar : ofStrangers {
       used.append(try results.first(place) ?? 0)
     }
+    var assurance: Sent<Int>?
     let account = try await limiter.count(knowing: used) { transaction in
+      if isListed { assurance = Devices.sendAssurance(of: holder, in: transaction, context) }
       // An address without a user takes as long.
-      transaction.send(AccountQueries.read, holder ?? UserID(), address.key)
+      return transaction.send(AccountQueries.read, holder ?? UserID(), address.key)
     }.first
+    if let assurance, try await assurance.rows().first ?? 0 < Assurance.credential.rawValue {
+      // The user has left the device, whose list is older.
+      try await limiter.takeBack()
+      limiter = strangers
+      try await limiter.count()
+    }
     do throws(Failure) {
       let check = try await context.passwords.check(
         credentials.password,

@@ -1,5 +1,5 @@
 package import Runtime
-import EventLoop
+package import EventLoop
 package import Postgres
 
 /// A credential that was verified, and its user.

@@ -79,6 +79,24 @@ extension Devices {
     return known >= assurance.rawValue
   }
 
+  /// Returns whether the client's device, which was read, lists a user.
+  ///
+  /// The user may have left it since: the row of the user decides.
+  @EventLoop package static func list(_ user: UserID?, _ context: RequestContext) -> Bool {
+    guard let user, let record = context.deviceRecord.flatMap(\.self) else { return false }
+    return record.isRight && record.state.users.contains(user)
+  }
+
+  /// Asks how well a user has authenticated on the client's device, without waiting.
+  @EventLoop package static func sendAssurance(
+    of user: UserID?,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) -> Sent<Int>? {
+    guard let user, let proof = context.device else { return nil }
+    return transaction.send(DevicesQueries.assurance, user, proof.id)
+  }
+
   /// Adds the read of the device to a batch, and returns its index; nil without a device.
   @EventLoop package static func addRead(to batch: inout ReadBatch, _ context: RequestContext)
     -> Int?
