@@ -216,7 +216,7 @@ package enum ClientSessionQueries {
   >(
     "client_sessions.open",
     """
-    insert into sessions (
+    insert into sessions as n (
       user_id, session_id, device_id, app_id, client_id, provider, scope, audience, refresh_salt,
       expires_at, address, agent, authenticated_at, style, amr, browser_id, issuer,
       notifies)
@@ -225,8 +225,8 @@ package enum ClientSessionQueries {
     from users c
     join sessions p on p.user_id = $1 and p.session_id = $2::text and p.style = 'pages'
     where \(.isAuthorized)
-    returning user_id, session_id, device_id, client_id, scope, audience, authenticated_at, amr,
-      refresh_generation, refresh_salt, issuer
+    returning n.user_id, n.session_id, n.device_id, n.client_id, n.scope, n.audience,
+      n.authenticated_at, n.amr, n.refresh_generation, n.refresh_salt, n.issuer
     """
   )
 

@@ -101,7 +101,7 @@ package enum SessionsQueries {
   >(
     "sessions.renew",
     """
-    insert into sessions (
+    insert into sessions as n (
       user_id, session_id, device_id, app_id, provider, scope, refresh_salt, expires_at,
       address, agent, key_id, authenticated_at, style, amr)
     select o.user_id, $4, o.device_id, o.app_id,
@@ -112,7 +112,7 @@ package enum SessionsQueries {
       case when has_second_factor(o.amr) then o.amr else btrim(o.amr || ' ' || $13) end
     from sessions o left join api_keys k on k.user_id = $1 and k.key_id = o.key_id
     where o.user_id = $1 and o.session_id = $2 and o.ended_at = $3::timestamptz
-    returning session_id, device_id, scope, refresh_generation, refresh_salt
+    returning n.session_id, n.device_id, n.scope, n.refresh_generation, n.refresh_salt
     """
   )
 

@@ -33,6 +33,9 @@ struct StatementRules {
       if Self.keys[String(token)] != nil, isTable(last, next), !isPinned(index) {
         broken.insert("a table whose key is not compared with a parameter")
       }
+      if token == "insert", readsItself(index) {
+        broken.insert("an insert that reads its own table and returns columns, without an alias")
+      }
       switch (token, next) {
       case ("insert", "into") where index > 0 && (last == "(" || last == ")"):
         broken.insert("an insert in or after a CTE")
@@ -49,6 +52,18 @@ struct StatementRules {
       }
     }
     return broken
+  }
+
+  /// Returns whether an insert reads the table that it names without an alias, and returns columns.
+  ///
+  /// Citus 12.1 sends a wrong statement to the node then.
+  private func readsItself(_ index: Int) -> Bool {
+    guard index + 3 < tokens.count, tokens[index + 3] == "(" else { return false }
+    let rest = tokens[(index + 3)...]
+    return rest.contains("returning")
+      && zip(rest, rest.dropFirst()).contains { last, token in
+        token == tokens[index + 2] && ["from", "join", "using", ","].contains(last)
+      }
   }
 
   private func isTable(_ last: Substring, _ next: Substring) -> Bool {

@@ -71,6 +71,8 @@ import Testing
     ("with a as (delete from users where user_id = $1) insert into apps (name) values ($2)", 1),
     ("insert into apps (name) values ($1) on conflict do update set updated_at = now()", 1),
     ("select 1 from apps for update skip locked", 1),
+    ("insert into apps (name) select name from apps where name = $1 returning name", 1),
+    ("insert into apps as n (name) select name from apps where name = $1 returning n.name", 0),
     ("select exists (select from apps)", 1), ("select 'from users' -- from users", 0),
   ])
   func `a statement that breaks a rule is found`(sql: String, count: Int) {

@@ -220,11 +220,11 @@ package enum APIKeyQueries {
   static let make = Statement<String, UserID, APIKeyID, String, BinaryBytes, Int>(
     "api_keys.make",
     """
-    insert into api_keys (user_id, key_id, name, key_hash)
+    insert into api_keys as n (user_id, key_id, name, key_hash)
     select u.user_id, $2, $3, $4
     from users u
     where u.user_id = $1 and (select count(*) from api_keys where user_id = $1) < $5::bigint
-    returning key_id
+    returning n.key_id
     """
   )
 

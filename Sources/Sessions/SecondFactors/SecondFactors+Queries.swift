@@ -54,12 +54,12 @@ package enum SecondFactorQueries {
   static let add = Statement<String, UserID, FactorID, BinaryBytes, Int>(
     "second_factors.add",
     """
-    insert into second_factors (user_id, factor_id, secret)
+    insert into second_factors as n (user_id, factor_id, secret)
     select u.user_id, $2, $3
     from users u
     where u.user_id = $1
       and (select count(*) from second_factors where user_id = $1) < $4::bigint
-    returning factor_id
+    returning n.factor_id
     """
   )
 
