@@ -38,8 +38,9 @@ package import Tenancy
     let master = context.keys.master
     var state = AuthorizationState()
     state.deviceSecret = authorization.state.deviceSecret
-    // A second click gets the same code.
+    // A second click of the same user gets the same code.
     (state.lastForm, state.pass) = (authorization.state.lastForm, authorization.state.pass)
+    state.user = principal.user
     state.code = code.text(master)
     let issued = try await context.write(
       AuthorizationCodeQueries.issue,

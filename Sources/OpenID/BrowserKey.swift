@@ -29,9 +29,12 @@ package struct BrowserKey: Sendable {
     BinaryBytes(master.hash(of: Array("browser ".utf8) + bytes, by: 0))
   }
 
-  /// Returns the mark of a form that this browser has sent.
-  package func mark(of form: [UInt8], _ master: MasterKey) -> String {
-    master.mark(of: Array("sent\0".utf8) + bytes + form, by: 0).base64URL
+  /// Returns the mark of a form that this browser has sent with its pass.
+  ///
+  /// A form may have no secret, so the key and the form alone do not tell who sent it.
+  package func mark(of form: [UInt8], with pass: String?, _ master: MasterKey) -> String {
+    let pass = Array("\(pass ?? "")\0".utf8)
+    return master.mark(of: Array("sent\0".utf8) + bytes + pass + form, by: 0).base64URL
   }
 
   /// Returns the token of a form, which only this browser can send.

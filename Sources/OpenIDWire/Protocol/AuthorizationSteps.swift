@@ -20,6 +20,11 @@ import WireKit
     let context = call.context
     let (client, handOver) = try await handOver(authorization, call)
     if let code = authorization.code {
+      // The key of a browser is no proof: the user of the code must be signed in there.
+      let users = try await BrowserUsers.list(context)
+      guard users.contains(where: { $0.user == authorization.state.user }) else {
+        throw .authorizationExpired
+      }
       return handOver.response(code: code, to: call, afterForm: true)
     }
     let server = try await authorization.request.server(context)

@@ -113,12 +113,12 @@ import WireKit
   ) async throws(Failure) -> Response {
     let step = form[Self.stepField].flatMap { Int($0) } ?? -1
     let key = call.browser.key
-    let mark = key.mark(of: form.bytes, context.keys.master)
+    let mark = key.mark(of: form.bytes, with: sentPass, context.keys.master)
     let isFirst =
       try hasPass
       ? await Authorizations.claim(authorization, step: step, in: key, context) : false
     guard isFirst else { return try await reloaded().current(after: step, mark) }
-    (state.errors, state.lastForm) = ([], mark)
+    (state.errors, state.lastForm, state.hasLedOn) = ([], mark, false)
     let next: Next
     do throws(Failure) {
       next = try await work(self, form)
@@ -139,7 +139,8 @@ import WireKit
     case .errors(let errors, let page):
       state.page = page
       state.errors = errors.map(\.text)
-    case .proceed, .deny: break
+    case .proceed: state.hasLedOn = true
+    case .deny: break
     }
     if !state.proof.isEmpty, state.proof != authorization.state.proof {
       state.pass = BrowserKey().text
@@ -165,11 +166,13 @@ import WireKit
   /// gets none: its sender may have copied the key of the browser, and does not know the credential.
   /// - Throws: `.authorizationExpired` if the browser has no pass.
   private func current(after step: Int, _ mark: String) async throws(Failure) -> Response {
-    guard authorization.isRecent, step == authorization.step - 1, state.lastForm == mark else {
+    guard authorization.isRecent, step == authorization.step - 1,
+      state.lastForm == mark || state.pass != nil && hasPass
+    else {
       guard hasPass else { throw .authorizationExpired }
       return call.redirect(to: path(state.page))
     }
-    if state.deviceSecret != nil, state.recoveryCodes.isEmpty { return try await proceed() }
+    if state.hasLedOn || authorization.code != nil { return try await proceed() }
     return marked(call.redirect(to: path(state.page)))
   }
 
@@ -209,8 +212,11 @@ import WireKit
   /// Whether no credential was verified yet, or the browser is the one where it was.
   private var hasPass: Bool {
     guard let pass = authorization.state.pass else { return true }
-    let sent = Cookie.value(of: passCookie, in: call.request.field(.cookie))
-    return sent?.hasSameBytes(as: pass) == true
+    return sentPass?.hasSameBytes(as: pass) == true
+  }
+
+  private var sentPass: String? {
+    Cookie.value(of: passCookie, in: call.request.field(.cookie))
   }
 
   private var passCookie: String { "__Host-dossier-pass-\(authorization.id)" }
@@ -240,6 +246,7 @@ extension ClientID {
 
 extension AuthorizationState {
   private static let pageName = "page"
+  private static let onName = "on"
 
   /// The credentials that were verified here; empty before the first one.
   fileprivate var proof: [String] {
@@ -251,5 +258,11 @@ extension AuthorizationState {
   var page: SignInPage {
     get { values[Self.pageName].flatMap(SignInPage.init) ?? .signIn }
     set { values[Self.pageName] = newValue.rawValue }
+  }
+
+  /// Whether the last form has led on, to the next step of the authorization.
+  fileprivate var hasLedOn: Bool {
+    get { values[Self.onName] != nil }
+    set { values[Self.onName] = newValue ? "1" : nil }
   }
 }
