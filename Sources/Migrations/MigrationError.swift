@@ -78,7 +78,7 @@ extension MigrationError: CustomStringConvertible {
     case .badFile(let file, let line, let reason):
       file + (line.map { ":\($0)" } ?? "") + ": \(reason)"
     case .drift(let difference):
-      "the live schema is not what the applied migrations make (- missing, + live):\n"
+      "the live schema differs from that of the applied migrations (- missing, + live):\n"
         + difference
     case .pgDump(let reason): reason
     case .irreversible(let file, let reason): "\(file) is irreversible: \(reason)"

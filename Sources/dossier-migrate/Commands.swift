@@ -9,7 +9,7 @@ struct Up: ParsableCommand {
 
   @OptionGroup var options: RunOptions
 
-  @Option(help: "A role that is granted what a server of requests needs, on every run.")
+  @Option(help: "The role of dossierd; each run grants it the rights that dossierd needs.")
   var grantTo: String?
 
   func run() throws { try options.run(to: .latest, grantTo: grantTo) }
@@ -20,7 +20,7 @@ struct Down: ParsableCommand {
 
   @OptionGroup var options: RunOptions
 
-  @Option(help: "How many.")
+  @Option(help: "The number of migrations to undo.")
   var steps = 1
 
   func validate() throws {
@@ -54,7 +54,7 @@ struct ShowStatus: ParsableCommand {
 
   @OptionGroup var options: DatabaseOptions
 
-  @Flag(help: "An array of objects.")
+  @Flag(help: "Prints JSON, for programs, instead of a table.")
   var json = false
 
   func run() throws {
@@ -84,13 +84,13 @@ struct ShowPlan: ParsableCommand {
 
   @OptionGroup var options: DatabaseOptions
 
-  @Option(help: "The version to lead to; without it the newest.")
+  @Option(help: "The version to plan for; by default the newest.")
   var to: Int?
 
   @Flag(help: "Apply files older than the newest applied one.")
   var allowOutOfOrder = false
 
-  @Option(help: "As of the command up.")
+  @Option(help: "As for the command up.")
   var grantTo: String?
 
   func run() throws {
@@ -111,7 +111,7 @@ struct Verify: ParsableCommand {
     abstract: "Compares the live schema with that of the applied migrations.",
     discussion: """
       It applies the files again, in a schema of its own and in a transaction that it rolls back, \
-      and compares what the server says of both. For that its role needs the right to create a \
+      and compares the catalogs of both schemas. For that its role needs the right to create a \
       schema. It waits at most 1 s for the lock of a read on each table.
       """
   )
@@ -147,11 +147,11 @@ struct Verify: ParsableCommand {
 }
 
 struct New: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Writes the frame of a migration.")
+  static let configuration = CommandConfiguration(abstract: "Writes the file of a new migration.")
 
   @OptionGroup var options: FolderOptions
 
-  @Argument(help: "Its name, of a-z, 0-9, _ and -.")
+  @Argument(help: "The name of the migration: a-z, 0-9, _ and -.")
   var name: String
 
   func run() throws {

@@ -12,8 +12,8 @@ import Postgres
     commandName: "dossier-migrate",
     abstract: "Brings a database's schema to a version.",
     discussion: """
-      Any number may run at once: one works, the others wait. One that was killed is made good by \
-      the next run. Progress goes to standard error, results to standard output.
+      Any number of runs may start at once: one works, and the others wait. If a run is killed, the \
+      next one continues its work. Progress goes to standard error, results to standard output.
 
       Exit codes:
       \(MigratorStatus.table)

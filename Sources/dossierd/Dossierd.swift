@@ -59,7 +59,7 @@ func complain(_ message: String) {
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Create the sockets, start the workers and keep them running.",
+    abstract: "Creates the sockets, starts the workers and keeps them running.",
     discussion: """
       SIGTERM and SIGINT end all workers after their accepted requests. SIGHUP replaces the workers
       with the current settings, and refuses no request. `dossierd reload` does the same, and
@@ -127,7 +127,7 @@ struct Run: ParsableCommand {
 struct WorkerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "worker",
-    abstract: "Answer requests on the listening socket that is descriptor 0.",
+    abstract: "Answers requests on the listening socket that is descriptor 0.",
     discussion: "`run` and spawn-fcgi start this command."
   )
   @OptionGroup var options: ConfigurationOptions
@@ -162,7 +162,7 @@ struct WorkerCommand: ParsableCommand {
 struct ReloadCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reload",
-    abstract: "Replace the workers of a running dossierd, and wait for the result.",
+    abstract: "Replaces the workers of a running dossierd, and waits for the result.",
     discussion: """
       If the new workers do not become ready, the old workers keep running, and the command prints
       the reason and exits with 1.
@@ -181,7 +181,7 @@ struct ReloadCommand: ParsableCommand {
 
 struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the settings in force, and the source of each."
+    abstract: "Prints the settings in force, and the source of each."
   )
   @OptionGroup var options: ConfigurationOptions
 
@@ -193,7 +193,7 @@ struct Config: ParsableCommand {
 
 struct Settings: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print all settings with their defaults and meanings."
+    abstract: "Prints all settings with their defaults and meanings."
   )
 
   func run() throws { print(SettingValues.table) }
@@ -201,7 +201,7 @@ struct Settings: ParsableCommand {
 
 struct Routes: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print all routes of the API with method, path, access and summary."
+    abstract: "Prints all routes of the API with method, path, access and summary."
   )
 
   @Flag(help: "Of all wires, with the endpoints and pages for clients of other services.")
@@ -216,7 +216,7 @@ struct Routes: ParsableCommand {
 
 struct Upstream: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print nginx's upstream block, and its servers for retries."
+    abstract: "Prints nginx's upstream block, and its servers for retries."
   )
   @OptionGroup var options: ConfigurationOptions
 
@@ -262,7 +262,7 @@ struct Upstream: ParsableCommand {
 struct SocketUnit: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "socket-unit",
-    abstract: "Print the systemd unit that creates the sockets."
+    abstract: "Prints the systemd unit that creates the sockets."
   )
   @OptionGroup var options: ConfigurationOptions
 

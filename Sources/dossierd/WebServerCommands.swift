@@ -7,7 +7,7 @@ import WireKit
 struct FastCGIParameters: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fastcgi-params",
-    abstract: "Print nginx's list of request parameters for workers."
+    abstract: "Prints nginx's list of request parameters for workers."
   )
 
   func run() { print(WebServer.parameters(of: clientWires()), terminator: "") }
@@ -16,7 +16,7 @@ struct FastCGIParameters: ParsableCommand {
 struct BodyLimits: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "body-limits",
-    abstract: "Print nginx's limits on bodies, by path."
+    abstract: "Prints nginx's limits on bodies, by path."
   )
 
   func run() { print(WebServer.bodyLimits(of: clientWires()), terminator: "") }
@@ -25,7 +25,7 @@ struct BodyLimits: ParsableCommand {
 struct ErrorPages: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "error-pages",
-    abstract: "Print nginx's responses to requests that it refuses."
+    abstract: "Prints nginx's responses to requests that it refuses."
   )
 
   func run() { print(WebServer.errorPages(of: clientWires()), terminator: "") }
