@@ -155,7 +155,7 @@ extension Emails {
       }
       try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction, context)
       try await SecurityNotice.emailRestored.record(of: user, in: transaction, context)
-      try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
+      try await RateLimits.sendForget(of: token.address.key, context, in: transaction)()
     }
     return try await SignIn.complete(
       VerifiedCredential(

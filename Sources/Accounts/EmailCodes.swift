@@ -187,6 +187,6 @@ package enum EmailCodes {
         try await Users.store(hash, of: user, in: transaction)
       }
     }
-    return Attempts.sendForget(of: flow.address.key, context, in: transaction)
+    return RateLimits.sendForget(of: flow.address.key, context, in: transaction)
   }
 }

@@ -104,6 +104,6 @@ extension Emails {
       in: transaction,
       context
     )
-    try await Attempts.sendForget(of: token.address.key, context, in: transaction)()
+    try await RateLimits.sendForget(of: token.address.key, context, in: transaction)()
   }
 }

@@ -143,7 +143,7 @@ package enum Emails {
       }
       try await Users.store(hash, of: user, in: transaction)
       try await SecurityNotice.passwordReset.record(of: user, in: transaction, context)
-      try await Attempts.sendForget(of: address.key, context, in: transaction)()
+      try await RateLimits.sendForget(of: address.key, context, in: transaction)()
     }
   }
 

@@ -23,7 +23,7 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) -> Authorization {
     if user == nil {
-      try await Allowances(Allowance.ofNetwork(.authorization, context), context).spend()
+      try await RateLimitSet(RateLimit.ofNetwork(.authorization, context), context).spend()
     }
     let id = AuthorizationID()
     let rows = try await context.write(

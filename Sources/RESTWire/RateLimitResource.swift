@@ -68,14 +68,14 @@ import WireKit
     _ = try call.namedApp
     let count: Int
     if all == true {
-      count = try await Attempts.liftAll(call.context)
+      count = try await RateLimits.resetAll(call.context)
     } else {
       var (user, key) = (user, String?.none)
       if let email {
         user = try await Users.holder(of: email, call.context)
         key = try await EmailAddress(email, call.context).key
       }
-      count = try await Attempts.lift(
+      count = try await RateLimits.reset(
         of: key,
         user.map { [$0] } ?? [],
         from: network.flatMap { IPAddress($0) },

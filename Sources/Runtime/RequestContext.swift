@@ -38,7 +38,7 @@ package import Postgres
   package var afterWrite: (@EventLoop () -> Void)?
   /// The time after which no more work of this request starts; nil before the first.
   var calculatesUntil: UInt64?
-  private var noted: RateLimits?
+  private var noted: RateLimitReport?
 
   package init(
     _ dependencies: Dependencies,
@@ -87,13 +87,13 @@ package import Postgres
   package func keep(_ part: any RequestPart) { parts.append(part) }
 
   /// The rate limits that this request has met.
-  package var limits: RateLimits {
-    let limits = noted ?? RateLimits()
+  package var limits: RateLimitReport {
+    let limits = noted ?? RateLimitReport()
     noted = limits
     return limits
   }
 
-  package var notedLimits: [RateLimit] { noted?.all ?? [] }
+  package var notedLimits: [RateLimitStatus] { noted?.all ?? [] }
 
   /// The error for a user that does not exist, or for a session that has ended.
   package var gone: Failure {

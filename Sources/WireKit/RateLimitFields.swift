@@ -9,7 +9,7 @@ extension Response {
   /// The names are constants and need no escaping. `t` is the time until the whole quota is
   /// available again. `Retry-After` reports when the next attempt may be made.
   /// - Source: draft-ietf-httpapi-ratelimit-headers-09; RFC 9651 section 3.1 (lists).
-  mutating func add(_ limits: [RateLimit]) {
+  mutating func add(_ limits: [RateLimitStatus]) {
     guard !limits.isEmpty else { return }
     let policies = limits.map { "\"\($0.name)\";q=\($0.quota);w=\($0.window.wholeSeconds)" }
     let states = limits.map { "\"\($0.name)\";r=\($0.remaining);t=\($0.reset.wholeSeconds)" }
@@ -24,7 +24,7 @@ extension Response {
   /// - Parameters:
   ///   - limits: the rate limits that the request met.
   ///   - refusal: the error of the response; nil without one.
-  mutating func addCounters(of limits: [RateLimit], after refusal: Failure?) {
+  mutating func addCounters(of limits: [RateLimitStatus], after refusal: Failure?) {
     let wait = refusal?.type.kind == .tooMany ? refusal?.retryAfter : nil
     let tightest = limits.min { $0.remaining < $1.remaining }
     guard let reset = wait ?? tightest?.reset else { return }

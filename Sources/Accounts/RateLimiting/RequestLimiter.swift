@@ -9,7 +9,7 @@ enum RequestLimiter {
   ///
   /// One network may use half of the mails that an address may get at once. After several networks
   /// have used up all of them, each has one more mail in a window. All of them end at the limit of
-  /// the address for a day. The owner of the address has a separate allowance, in a session or on a
+  /// the address for a day. The owner of the address has a separate limit, in a session or on a
   /// known device. So strangers cannot keep mail from the owner.
   /// - Parameters:
   ///   - key: the key of the address.
@@ -42,28 +42,28 @@ enum RequestLimiter {
     return try await ways.more?.spendUnseen() ?? false
   }
 
-  /// Returns the allowances that a mail uses, and those that it uses once these are used up.
+  /// Returns the limits that a mail uses, and those that it uses once these are used up.
   @EventLoop private static func waysOfMail(
     to key: String,
     for account: Account?,
     _ context: RequestContext
-  ) async throws(Failure) -> (first: Allowances, more: Allowances?) {
+  ) async throws(Failure) -> (first: RateLimitSet, more: RateLimitSet?) {
     let owner = account.flatMap { $0.isTakenOverByMail ? nil : $0.user }
     if let user = context.principal.user, user == owner, try await context.isLive(user) {
-      return (Allowances([.inSession(.mail, key, context)], context), nil)
+      return (RateLimitSet([.inSession(.mail, key, context)], context), nil)
     }
-    if try await Devices.knows(owner, context), let own = Allowance.onDevice(.mail, key, context) {
-      return (Allowances([own], context), nil)
+    if try await Devices.knows(owner, context), let own = RateLimit.onDevice(.mail, key, context) {
+      return (RateLimitSet([own], context), nil)
     }
     let settings = context.app.limitSettings
-    let daily = Allowance.anywhere(
+    let daily = RateLimit.anywhere(
       AttemptPurpose.mail.daily,
       key,
       burst: settings.mailsPerAddressDaily,
       in: .seconds(86_400),
       context
     )
-    let atOnce = Allowance.anywhere(
+    let atOnce = RateLimit.anywhere(
       AttemptPurpose.mail.anywhere,
       key,
       burst: 2 * settings.failuresPerIdentifier,
@@ -71,10 +71,10 @@ enum RequestLimiter {
       context
     )
     let own =
-      Allowance.fromNetwork(.mail, key, context) + Allowance.ofNetwork(.mail, context) + [daily]
+      RateLimit.fromNetwork(.mail, key, context) + RateLimit.ofNetwork(.mail, context) + [daily]
     return (
-      Allowances(own + [atOnce], context),
-      Allowances(own + Allowance.slowlyFromNetwork(.mail, key, context), context)
+      RateLimitSet(own + [atOnce], context),
+      RateLimitSet(own + RateLimit.slowlyFromNetwork(.mail, key, context), context)
     )
   }
 
@@ -86,9 +86,9 @@ enum RequestLimiter {
     of key: String,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Allowances(
-      Allowance.fromNetwork(.registration, key, context)
-        + Allowance.ofNetwork(.registration, context),
+    try await RateLimitSet(
+      RateLimit.fromNetwork(.registration, key, context)
+        + RateLimit.ofNetwork(.registration, context),
       context
     ).spend()
   }
@@ -97,7 +97,7 @@ enum RequestLimiter {
   ///
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func lookup(_ context: RequestContext) async throws(Failure) {
-    try await Allowances(Allowance.ofNetwork(.lookup, context), context).spend()
+    try await RateLimitSet(RateLimit.ofNetwork(.lookup, context), context).spend()
   }
 
   /// Counts a reset code for the client's network.
@@ -105,17 +105,17 @@ enum RequestLimiter {
   /// A wrong code is tried against all codes of its network. So a network may have only a few.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func resetCode(_ context: RequestContext) async throws(Failure) {
-    try await Allowances(Allowance.ofNetwork(.resetCode, context), context).spend()
+    try await RateLimitSet(RateLimit.ofNetwork(.resetCode, context), context).spend()
   }
 
-  /// Returns the allowances that a new user without credentials uses, for the caller to spend.
+  /// Returns the limits that a new user without credentials uses, for the caller to spend.
   ///
   /// - Throws: `.tooManyAttempts` if nothing is left, `.databaseUnavailable`.
   @EventLoop package static func anonymous(_ context: RequestContext) async throws(Failure)
-    -> Allowances
+    -> RateLimitSet
   {
-    let allowances = Allowances(Allowance.ofNetwork(.anonymous, context), context)
-    try await allowances.requireLeft()
-    return allowances
+    let limits = RateLimitSet(RateLimit.ofNetwork(.anonymous, context), context)
+    try await limits.requireLeft()
+    return limits
   }
 }

@@ -39,7 +39,7 @@ package enum Users {
   /// The address of the profile; the database omits it if another user has it.
   var address: EmailAddress?
   /// The limit that the new user counts against; nil for none.
-  var limit: Allowances?
+  var limit: RateLimitSet?
   let context: RequestContext
 
   /// Sends the statements that make the user with one identity.

@@ -30,7 +30,7 @@ import WireKit
       call async throws(Failure) in
       let email = try identifier(of: call)
       let user = try await Users.holder(of: email, call.context)
-      _ = try await Attempts.lift(of: email, user.map { [$0] } ?? [], from: nil, call.context)
+      _ = try await RateLimits.reset(of: email, user.map { [$0] } ?? [], from: nil, call.context)
       return Response(.noContent)
     },
     Route(.get, "\(path)/{user}", access: read, summary: "List the blocks of a user") {
@@ -42,7 +42,7 @@ import WireKit
       call async throws(Failure) in
       let user = try await call.managedUser()
       let profile = try await Profiles.read(of: user, call.context)
-      _ = try await Attempts.lift(of: profile.email, [user], from: nil, call.context)
+      _ = try await RateLimits.reset(of: profile.email, [user], from: nil, call.context)
       return Response(.noContent)
     },
   ]

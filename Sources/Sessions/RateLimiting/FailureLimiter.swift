@@ -29,33 +29,33 @@ package enum AttemptPurpose: String, CaseIterable {
   /// Requests that show the sign-in page, counted by network alone.
   case authorization
 
-  /// The name of the allowance from all networks; the plain value is that of one network.
+  /// The name of the limit from all networks; the plain value is that of one network.
   package var anywhere: String { "\(rawValue)-anywhere" }
   package var onDevice: String { "\(rawValue)-device" }
   package var inSession: String { "\(rawValue)-session" }
   package var fromSite: String { "\(rawValue)-site" }
-  /// The name of a network's reserve, for when all networks have used up their allowance.
+  /// The name of a network's reserve, for when all networks have used up their limit.
   package var slowly: String { "\(rawValue)-slowly" }
   package var slowlyFromSite: String { "\(rawValue)-slowly-site" }
   package var ofNetwork: String { self == .anonymous ? rawValue : "\(rawValue)-network" }
   package var ofSite: String { "\(rawValue)-network-site" }
-  /// The name of the allowance of a day, from all networks.
+  /// The name of the limit of a day, from all networks.
   package var daily: String { "\(rawValue)-daily" }
 }
 
 /// Limits how often a secret may be guessed.
 ///
-/// Each failure counts against three kinds of allowances:
+/// Each failure counts against three kinds of limits:
 ///
 /// - the identifier from the caller's network, so that no stranger can lock the user out;
 /// - the identifier from all networks together, which come back more slowly;
 /// - the caller's network, over all identifiers.
 ///
-/// A device on which the user has logged in before has an allowance of its own. So other callers'
+/// A device on which the user has logged in before has a limit of its own. So other callers'
 /// failures do not slow it down. For codes of a second factor, the user must have passed one there. A
 /// success gives its own attempt back.
 package struct FailureLimiter {
-  private let allowances: Allowances
+  private let limits: RateLimitSet
 
   /// - Parameters:
   ///   - purpose: the purpose, each of which is counted separately.
@@ -69,27 +69,27 @@ package struct FailureLimiter {
     isFamiliar: Bool = false,
     _ context: RequestContext
   ) {
-    if isFamiliar, let own = Allowance.onDevice(purpose, identifier, context) {
-      allowances = Allowances([own], context)
+    if isFamiliar, let own = RateLimit.onDevice(purpose, identifier, context) {
+      limits = RateLimitSet([own], context)
       return
     }
-    let all = Allowance.anywhereHourly(purpose, identifier, context)
-    allowances = Allowances(
-      Allowance.fromNetwork(purpose, identifier, context) + [all]
-        + Allowance.ofNetwork(purpose, context),
+    let all = RateLimit.anywhereHourly(purpose, identifier, context)
+    limits = RateLimitSet(
+      RateLimit.fromNetwork(purpose, identifier, context) + [all]
+        + RateLimit.ofNetwork(purpose, context),
       context
     )
   }
 
   /// The reads that tell how much is left, for a batch of reads.
-  @EventLoop package var calls: [PendingQuery] { allowances.calls }
+  @EventLoop package var calls: [PendingQuery] { limits.calls }
 
   /// Counts an attempt, before it is made.
   ///
   /// - Parameter known: what `calls` have read just now; nil to read it here.
   /// - Throws: `.tooManyAttempts` after too many attempts, `.databaseUnavailable`.
   @EventLoop package func count(knowing known: [Int]? = nil) async throws(Failure) {
-    try await allowances.spend(knowing: known)
+    try await limits.spend(knowing: known)
   }
 
   /// Counts an attempt, and reads rows in the same round trip.
@@ -160,7 +160,7 @@ package struct FailureLimiter {
   /// Gives the attempt back at once: it was no failure, even if the request fails later.
   ///
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package func takeBack() async throws(Failure) { try await allowances.giveBack() }
+  @EventLoop package func takeBack() async throws(Failure) { try await limits.giveBack() }
 
   /// Gives the attempt back, because it was no failure.
   @EventLoop package func succeed(in transaction: Transaction) async throws(Failure) {
@@ -169,6 +169,6 @@ package struct FailureLimiter {
 
   /// Sends the statement of `succeed`, and returns a function that waits for it.
   @EventLoop package func sendSuccess(in transaction: Transaction) -> Completion {
-    allowances.sendBack(in: transaction)
+    limits.sendBack(in: transaction)
   }
 }

@@ -19,7 +19,7 @@ import JSON
     of user: UserID? = nil,
     _ context: RequestContext
   ) async throws(Failure) {
-    let left = Allowances(Allowance.ofNetwork(.refused, context), context)
+    let left = RateLimitSet(RateLimit.ofNetwork(.refused, context), context)
     guard try await left.spendUnseen() else { return }
     try await Event("login_failure", of: user, detail: ["provider": .string(provider)]).record(
       context

@@ -6,20 +6,20 @@ package import Outbound
 package import Postgres
 
 /// Resets rate limits that callers have used up (429), for an operator.
-extension Attempts {
-  /// Lets a user log in, show its password and ask for mail again, where that was refused.
+extension RateLimits {
+  /// Resets the limits on a user's sign-ins, passwords and mails.
   ///
   /// Attempts are counted under keyed hashes, which only known subjects lead to. So this resets the
-  /// allowances of the address and the users, for each network and device that the database knows.
+  /// limits of the address and the users, for each network and device that the database knows.
   /// The networks are those that the app's audit events name as refused in the past two days.
   /// - Parameters:
   ///   - key: the key of the address, also of no user; nil if the user has none.
   ///   - users: the users of the address.
-  ///   - network: an IP address whose network and site have all their allowances reset too.
+  ///   - network: an IP address whose network and site have all their limits reset too.
   ///   - context: the context of the app.
-  /// - Returns: how many allowances were not full.
+  /// - Returns: how many limits were not full.
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func lift(
+  @EventLoop package static func reset(
     of key: String?,
     _ users: [UserID],
     from network: IPAddress?,
@@ -65,17 +65,17 @@ extension Attempts {
       }
     }
     let master = context.keys.master
-    let lifted = subjects.map { ($0.name, Allowance.subject($0.name, $0.parts, master)) }
-    let recorded = lifted.map {
-      Allowance.subject(Allowance.recorded($0), [String(hexadecimal: $1)], master)
+    let hashes = subjects.map { ($0.name, RateLimit.subject($0.name, $0.parts, master)) }
+    let recorded = hashes.map {
+      RateLimit.subject(RateLimit.recorded($0), [String(hexadecimal: $1)], master)
     }
-    return try await forget(lifted.map(\.1), recorded, of: users, context, app)
+    return try await forget(hashes.map(\.1), recorded, of: users, context, app)
   }
 
-  /// Resets all allowances in an app.
+  /// Resets all limits in an app.
   ///
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func liftAll(_ context: RequestContext) async throws(Failure) -> Int {
+  @EventLoop package static func resetAll(_ context: RequestContext) async throws(Failure) -> Int {
     let app = context.app.id
     return try await context.transaction { transaction async throws(Failure) in
       let count = try await transaction.run(AttemptLiftQueries.forgetAll, app).first ?? 0

@@ -8,8 +8,8 @@ package import Postgres
 ///
 /// It locks no user out. A caller who has used it up is slowed down, and attempts come back with
 /// time.
-package struct Allowance {
-  /// The name that `RateLimit` reports.
+package struct RateLimit {
+  /// The name that `RateLimitStatus` reports.
   package let name: String
   package let subject: BinaryBytes
   /// The number of attempts when none was made for a whole window.
@@ -18,15 +18,15 @@ package struct Allowance {
   package let window: Duration
   /// Whether the response to an allowed attempt reports how much is left.
   ///
-  /// It is false for an allowance that others use too: the number would reveal their attempts.
+  /// It is false for a limit that others use too: the number would reveal their attempts.
   let isReported: Bool
 
   /// - Parameters:
-  ///   - name: the name, unique among the allowances of a request.
+  ///   - name: the name, unique among the limits of a request.
   ///   - subject: the parts that identify the subject; the database stores a keyed hash of them.
   ///   - burst: the number of attempts at once; at least 1.
   ///   - window: the time in which all of them come back; at least a second.
-  ///   - isReported: false for an allowance that strangers share.
+  ///   - isReported: false for a limit that strangers share.
   ///   - master: the key of the hash.
   package init(
     _ name: String,
@@ -63,8 +63,8 @@ package struct Allowance {
     max(.seconds(1), .microseconds(ahead + share - whole))
   }
 
-  fileprivate func left(_ ahead: Int) -> RateLimit {
-    RateLimit(
+  fileprivate func left(_ ahead: Int) -> RateLimitStatus {
+    RateLimitStatus(
       name: name,
       quota: burst,
       window: window,
@@ -74,17 +74,17 @@ package struct Allowance {
   }
 }
 
-/// The allowances that one attempt uses: one attempt of each, or nothing.
+/// The limits that one attempt uses: one attempt of each, or nothing.
 ///
 /// The database counts attempts before they are made. So all workers count together, and parallel
 /// attempts all count. A refused attempt writes nothing, and takes no connection from writers.
-package struct Allowances {
-  private let all: [Allowance]
+package struct RateLimitSet {
+  private let all: [RateLimit]
   /// The indexes of `all` by subject, which is the order in which all transactions lock rows.
   private let order: [Int]
   private let context: RequestContext
 
-  package init(_ all: [Allowance], _ context: RequestContext) {
+  package init(_ all: [RateLimit], _ context: RequestContext) {
     self.all = all
     order = all.indices.sorted {
       all[$0].subject.bytes.lexicographicallyPrecedes(all[$1].subject.bytes)
@@ -177,7 +177,7 @@ package struct Allowances {
     }
   }
 
-  /// Gives the attempts back, because the allowances need not limit what happened.
+  /// Gives the attempts back, because what happened need not count.
   @EventLoop func sendBack(in transaction: Transaction) -> Completion {
     let app = context.app.id
     let sent = order.map { index in
@@ -237,37 +237,37 @@ package struct Allowances {
     }
   }
 
-  /// Records each allowance that is used up, and reports them to the client.
+  /// Records each limit that is used up, and reports them to the client.
   ///
   /// - Parameter used: each with the microseconds in which all its attempts come back.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
-  @EventLoop private func refuse(_ used: [(Allowance, Int)]) async throws(Failure) -> Never {
-    for (allowance, ahead) in used { context.limits.note(allowance.left(ahead)) }
-    for (allowance, _) in used { try await allowance.recordOnce(context) }
+  @EventLoop private func refuse(_ used: [(RateLimit, Int)]) async throws(Failure) -> Never {
+    for (limit, ahead) in used { context.limits.note(limit.left(ahead)) }
+    for (limit, _) in used { try await limit.recordOnce(context) }
     throw .tooManyAttempts(retryAfter: used.map { $0.wait($1) }.max() ?? .seconds(1))
   }
 
   @EventLoop private func note(_ aheads: [Int]) {
-    for (allowance, ahead) in zip(all, aheads) where allowance.isReported {
-      context.limits.note(allowance.left(ahead))
+    for (limit, ahead) in zip(all, aheads) where limit.isReported {
+      context.limits.note(limit.left(ahead))
     }
   }
 }
 
-extension Allowance {
-  /// Returns the name of the allowance that limits audit events for an allowance.
+extension RateLimit {
+  /// Returns the name of the limit that limits audit events for a limit.
   package static func recorded(_ name: String) -> String { "told-\(name)" }
 
-  /// Records that the allowance is used up, once in a window for any number of attempts.
+  /// Records that the limit is used up, once in a window for any number of attempts.
   @EventLoop fileprivate func recordOnce(_ context: RequestContext) async throws(Failure) {
-    let once = Allowance(
+    let once = RateLimit(
       Self.recorded(name),
       of: [String(hexadecimal: subject.bytes)],
       burst: 1,
       in: window,
       context.keys.master
     )
-    guard try await Allowances([once], context).spendUnseen() else { return }
+    guard try await RateLimitSet([once], context).spendUnseen() else { return }
     try await Event("rate_limited", detail: ["guard": .string(name)]).record(context)
   }
 }

@@ -3,12 +3,12 @@ import EventLoop
 import Encoding
 package import Postgres
 
-/// The attempts that rate limits count.
-package enum Attempts {
+/// The counted attempts of rate limits, and their reset.
+package enum RateLimits {
   /// Forgets the failed logins of an address, after a caller has used a token from its mail.
   ///
   /// The right password then logs in at once from the caller's network and device, despite all
-  /// attempts of strangers. The allowances of strangers' own networks stay used up.
+  /// attempts of strangers. The limits of strangers' own networks stay used up.
   /// - Parameters:
   ///   - key: the key of the address.
   ///   - context: the request that verifies the address, with its network and device.
@@ -20,12 +20,12 @@ package enum Attempts {
     _ context: RequestContext,
     in transaction: Transaction
   ) -> Completion {
-    let allowances =
-      Allowance.fromNetwork(.login, key, context)
-      + [Allowance.anywhereHourly(.login, key, context)]
-      + [Allowance.onDevice(.login, key, context)].compactMap(\.self)
+    let limits =
+      RateLimit.fromNetwork(.login, key, context)
+      + [RateLimit.anywhereHourly(.login, key, context)]
+      + [RateLimit.onDevice(.login, key, context)].compactMap(\.self)
     // In the order in which `rate_limits.spend` locks them.
-    let subjects = allowances.map(\.subject.bytes).sorted { $0.lexicographicallyPrecedes($1) }
+    let subjects = limits.map(\.subject.bytes).sorted { $0.lexicographicallyPrecedes($1) }
     let sent = subjects.map { subject in
       transaction.send(AttemptProofQueries.forget, context.app.id, BinaryBytes(subject))
     }

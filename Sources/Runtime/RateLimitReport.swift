@@ -1,7 +1,7 @@
 package import EventLoop
 
-/// The rest of an allowance, for the client that used it.
-package struct RateLimit: Sendable {
+/// The state of a rate limit, for the client that used it.
+package struct RateLimitStatus: Sendable {
   package let name: String
   /// The number of attempts when none was used for a whole window.
   package let quota: Int
@@ -20,13 +20,13 @@ package struct RateLimit: Sendable {
 /// The rate limits that one request has used, for its response.
 ///
 /// Guards note them here, and every response reports them, so no handler can forget it.
-@EventLoop package final class RateLimits {
-  package private(set) var all: [RateLimit] = []
+@EventLoop package final class RateLimitReport {
+  package private(set) var all: [RateLimitStatus] = []
 
   init() {}
 
   /// Stores a limit, in place of an earlier one with the same name.
-  package func note(_ limit: RateLimit) {
+  package func note(_ limit: RateLimitStatus) {
     if let index = all.firstIndex(where: { $0.name == limit.name }) {
       all[index] = limit
     } else {

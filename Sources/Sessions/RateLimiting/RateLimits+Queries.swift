@@ -2,7 +2,7 @@ import Runtime
 package import Postgres
 
 package enum AttemptQueries {
-  /// Counts an attempt against one allowance; undoes the transaction if the allowance is used up.
+  /// Counts an attempt against one limit; undoes the transaction if the limit is used up.
   ///
   /// Parallel attempts wait for one another at the row of the subject. Each reads the count that
   /// the attempt before it has written.

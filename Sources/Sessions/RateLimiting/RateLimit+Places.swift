@@ -2,24 +2,24 @@ package import Runtime
 import EventLoop
 import Encoding
 
-/// The allowances of a purpose, a place and an identifier.
+/// The limits of a purpose, a place and an identifier.
 ///
 /// An identifier counts also if it belongs to no user.
-extension Allowance {
-  /// The allowance of a site, as a multiple of that of one network; a site is a /48 of IPv6.
+extension RateLimit {
+  /// The limit of a site, as a multiple of that of one network; a site is a /48 of IPv6.
   ///
   /// A client that rents one server has a site with 65,536 networks. So have all customers of a
   /// phone company in one town.
   static let networksOfSite = 4
 
-  /// Returns the allowance of one identifier on the caller's device; nil without a device.
+  /// Returns the limit of one identifier on the caller's device; nil without a device.
   @EventLoop package static func onDevice(
     _ purpose: AttemptPurpose,
     _ identifier: String,
     _ context: RequestContext
-  ) -> Allowance? {
+  ) -> RateLimit? {
     context.device.map { device in
-      Allowance(
+      RateLimit(
         purpose.onDevice,
         of: [identifier, device.id.text],
         burst: context.app.limitSettings.failuresPerIdentifier,
@@ -29,13 +29,13 @@ extension Allowance {
     }
   }
 
-  /// Returns the allowance of one identifier in sessions of its owner.
+  /// Returns the limit of one identifier in sessions of its owner.
   @EventLoop package static func inSession(
     _ purpose: AttemptPurpose,
     _ identifier: String,
     _ context: RequestContext
-  ) -> Allowance {
-    Allowance(
+  ) -> RateLimit {
+    RateLimit(
       purpose.inSession,
       of: [identifier],
       burst: context.app.limitSettings.failuresPerIdentifier,
@@ -44,12 +44,12 @@ extension Allowance {
     )
   }
 
-  /// Returns the allowances of one identifier from the caller's network and its site.
+  /// Returns the limits of one identifier from the caller's network and its site.
   @EventLoop package static func fromNetwork(
     _ purpose: AttemptPurpose,
     _ identifier: String,
     _ context: RequestContext
-  ) -> [Allowance] {
+  ) -> [RateLimit] {
     let settings = context.app.limitSettings
     return ofPlaces(
       (purpose.rawValue, purpose.fromSite),
@@ -62,12 +62,12 @@ extension Allowance {
 
   /// Returns the reserves of one identifier for the caller's network and its site.
   ///
-  /// They hold one attempt a window, for when other networks have used up the shared allowance.
+  /// They hold one attempt a window, for when other networks have used up the shared limit.
   @EventLoop package static func slowlyFromNetwork(
     _ purpose: AttemptPurpose,
     _ identifier: String,
     _ context: RequestContext
-  ) -> [Allowance] {
+  ) -> [RateLimit] {
     ofPlaces(
       (purpose.slowly, purpose.slowlyFromSite),
       of: [identifier],
@@ -78,11 +78,11 @@ extension Allowance {
     )
   }
 
-  /// Returns the allowances of the caller's network and its site, over all identifiers.
+  /// Returns the limits of the caller's network and its site, over all identifiers.
   @EventLoop package static func ofNetwork(
     _ purpose: AttemptPurpose,
     _ context: RequestContext
-  ) -> [Allowance] {
+  ) -> [RateLimit] {
     let settings = context.app.limitSettings
     let (burst, window) =
       switch purpose {
@@ -102,12 +102,12 @@ extension Allowance {
     )
   }
 
-  /// Returns the allowance of one identifier from all networks together, in an hour.
+  /// Returns the limit of one identifier from all networks together, in an hour.
   @EventLoop static func anywhereHourly(
     _ purpose: AttemptPurpose,
     _ identifier: String,
     _ context: RequestContext
-  ) -> Allowance {
+  ) -> RateLimit {
     anywhere(
       purpose.anywhere,
       identifier,
@@ -117,15 +117,15 @@ extension Allowance {
     )
   }
 
-  /// Returns an allowance of one identifier from all networks together.
+  /// Returns a limit of one identifier from all networks together.
   @EventLoop package static func anywhere(
     _ name: String,
     _ identifier: String,
     burst: Int,
     in window: Duration,
     _ context: RequestContext
-  ) -> Allowance {
-    Allowance(
+  ) -> RateLimit {
+    RateLimit(
       name,
       of: [identifier],
       burst: burst,
@@ -142,9 +142,9 @@ extension Allowance {
     in window: Duration,
     isReported: Bool = true,
     _ context: RequestContext
-  ) -> [Allowance] {
+  ) -> [RateLimit] {
     let master = context.keys.master
-    let network = Allowance(
+    let network = RateLimit(
       names.network,
       of: identifier + [String(hexadecimal: context.address.network)],
       burst: burst,
@@ -153,7 +153,7 @@ extension Allowance {
       master
     )
     guard let place = context.address.site else { return [network] }
-    let site = Allowance(
+    let site = RateLimit(
       names.site,
       of: identifier + [String(hexadecimal: place)],
       burst: max(burst, burst.multipliedReportingOverflow(by: networksOfSite).partialValue),
