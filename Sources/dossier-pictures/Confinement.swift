@@ -8,9 +8,9 @@ enum Confinement {
   /// Limits memory, processor time and files.
   ///
   /// Must run before the library starts.
-  static func limit() throws(Refusal) {
+  static func limit() throws(PictureError) {
     guard CLinux_give_up_privileges() == 0, CLinux_die_with_parent(SIGKILL) == 0 else {
-      throw Refusal(.unforeseen, "prctl")
+      throw PictureError(.unforeseen, "prctl")
     }
     // Requests have priority if processors are scarce.
     _ = nice(5)
@@ -33,16 +33,18 @@ enum Confinement {
     for limit in limits { try set(limit.resource, soft: limit.soft, hard: limit.hard) }
   }
 
-  private static func set(_ resource: __rlimit_resource_t, soft: Int, hard: Int) throws(Refusal) {
+  private static func set(_ resource: __rlimit_resource_t, soft: Int, hard: Int)
+    throws(PictureError)
+  {
     var limits = rlimit()
     guard unsafe getrlimit(resource, &limits) == 0 else {
-      throw Refusal(.unforeseen, "rlimit \(resource)")
+      throw PictureError(.unforeseen, "rlimit \(resource)")
     }
     // The parent process may have set lower limits.
     limits.rlim_max = min(limits.rlim_max, rlim_t(hard))
     limits.rlim_cur = min(limits.rlim_cur, limits.rlim_max, rlim_t(soft))
     guard unsafe setrlimit(resource, &limits) == 0 else {
-      throw Refusal(.unforeseen, "rlimit \(resource)")
+      throw PictureError(.unforeseen, "rlimit \(resource)")
     }
   }
 
@@ -51,11 +53,11 @@ enum Confinement {
   /// Must run after the library has started, and applies to all its threads.
   ///
   /// Any other call kills the process with SIGSYS.
-  static func filter() throws(Refusal) {
-    guard CLinux_close_from(3) == 0 else { throw Refusal(.unforeseen, "close_range") }
+  static func filter() throws(PictureError) {
+    guard CLinux_close_from(3) == 0 else { throw PictureError(.unforeseen, "close_range") }
     try set(RLIMIT_NOFILE.number, soft: 3, hard: 3)
     guard let rules = unsafe seccomp_init(SCMP_ACT_KILL_PROCESS) else {
-      throw Refusal(.unforeseen, "seccomp_init")
+      throw PictureError(.unforeseen, "seccomp_init")
     }
     var filter = unsafe Filter(rules: rules)
     filter.set(SCMP_FLTATR_CTL_TSYNC, 1)
@@ -88,7 +90,7 @@ enum Confinement {
     for call in ["getrandom", "exit", "exit_group"] { filter.allow(call) }
     // Calls that libraries make but can do without, to look for character sets and time zones.
     for call in ["openat", "newfstatat", "fstat", "ioctl"] { filter.refuse(call, EACCES) }
-    guard filter.load() else { throw Refusal(.unforeseen, "seccomp") }
+    guard filter.load() else { throw PictureError(.unforeseen, "seccomp") }
   }
 }
 

@@ -10,7 +10,7 @@ enum Decoder {
   /// Starts the library.
   ///
   /// It opens files, so this must precede the system call filter.
-  static func start() throws(Refusal) {
+  static func start() throws(PictureError) {
     // vips would load all its modules (ImageMagick, PDF, JPEG XL …) from a folder under this path.
     // The only module needed is loaded separately.
     unsafe setenv("VIPSHOME", "/nonexistent", 1)
@@ -24,11 +24,13 @@ enum Decoder {
       { _, level, message, _ in
         guard level.rawValue & G_LOG_LEVEL_ERROR.rawValue != 0 else { return }
         let text = unsafe message.map { unsafe String(cString: $0) } ?? ""
-        DossierPictures.end(Refusal(says: text, otherwise: .unforeseen))
+        DossierPictures.end(PictureError(says: text, otherwise: .unforeseen))
       },
       nil
     )
-    guard unsafe vips_init("dossier-pictures") == 0 else { throw Refusal(.unforeseen, "vips_init") }
+    guard unsafe vips_init("dossier-pictures") == 0 else {
+      throw PictureError(.unforeseen, "vips_init")
+    }
     loadHEIF()
     vips_concurrency_set(1)
     vips_cache_set_max(0)
@@ -56,7 +58,7 @@ enum Decoder {
   static func decode(
     _ input: [UInt8],
     as kind: PictureKind
-  ) throws(Refusal) -> (header: PictureHeader, bytes: [UInt8]) {
+  ) throws(PictureError) -> (header: PictureHeader, bytes: [UInt8]) {
     // vips reads from this memory until the last image is released.
     let input = kind == .png ? PNGChunks.shown(in: input) : input
     let file = UnsafeMutableRawBufferPointer.allocate(byteCount: input.count, alignment: 16)
@@ -68,10 +70,10 @@ enum Decoder {
   }
 
   /// Checks the header before any pixel is decoded.
-  private static func check(_ image: borrowing Image, _ kind: PictureKind) throws(Refusal) {
+  private static func check(_ image: borrowing Image, _ kind: PictureKind) throws(PictureError) {
     guard image.width * image.height <= PictureLimits.pixels,
       max(image.width, image.height) <= PictureLimits.longestSide
-    else { throw Refusal(.tooManyPixels) }
+    else { throw PictureError(.tooManyPixels) }
     // The brand of the container promises a coding, but the file may use another one.
     let coding: String? =
       switch kind {
@@ -79,12 +81,12 @@ enum Decoder {
       case .avif: "av1"
       case .jpeg, .png, .webp, .gif: nil
       }
-    if let coding, image.text("heif-compression") != coding { throw Refusal(.notAccepted) }
+    if let coding, image.text("heif-compression") != coding { throw PictureError(.notAccepted) }
   }
 
   private static func encode(
     _ image: borrowing Image
-  ) throws(Refusal) -> (header: PictureHeader, bytes: [UInt8]) {
+  ) throws(PictureError) -> (header: PictureHeader, bytes: [UInt8]) {
     let isOpaque = try image.isOpaque()
     // At 85, and at the size of a profile picture, no artefacts are visible.
     let bytes = try isOpaque ? image.bands(0, count: 3).jpeg(quality: 85) : image.png()

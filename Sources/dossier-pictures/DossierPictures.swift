@@ -9,7 +9,7 @@ import PictureContract
 /// rejects a picture with a `PictureStatus`, and writes the reason to descriptor 2.
 @main enum DossierPictures {
   static func main() {
-    do throws(Refusal) {
+    do throws(PictureError) {
       try Confinement.limit()
       try Decoder.start()
       try Confinement.filter()
@@ -26,13 +26,13 @@ import PictureContract
   }
 
   /// Writes the reason to descriptor 2 and exits.
-  static func end(_ refusal: Refusal) -> Never {
+  static func end(_ refusal: PictureError) -> Never {
     let line = refusal.status.meaning + (refusal.detail.isEmpty ? "" : ": \(refusal.detail)")
     try? writeAll(line.utf8.prefix(300).map { 0x20..<0x7f ~= $0 ? $0 : 0x20 } + [0x0a], on: 2)
     _exit(refusal.status.rawValue)
   }
 
-  private static func readAll(upTo limit: Int) throws(Refusal) -> [UInt8] {
+  private static func readAll(upTo limit: Int) throws(PictureError) -> [UInt8] {
     var failed = false
     // One byte more than the limit, to detect longer input.
     let input = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
@@ -45,26 +45,26 @@ import PictureContract
         count += read
       }
     }
-    guard !failed else { throw Refusal(.unforeseen, "read") }
-    guard input.count <= limit else { throw Refusal(.tooLarge) }
+    guard !failed else { throw PictureError(.unforeseen, "read") }
+    guard input.count <= limit else { throw PictureError(.tooLarge) }
     return input
   }
 
-  private static func writeAll(_ bytes: [UInt8], on descriptor: Int32 = 1) throws(Refusal) {
+  private static func writeAll(_ bytes: [UInt8], on descriptor: Int32 = 1) throws(PictureError) {
     var done = 0
     while done < bytes.count {
       let wrote = unsafe bytes.withUnsafeBytes { buffer in
         unsafe write(descriptor, buffer.baseAddress.map { unsafe $0 + done }, bytes.count - done)
       }
       if wrote < 0, errno == EINTR { continue }
-      guard wrote > 0 else { throw Refusal(.unforeseen, "write") }
+      guard wrote > 0 else { throw PictureError(.unforeseen, "write") }
       done += wrote
     }
   }
 }
 
 /// The reason why there is no picture.
-struct Refusal: Error {
+struct PictureError: Error {
   let status: PictureStatus
   /// The library's message, for operators.
   let detail: String

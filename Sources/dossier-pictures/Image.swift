@@ -9,13 +9,13 @@ import PictureContract
   /// Takes ownership of a reference.
   ///
   /// - Throws: the error of vips if the pointer is null.
-  private init(_ pointer: Pointer?) throws(Refusal) {
+  private init(_ pointer: Pointer?) throws(PictureError) {
     guard let pointer = unsafe pointer else { throw .ofVips }
     unsafe self.pointer = unsafe pointer
   }
 
   /// Takes ownership of the result of an operation, which returns 0 on success.
-  private init(_ make: (UnsafeMutablePointer<Pointer?>) -> Int32) throws(Refusal) {
+  private init(_ make: (UnsafeMutablePointer<Pointer?>) -> Int32) throws(PictureError) {
     var pointer: Pointer?
     let code = unsafe make(&pointer)
     try unsafe self.init(code == 0 ? pointer : nil)
@@ -26,28 +26,28 @@ import PictureContract
   /// Reads the header.
   ///
   /// `file` must outlive the image.
-  init(headerOf file: UnsafeMutableRawBufferPointer) throws(Refusal) {
+  init(headerOf file: UnsafeMutableRawBufferPointer) throws(PictureError) {
     try unsafe self.init(CVips_open(file.baseAddress, file.count))
   }
 
   /// Creates an upright image in sRGB that fits into a square of `side` pixels.
   ///
   /// `file` must outlive the image.
-  init(fitting file: UnsafeMutableRawBufferPointer, into side: Int) throws(Refusal) {
+  init(fitting file: UnsafeMutableRawBufferPointer, into side: Int) throws(PictureError) {
     try unsafe self.init { unsafe CVips_fit(file.baseAddress, file.count, Int32(side), $0) }
   }
 
   /// Returns the image with three bytes of sRGB per pixel, and a fourth for alpha if there is one.
-  func colours() throws(Refusal) -> Image {
+  func colours() throws(PictureError) -> Image {
     let colours = try unsafe Image { unsafe CVips_to_srgb(pointer, $0) }
     return try unsafe Image { unsafe CVips_to_bytes(colours.pointer, $0) }
   }
 
   /// Returns the image with computed pixels, for which the whole file is decoded.
-  func pixels() throws(Refusal) -> Image { try unsafe Image(vips_image_copy_memory(pointer)) }
+  func pixels() throws(PictureError) -> Image { try unsafe Image(vips_image_copy_memory(pointer)) }
 
   /// Returns some of the bands: colours, then alpha.
-  func bands(_ first: Int, count: Int) throws(Refusal) -> Image {
+  func bands(_ first: Int, count: Int) throws(PictureError) -> Image {
     try unsafe Image { unsafe CVips_bands(pointer, $0, Int32(first), Int32(count)) }
   }
 
@@ -57,7 +57,7 @@ import PictureContract
   private var bandCount: Int { Int(unsafe vips_image_get_bands(pointer)) }
 
   /// Returns whether every pixel is opaque.
-  func isOpaque() throws(Refusal) -> Bool {
+  func isOpaque() throws(PictureError) -> Bool {
     guard hasAlpha else { return true }
     let alpha = try bands(bandCount - 1, count: 1)
     var least = 0.0
@@ -75,15 +75,17 @@ import PictureContract
 
   // MARK: Encoding
 
-  func png() throws(Refusal) -> [UInt8] { try unsafe encoded { unsafe CVips_png(pointer, $0, $1) } }
+  func png() throws(PictureError) -> [UInt8] {
+    try unsafe encoded { unsafe CVips_png(pointer, $0, $1) }
+  }
 
-  func jpeg(quality: Int) throws(Refusal) -> [UInt8] {
+  func jpeg(quality: Int) throws(PictureError) -> [UInt8] {
     try unsafe encoded { unsafe CVips_jpeg(pointer, $0, $1, Int32(quality)) }
   }
 
   private func encoded(
     _ save: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, UnsafeMutablePointer<Int>) -> Int32
-  ) throws(Refusal) -> [UInt8] {
+  ) throws(PictureError) -> [UInt8] {
     var start: UnsafeMutableRawPointer?
     var count = 0
     guard unsafe save(&start, &count) == 0, let start = unsafe start else { throw .ofVips }
@@ -92,10 +94,10 @@ import PictureContract
   }
 }
 
-extension Refusal {
+extension PictureError {
   /// The last error of vips.
-  static var ofVips: Refusal {
-    Refusal(says: unsafe vips_error_buffer().map { unsafe String(cString: $0) } ?? "")
+  static var ofVips: PictureError {
+    PictureError(says: unsafe vips_error_buffer().map { unsafe String(cString: $0) } ?? "")
   }
 
   /// Creates a refusal from a message.

@@ -19,7 +19,7 @@ enum PictureKind {
   /// - Source: ISO/IEC 10918-1 Annex B; PNG third edition, section 5; WebP container specification;
   ///   ISO/IEC 14496-12 section 4.2 and 23008-12 section 10; AV1 Image File Format section 7;
   ///   GIF89a, sections 17 to 27.
-  init(_ bytes: [UInt8]) throws(Refusal) {
+  init(_ bytes: [UInt8]) throws(PictureError) {
     let file = File(bytes: bytes)
     let isWhole: Bool
     if file.has([0xff, 0xd8, 0xff], at: 0) {
@@ -41,9 +41,9 @@ enum PictureKind {
       self = .gif
       isWhole = file.hasGIFFrame
     } else {
-      throw Refusal(.notAccepted)
+      throw PictureError(.notAccepted)
     }
-    guard isWhole else { throw Refusal(.truncated) }
+    guard isWhole else { throw PictureError(.truncated) }
   }
 
   /// The major brands of pictures coded in HEVC, and `mif1`, which allows any coding.
