@@ -75,7 +75,7 @@ extension Failure {
   }
 
   /// Returns the error for a new user whose members an existing user has; each fault names one.
-  package static func userExists(_ faults: [Fault]) -> Failure {
+  package static func userExists(_ faults: [FieldError]) -> Failure {
     Failure(.userExists, faults: faults)
   }
 }

@@ -26,7 +26,7 @@ extension Emails {
     guard let own = found.first else { throw context.gone }
     guard let key = own.key else { throw .noEmail }
     guard !key.hasSameBytes(as: address.key) else {
-      throw .invalid([Fault("/email", "same", "The user already has this address.")])
+      throw .invalid([FieldError("/email", "same", "The user already has this address.")])
     }
     // The response may reveal that a user has the address, as that of a registration does.
     try await RequestLimiter.registration(of: address.key, context)

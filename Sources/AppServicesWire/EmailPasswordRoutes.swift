@@ -122,7 +122,7 @@ import WireKit
   }
 
   /// Returns the error for a rejected address or password, in the form of App Services.
-  private static func refused(_ faults: [Fault], _ call: Call) throws(Failure) -> Response {
+  private static func refused(_ faults: [FieldError], _ call: Call) throws(Failure) -> Response {
     let fault = faults.first
     let app = call.context.app
     let text =

@@ -18,7 +18,7 @@ package struct Fields<each Value: Sendable>: Sendable {
 
   /// A function that returns the rules of the domain that the values break.
   package typealias Rules =
-    @EventLoop @Sendable (Call, repeat each Value) throws(Failure) -> [Fault]
+    @EventLoop @Sendable (Call, repeat each Value) throws(Failure) -> [FieldError]
 
   /// - Parameters:
   ///   - name: the name in the reference.
@@ -101,7 +101,7 @@ package struct Variants<Value: Sendable>: Sendable {
     guard let variant = variants.first(where: { $0.provider.hasSameBytes(as: name) }) else {
       let all = variants.map(\.provider)
       let names = all.dropLast().joined(separator: ", ") + " or " + (all.last ?? "")
-      throw .invalid([Fault("/provider", "choice", "The provider must be \(names).")])
+      throw .invalid([FieldError("/provider", "choice", "The provider must be \(names).")])
     }
     return try variant.read(call)
   }

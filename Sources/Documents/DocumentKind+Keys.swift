@@ -12,10 +12,10 @@ extension DocumentKind {
   /// - Parameters:
   ///   - json: an object.
   ///   - isPatch: whether null removes a member, whose key is then not checked.
-  /// - Returns: at most `Fault.limit` faults.
-  package func keyFaults(in json: JSON, isPatch: Bool = false) -> [Fault] {
+  /// - Returns: at most `FieldError.limit` faults.
+  package func keyFaults(in json: JSON, isPatch: Bool = false) -> [FieldError] {
     guard self != .customData else { return [] }
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     var place: [String] = []
     Self.look(at: json, &place, isPatch, &faults)
     return faults
@@ -26,7 +26,7 @@ extension DocumentKind {
     at json: JSON,
     _ place: inout [String],
     _ isPatch: Bool,
-    _ faults: inout [Fault]
+    _ faults: inout [FieldError]
   ) {
     switch json {
     case .array(let elements):
@@ -37,12 +37,12 @@ extension DocumentKind {
         place.removeLast()
       }
     case .object(let object):
-      for (key, value) in object where faults.count < Fault.limit {
+      for (key, value) in object where faults.count < FieldError.limit {
         place.append(key)
         if !isFit(key), !(isPatch && value == .null) {
           let detail =
             "A key of metadata must have 1 to \(keyLimit) characters, and no . or $ among them."
-          faults.append(Fault(JSONPointer(tokens: place).description, "key", detail))
+          faults.append(FieldError(JSONPointer(tokens: place).description, "key", detail))
         }
         look(at: value, &place, isPatch, &faults)
         place.removeLast()

@@ -33,7 +33,7 @@ extension Failure {
     Failure(.patchNotApplicable, at: pointer, reason)
   }
 
-  package static func schemaMismatch(_ faults: [Fault]) -> Failure {
+  package static func schemaMismatch(_ faults: [FieldError]) -> Failure {
     Failure(.schemaMismatch, faults: faults)
   }
 
@@ -58,7 +58,7 @@ extension Failure {
       ? "/array_filters" + error.pointer.dropFirst(filters.count) : place + error.pointer
     return Failure(
       .updateRefused,
-      faults: [Fault(pointer, error.code.name, error.detail)],
+      faults: [FieldError(pointer, error.code.name, error.detail)],
       members: [
         ("operator_code", .number(JSONNumber(error.code.rawValue))),
         ("operator_code_name", .string(error.code.name)), ("path", .string(error.path)),

@@ -6,9 +6,9 @@ package enum PictureReference {
   private static let longest = 2_048
 
   /// Returns the fault of a value; nil for a URL of http or https.
-  package static func fault(in value: JSON, at place: String) -> Fault? {
+  package static func fault(in value: JSON, at place: String) -> FieldError? {
     isURL(value.string ?? "")
-      ? nil : Fault(place, "url", "This member must be a URL of http or https.")
+      ? nil : FieldError(place, "url", "This member must be a URL of http or https.")
   }
 
   private static func isURL(_ text: String) -> Bool {

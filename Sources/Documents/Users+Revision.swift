@@ -116,7 +116,7 @@ extension Users {
   ) async throws(Failure) {
     guard let address = found.address else { throw .noEmail }
     guard isVerified || !address.isVerified else {
-      throw .invalid([Fault("/email_verified", "value", "A verified address stays verified.")])
+      throw .invalid([FieldError("/email_verified", "value", "A verified address stays verified.")])
     }
     if isVerified { try await verifyEmail(of: user, found, in: transaction, context) }
   }

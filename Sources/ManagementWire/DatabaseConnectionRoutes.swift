@@ -76,7 +76,7 @@ import WireKit
       object.allSatisfy({ ($0.value.string?.unicodeScalars.count ?? .max) <= longestField })
     else {
       let detail = "user_metadata has at most \(mostFields) strings of \(longestField) characters"
-      throw .invalid([Fault("/user_metadata", "length", detail)])
+      throw .invalid([FieldError("/user_metadata", "length", detail)])
     }
     if object.count > 0 { members.documents.append((.metadata, object)) }
     return members
@@ -109,7 +109,7 @@ import WireKit
 
   private static func text(_ name: String, _ body: JSON) throws(Failure) -> String {
     guard let text = body[name]?.string, !text.isEmpty else {
-      throw .invalid([Fault("/\(name)", "missing", "missing \(name) parameter")])
+      throw .invalid([FieldError("/\(name)", "missing", "missing \(name) parameter")])
     }
     return text
   }

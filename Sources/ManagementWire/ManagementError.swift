@@ -94,9 +94,9 @@ struct ManagementError {
   }
 
   /// Returns the text of a fault, with the member as paths of fields spell it.
-  private static func message(of fault: Fault) -> String {
+  private static func message(of fault: FieldError) -> String {
     let detail = fault.detail.hasSuffix(".") ? String(fault.detail.dropLast()) : fault.detail
-    if fault.code == Fault.unknownPropertyCode { return "'\(detail)'." }
+    if fault.code == FieldError.unknownPropertyCode { return "'\(detail)'." }
     let tokens = JSONPointer(fault.place)?.tokens ?? []
     return "'\(detail)' on property \(tokens.joined(separator: "."))."
   }

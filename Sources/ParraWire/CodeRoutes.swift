@@ -25,7 +25,7 @@ import WireKit
       IssuerRoutes.route("\(base)/password/reset", "Set a new password by the mailed code") {
         (call) async throws(Failure) in
         guard let code = call.json["code"]?.string, let password = call.json["password"]?.string
-        else { throw .invalid([Fault("", "type", "code and password are required strings.")]) }
+        else { throw .invalid([FieldError("", "type", "code and password are required strings.")]) }
         try await Emails.reset(byCode: code, password: password, call.context)
         return Response(.ok, json: Array("{}".utf8))
       },
@@ -54,7 +54,7 @@ extension Call {
       for member in ["email", "unknown_identity", "phone_number", "username"] {
         if let email = json[member]?.string { return (member, email) }
       }
-      throw .invalid([Fault("", "email", "The identity must be an email address.")])
+      throw .invalid([FieldError("", "email", "The identity must be an email address.")])
     }
   }
 }

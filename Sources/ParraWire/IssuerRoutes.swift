@@ -139,7 +139,7 @@ import WireKit
   ) async throws(Failure) -> Response {
     let context = call.context
     guard let email = call.json["username"]?.string, let password = call.json["password"]?.string
-    else { throw .invalid([Fault("", "type", "username and password are required strings.")]) }
+    else { throw .invalid([FieldError("", "type", "username and password are required strings.")]) }
     let credentials = Credentials(email: email, password: password)
     // A user must be able to sign in next; and a refusal would tell who has an account.
     guard context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }

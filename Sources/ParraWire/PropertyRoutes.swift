@@ -33,7 +33,7 @@ import WireKit
       summary: "Set a property"
     ) { (call) async throws(Failure) in
       guard let value = call.json["value"] else {
-        throw .invalid([Fault("/value", "required", "The member value is required.")])
+        throw .invalid([FieldError("/value", "required", "The member value is required.")])
       }
       return try await apply(.set(call.text("key"), to: value, .none), call)
     },
@@ -99,7 +99,7 @@ extension JSONObject {
   ) throws(Failure) {
     let length = context.app.documentSettings.propertyStringLength
     let faults = PropertySet.faults(in: self, stringLimit: length)
-      .map { Fault(pointer + $0.place, $0.code, $0.detail) }
+      .map { $0.inside(pointer) }
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 }

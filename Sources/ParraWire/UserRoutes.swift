@@ -58,7 +58,7 @@ import WireKit
         summary: "Upload the avatar"
       ) { (call) async throws(Failure) in
         guard case .multipart(let form) = call.body, let image = form["image"] else {
-          throw .invalid([Fault("/image", "required", "The body must have a part image.")])
+          throw .invalid([FieldError("/image", "required", "The body must have a part image.")])
         }
         let profile = try await Pictures.set(Array(image.content), of: call.user, call.context)
         return Response(.ok, json: users.avatar(of: profile, call).serialized())
@@ -99,7 +99,7 @@ import WireKit
     }
     let properties = body["properties"] ?? .null
     guard properties == .null || properties.object != nil else {
-      throw .invalid([Fault("/properties", "type", "This member must be an object or null.")])
+      throw .invalid([FieldError("/properties", "type", "This member must be an object or null.")])
     }
     try properties.object?.checkProperties(at: "/properties", context)
     try await context.transaction { [members] transaction async throws(Failure) in

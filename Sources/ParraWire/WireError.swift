@@ -145,7 +145,7 @@ struct WireError {
   }
 }
 
-extension Fault {
+extension FieldError {
   /// The member of the body, if it is one, and the rule.
   fileprivate var sentence: String {
     place.isEmpty ? ": \(detail)" : " in \(place.dropFirst()): \(detail)"

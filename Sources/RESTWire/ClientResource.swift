@@ -161,7 +161,7 @@ extension Field<ClientKind> {
       let all = ClientKind.allCases.map(\.rawValue).joined(separator: ", ")
       // The decoder has refused a body without a kind.
       if members.has(name) {
-        members.refuse(Fault("/\(name)", "choice", "A kind must be one of \(all)."))
+        members.refuse(FieldError("/\(name)", "choice", "A kind must be one of \(all)."))
       }
       return .machine
     }

@@ -84,7 +84,7 @@ extension Call {
         let next = NextActive(rawValue: String(parts[1]))
       else {
         let all = NextActive.allCases.map { "next=\($0.rawValue)" }.joined(separator: " or ")
-        throw .invalid([Fault("", "query", "The query must be \(all).")])
+        throw .invalid([FieldError("", "query", "The query must be \(all).")])
       }
       return next
     }

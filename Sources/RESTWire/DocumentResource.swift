@@ -170,6 +170,6 @@ struct DocumentResource: Sendable {
   }
 
   private static var notAnObject: Failure {
-    .invalid([Fault("", "type", "The document must be an object.")])
+    .invalid([FieldError("", "type", "The document must be an object.")])
   }
 }

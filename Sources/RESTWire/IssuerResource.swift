@@ -91,7 +91,7 @@ import WireKit
     keys(url, set, secret, bytes) == nil ? [notOneOfThem] : []
   }
 
-  private nonisolated static let notOneOfThem = Fault(
+  private nonisolated static let notOneOfThem = FieldError(
     "",
     "choice",
     "Send exactly one of jwks_url, jwks, secret and secret_base64."
@@ -123,7 +123,7 @@ extension Field<[String: String]> {
       for (member, claim) in members.object(name) {
         if claim.string == nil {
           let pointer = "/\(name)/\(JSONPointer.escaped(member))"
-          members.refuse(Fault(pointer, "type", "This member must be a string."))
+          members.refuse(FieldError(pointer, "type", "This member must be a string."))
         }
         claims[member] = claim.string
       }

@@ -25,7 +25,7 @@ struct Problem {
     body["detail"] = .string(failure.explanation)
     if let id { body["instance"] = .string("urn:dossier:request:\(id)") }
     body["code"] = .string(type.code)
-    if !failure.faults.isEmpty { body["errors"] = Fault.json(of: failure.faults) }
+    if !failure.faults.isEmpty { body["errors"] = FieldError.json(of: failure.faults) }
     for (name, value) in failure.members { body[name] = value }
     return .object(body)
   }

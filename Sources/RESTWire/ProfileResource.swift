@@ -82,7 +82,7 @@ import WireKit
       return Response(.ok, profile)
     case .mergePatch(let patch, _), .json(let patch, _):
       guard let members = patch.object else {
-        throw .invalid([Fault("", "type", "The patch must be an object.")])
+        throw .invalid([FieldError("", "type", "The patch must be an object.")])
       }
       return Response(
         .ok,

@@ -104,7 +104,7 @@ import WireKit
       summary: summary
     ) { (call) async throws(Failure) in
       guard let object = call.json.object else {
-        throw .invalid([Fault("", "type", "The body must be a JSON object.")])
+        throw .invalid([FieldError("", "type", "The body must be a JSON object.")])
       }
       return response(try await apply(change(object), call))
     }
@@ -159,7 +159,8 @@ extension Call {
       switch request.query {
       case "", "versions=false": return false
       case "versions=true": return true
-      default: throw .invalid([Fault("", "query", "The query must be versions=true or false.")])
+      default:
+        throw .invalid([FieldError("", "query", "The query must be versions=true or false.")])
       }
     }
   }
@@ -172,7 +173,9 @@ extension Call {
         let parts = request.query.split(separator: "=", maxSplits: 1)
         guard parts.count == 2, parts[0] == "keep",
           let wish = PropertyCondition.Keep(rawValue: String(parts[1]))
-        else { throw .invalid([Fault("", "query", "The query must be keep=new or keep=old.")]) }
+        else {
+          throw .invalid([FieldError("", "query", "The query must be keep=new or keep=old.")])
+        }
         keep = wish
       }
       return PropertyCondition(version: try condition, keep: keep)

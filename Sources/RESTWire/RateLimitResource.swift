@@ -36,17 +36,21 @@ import WireKit
     _ user: UserID?,
     _ network: String?,
     _ all: Bool?
-  ) -> [Fault] {
-    var faults: [Fault] = []
+  ) -> [FieldError] {
+    var faults: [FieldError] = []
     let isOfSome = email != nil || user != nil || network != nil
     if isOfSome == (all == true) || email != nil && user != nil {
       faults.append(
-        Fault("", "choice", "Send either all, or one of email and user_id, a network, or both.")
+        FieldError(
+          "",
+          "choice",
+          "Send either all, or one of email and user_id, a network, or both."
+        )
       )
     }
     if let network, IPAddress(network) == nil {
       faults.append(
-        Fault(
+        FieldError(
           "/network",
           "address",
           "This must be an IP address, such as 198.51.100.7 or 2001:db8::1."

@@ -153,7 +153,7 @@ extension Field<Int> {
   fileprivate static func seconds(_ name: String) -> Field {
     Field(name, .tokenSeconds) { members, name in
       if let seconds = members.json(name).number?.int { return seconds }
-      members.refuse(Fault("/\(name)", "type", "This member must be a whole number."))
+      members.refuse(FieldError("/\(name)", "type", "This member must be a whole number."))
       return 0
     }
   }
@@ -164,7 +164,7 @@ extension Field<TokenDialect> {
     Field(name, .tokenDialect) { members, name in
       if let dialect = TokenDialect(rawValue: members.string(name)) { return dialect }
       let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-      members.refuse(Fault("/\(name)", "choice", "A dialect must be \(names)."))
+      members.refuse(FieldError("/\(name)", "choice", "A dialect must be \(names)."))
       return .standard
     }
   }

@@ -174,14 +174,16 @@ import WireKit
 
   private static func revision(of patch: JSON) throws(Failure) -> UserRevision {
     guard let members = patch.object else {
-      throw .invalid([Fault("", "type", "The patch must be an object.")])
+      throw .invalid([FieldError("", "type", "The patch must be an object.")])
     }
     var revision = UserRevision()
     revision.mergesDocuments = true
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     for (name, value) in members {
       func required<Value>(_ found: Value?, _ type: String) -> Value? {
-        if found == nil { faults.append(Fault("/\(name)", "type", "This member must be \(type).")) }
+        if found == nil {
+          faults.append(FieldError("/\(name)", "type", "This member must be \(type)."))
+        }
         return found
       }
       switch name {

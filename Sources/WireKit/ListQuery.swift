@@ -16,7 +16,7 @@ package struct ListQuery {
   package init(_ query: Substring, known: [String] = []) throws(Failure) {
     guard let parameters = FormValues(query) else {
       throw .invalid([
-        Fault(
+        FieldError(
           "",
           "query",
           "The query must be percent-encoded UTF-8, and each parameter may occur once."
@@ -25,11 +25,11 @@ package struct ListQuery {
     }
     let all = known + ["cursor", "limit"]
     var faults = parameters.names.filter { !all.contains($0) }.map { _ in
-      Fault("", "query", "The query may have \(all.joined(separator: ", ")).")
+      FieldError("", "query", "The query may have \(all.joined(separator: ", ")).")
     }
     limit = parameters["limit"].map { Int($0) ?? 0 } ?? Users.pageSize
     if !(1...Users.pageSize).contains(limit) {
-      faults.append(Fault("", "limit", "limit is a number from 1 to \(Users.pageSize)."))
+      faults.append(FieldError("", "limit", "limit is a number from 1 to \(Users.pageSize)."))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     self.parameters = parameters
@@ -41,7 +41,7 @@ package struct ListQuery {
   package func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
     guard let cursor = Cursor(text) else {
-      throw .invalid([Fault("", "cursor", "cursor is as a Link has it.")])
+      throw .invalid([FieldError("", "cursor", "cursor is as a Link has it.")])
     }
     return cursor
   }

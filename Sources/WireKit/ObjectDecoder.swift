@@ -10,7 +10,7 @@ extension JSON {
   package var objectOfBody: JSONObject {
     get throws(Failure) {
       guard let object else {
-        throw .invalid([Fault("", "type", "The body must be a JSON object.")])
+        throw .invalid([FieldError("", "type", "The body must be a JSON object.")])
       }
       return object
     }
@@ -21,7 +21,7 @@ extension JSON {
 package struct ObjectDecoder {
   private let object: JSONObject
   private let known: [String]
-  private var faults: [Fault] = []
+  private var faults: [FieldError] = []
 
   /// Reads an object.
   ///
@@ -30,14 +30,14 @@ package struct ObjectDecoder {
     let object = try json.objectOfBody
     self.object = object
     self.known = known
-    for (name, _) in object where !known.contains(name) && faults.count < Fault.limit {
+    for (name, _) in object where !known.contains(name) && faults.count < FieldError.limit {
       faults.append(Self.unknown(name))
     }
   }
 
   /// Returns the error for an unknown member.
-  package static func unknown(_ name: String) -> Fault {
-    Fault("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
+  package static func unknown(_ name: String) -> FieldError {
+    FieldError("/" + JSONPointer.escaped(name), "unknown_member", "This member is unknown.")
   }
 
   /// Reads a required string.
@@ -65,7 +65,7 @@ package struct ObjectDecoder {
     let text = value(name, "a string", \.string)
     if let text, let id = ID<Of>(text) { return id }
     if text != nil {
-      faults.append(Fault("/\(name)", "id", "An id must have 24 hexadecimal characters."))
+      faults.append(FieldError("/\(name)", "id", "An id must have 24 hexadecimal characters."))
     }
     return ID(trusted: "")
   }
@@ -88,7 +88,7 @@ package struct ObjectDecoder {
     return strings.count == array.count ? strings : nil
   }
 
-  package mutating func refuse(_ fault: Fault) { faults.append(fault) }
+  package mutating func refuse(_ fault: FieldError) { faults.append(fault) }
 
   private mutating func value<Value>(
     _ name: String,
@@ -96,11 +96,11 @@ package struct ObjectDecoder {
     _ reading: (JSON) -> Value?
   ) -> Value? {
     guard let member = object[name] else {
-      faults.append(Fault("/\(name)", "missing", "This member is required."))
+      faults.append(FieldError("/\(name)", "missing", "This member is required."))
       return nil
     }
     guard let value = reading(member) else {
-      faults.append(Fault("/\(name)", "type", "This member must be \(kind)."))
+      faults.append(FieldError("/\(name)", "type", "This member must be \(kind)."))
       return nil
     }
     return value
@@ -111,7 +111,8 @@ package struct ObjectDecoder {
   /// - Parameter rules: the domain's errors for the values, so that one response reports all. Not
   ///   evaluated if the members are valid, since the domain then checks the values later.
   /// - Throws: `.invalid` with all errors.
-  package func check(_ rules: @autoclosure () throws(Failure) -> [Fault] = []) throws(Failure) {
+  package func check(_ rules: @autoclosure () throws(Failure) -> [FieldError] = []) throws(Failure)
+  {
     guard !faults.isEmpty else { return }
     let further = try rules().filter { rule in
       !faults.contains { $0.place.utf8.elementsEqual(rule.place.utf8) }

@@ -17,11 +17,11 @@ package import Runtime
   ///
   /// Each app has its Management API, and each token is for `/userinfo`. The bare URL of the server is
   /// the audience of `/v1`.
-  fileprivate func fault(inIdentifier text: String, of app: App) -> Fault? {
+  fileprivate func fault(inIdentifier text: String, of app: App) -> FieldError? {
     let origins = [fallback] + app.hosts.flatMap { ["https://\($0)", "http://\($0)"] }
     let own = origins.flatMap { ["\($0)/", "\($0)/userinfo", "\($0)/api/v2", "\($0)/api/v2/"] }
     guard own.contains(where: { $0.hasSameBytes(as: text) }) else { return nil }
-    return Fault(
+    return FieldError(
       "/identifier",
       "own_address",
       "The identifier must not be an address of this server."

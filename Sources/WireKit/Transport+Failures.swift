@@ -100,7 +100,7 @@ extension Failure {
   convenience init(_ error: JSONError) {
     self.init(
       error.reason.type,
-      faults: [Fault(error.pointer, error.reason.rawValue, error.detail)],
+      faults: [FieldError(error.pointer, error.reason.rawValue, error.detail)],
       members: [("offset", .number(JSONNumber(error.offset)))]
     )
   }

@@ -34,7 +34,7 @@ enum AppServicesRow: ForeignReader {
   private static func document(_ json: JSON, _ userField: String) throws(Failure) -> JSONObject {
     guard let id = id(json[userField]) else {
       let rule = "A document must have the id of its user in \(userField)."
-      throw .invalid([Fault("/" + JSONPointer.escaped(userField), "required", rule)])
+      throw .invalid([FieldError("/" + JSONPointer.escaped(userField), "required", rule)])
     }
     var row = JSONObject()
     row["id"] = .string(id)
@@ -48,10 +48,10 @@ enum AppServicesRow: ForeignReader {
     _ areEmailsConfirmed: Bool
   ) throws(Failure) -> JSONObject {
     guard let id = id(json["_id"]) else {
-      throw .invalid([Fault("/_id", "id", "An id must have 24 hexadecimal digits.")])
+      throw .invalid([FieldError("/_id", "id", "An id must have 24 hexadecimal digits.")])
     }
     guard let listed = json["identities"]?.array else {
-      throw .invalid([Fault("/identities", "required", "A user must have identities.")])
+      throw .invalid([FieldError("/identities", "required", "A user must have identities.")])
     }
     var row = JSONObject()
     row["id"] = .string(id)
@@ -67,7 +67,7 @@ enum AppServicesRow: ForeignReader {
       case "custom-token":
         guard let issuer else {
           let rule = "Users of custom-token need --issuer, whose tokens they bring."
-          throw .invalid([Fault("/identities", "issuer", rule)])
+          throw .invalid([FieldError("/identities", "issuer", rule)])
         }
         identities += Self.identity(identity, of: issuer)
       case "oauth2-google":

@@ -18,7 +18,7 @@ struct CommandFailure: Error {
   ///   - path: the path of the request; nil without one.
   init(_ failure: Failure, at path: String? = nil) {
     var lines = [failure.type.title, failure.explanation]
-    for fault in failure.faults.prefix(Fault.limit) {
+    for fault in failure.faults.prefix(FieldError.limit) {
       lines.append(
         "\(fault.place.isEmpty ? "" : "\(fault.place): ")\(fault.detail) (\(fault.code))"
       )

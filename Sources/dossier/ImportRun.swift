@@ -111,7 +111,7 @@ struct ImportRequest: Sendable {
       case .tooLong:
         content = .failure(
           .invalid([
-            Fault("", "line_length", "A line may have at most \(LineReader.longest) bytes.")
+            FieldError("", "line_length", "A line may have at most \(LineReader.longest) bytes.")
           ])
         )
       }

@@ -149,12 +149,12 @@ extension CommandContext {
     )
   }
 
-  private static func line(_ user: UserID, _ faults: [Fault], _ isJSON: Bool) -> String {
+  private static func line(_ user: UserID, _ faults: [FieldError], _ isJSON: Bool) -> String {
     guard isJSON else {
       return faults.map { "\(user)  \(Table.visible($0.place)): \(Table.visible($0.detail))\n" }
         .joined()
     }
-    let line: JSON = ["id": .string(user.text), "errors": Fault.json(of: faults)]
+    let line: JSON = ["id": .string(user.text), "errors": FieldError.json(of: faults)]
     return line.text + "\n"
   }
 }

@@ -63,7 +63,7 @@ import WireKit
   }
 
   @Test func `a failed command prints the texts of the error`() {
-    let fault = Fault("/name", "slug", "A name has no spaces.")
+    let fault = FieldError("/name", "slug", "A name has no spaces.")
     let failure = CommandFailure(.invalid([fault]), at: "/v1/apps")
     #expect(
       failure.reason == """

@@ -27,8 +27,8 @@ package struct Credentials: Sendable {
   }
 
   /// Returns the broken rules for the credentials of a new user.
-  package func faults(in app: App) -> [Fault] {
-    var faults: [Fault] = []
+  package func faults(in app: App) -> [FieldError] {
+    var faults: [FieldError] = []
     let isMixed = app.accountSettings.allowsMixedScripts
     if let fault = EmailAddress.fault(in: email, at: "/email", mixed: isMixed) {
       faults.append(fault)
@@ -73,17 +73,17 @@ package struct Credentials: Sendable {
     of email: String?,
     at pointer: String,
     _ app: App
-  ) -> Fault? {
+  ) -> FieldError? {
     let shortest = app.accountSettings.passwordMinLength
     if password.unicodeScalars.count < shortest || password.utf8.count > longestPassword {
       let rule =
         "A password must have at least \(shortest) characters and at most \(longestPassword) bytes."
-      return Fault(pointer, "length", rule)
+      return FieldError(pointer, "length", rule)
     }
     switch ReferenceLists.ofProcess {
-    case .failure(let error): return Fault(pointer, "common", error.description)
+    case .failure(let error): return FieldError(pointer, "common", error.description)
     case .success(let lists) where lists.passwords.contains(password):
-      return Fault(pointer, "common", "This password is too common.")
+      return FieldError(pointer, "common", "This password is too common.")
     case .success: break
     }
     let local = email?.split(separator: "@").first.map(String.init)
@@ -91,6 +91,6 @@ package struct Credentials: Sendable {
     guard names.contains(where: { $0.utf8.count >= shortestName && password.containsFolded($0) })
     else { return nil }
     let rule = "A password must not contain the email address or the name of the app."
-    return Fault(pointer, "personal", rule)
+    return FieldError(pointer, "personal", rule)
   }
 }

@@ -15,30 +15,31 @@ extension EmailAddress {
   ///   - pointer: the pointer of the member with the address.
   ///   - isMixed: whether the app allows addresses that mix scripts.
   /// - Returns: the fault of the address; nil if mail may reach it.
-  package static func fault(in text: String, at pointer: String, mixed isMixed: Bool) -> Fault? {
+  package static func fault(in text: String, at pointer: String, mixed isMixed: Bool) -> FieldError?
+  {
     let parts = text.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
     guard parts.count == 2, text.utf8.count <= limit, !parts[0].isEmpty,
       text.unicodeScalars.allSatisfy({
         !$0.properties.isWhitespace && $0 != "<" && $0 != ">" && $0 != "," && $0 != "\""
       })
-    else { return Fault(pointer, "email", "This is not an email address.") }
+    else { return FieldError(pointer, "email", "This is not an email address.") }
     guard text.unicodeScalars.allSatisfy(isShown) else {
       let rule =
         "An email address must not contain invisible characters or characters that change the direction of text."
-      return Fault(pointer, "email", rule)
+      return FieldError(pointer, "email", rule)
     }
     let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)
     guard isLocalPart(parts[0]), isMailDomain(labels) else {
       let rule =
         "No mail reaches this address. The part after the @ must be a domain of the internet, such as "
         + "example.com; the part before it has at most 64 bytes, and single dots inside it."
-      return Fault(pointer, "email", rule)
+      return FieldError(pointer, "email", rule)
     }
     guard isMixed || Script.isOneWriting(parts[0]) && labels.allSatisfy(Script.isOneWriting) else {
       let rule =
         "This address mixes letters of several scripts, such as Latin and Cyrillic, which look alike. "
         + "Write it with the letters of one."
-      return Fault(pointer, "mixed_scripts", rule)
+      return FieldError(pointer, "mixed_scripts", rule)
     }
     return nil
   }

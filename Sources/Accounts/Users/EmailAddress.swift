@@ -55,7 +55,7 @@ package struct EmailAddress {
     let rule =
       "No mail can be sent to this address. Before the @ it has ASCII characters only; write an "
       + "international domain in its xn-- form."
-    throw .invalid([Fault("/email", "email", rule)])
+    throw .invalid([FieldError("/email", "email", rule)])
   }
 
   /// Returns the stored form of an address whose key is known.

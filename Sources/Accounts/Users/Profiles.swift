@@ -136,22 +136,26 @@ import ReferenceData
     }
   }
 
-  package nonisolated static func fault(_ name: String, _ value: JSON) -> Fault? {
+  package nonisolated static func fault(_ name: String, _ value: JSON) -> FieldError? {
     let pointer = "/" + JSONPointer.escaped(name)
     guard let limit = editable[name] else {
-      return Fault(pointer, "unknown_member", "This member is unknown, or not yours to change.")
+      return FieldError(
+        pointer,
+        "unknown_member",
+        "This member is unknown, or not yours to change."
+      )
     }
     if value == .null { return nil }
     guard let text = value.string else {
-      return Fault(pointer, "type", "This member must be a string or null.")
+      return FieldError(pointer, "type", "This member must be a string or null.")
     }
     guard !text.isEmpty, text.unicodeScalars.count <= limit else {
-      return Fault(pointer, "length", "This member must have 1 to \(limit) characters.")
+      return FieldError(pointer, "length", "This member must have 1 to \(limit) characters.")
     }
     guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-      return Fault(pointer, "control_character", "Control characters are not allowed.")
+      return FieldError(pointer, "control_character", "Control characters are not allowed.")
     }
-    return rule(name, text).map { Fault(pointer, name, $0) }
+    return rule(name, text).map { FieldError(pointer, name, $0) }
   }
 
   /// Returns the broken rule of a member's format; nil if it is valid.

@@ -109,7 +109,7 @@ package enum Properties {
     try await Event(changeOf: "properties", of: user, context)?.record(in: transaction, context)
   }
 
-  private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [Fault] {
+  private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [FieldError] {
     switch change {
     case .replace(let object): PropertySet.faults(in: object, stringLimit: stringLimit)
     case .merge(let object):

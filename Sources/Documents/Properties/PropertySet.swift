@@ -155,10 +155,10 @@ package struct PropertySet {
 
   /// Returns the faults in a flat object of properties, and stops at the limits.
   package static func faults(in object: JSONObject, stringLimit: Int, allowsNull: Bool = false)
-    -> [Fault]
+    -> [FieldError]
   {
-    var faults: [Fault] = []
-    for (key, value) in object.prefix(changeLimit) where faults.count < Fault.limit {
+    var faults: [FieldError] = []
+    for (key, value) in object.prefix(changeLimit) where faults.count < FieldError.limit {
       let pointer = "/" + JSONPointer.escaped(key)
       faults += [keyFault(key, pointer), valueFault(value, pointer, stringLimit, allowsNull)]
         .compactMap(\.self)
@@ -166,9 +166,9 @@ package struct PropertySet {
     return faults
   }
 
-  static func keyFault(_ key: String, _ pointer: String) -> Fault? {
+  static func keyFault(_ key: String, _ pointer: String) -> FieldError? {
     guard !(1...keyLimit).contains(key.unicodeScalars.count) else { return nil }
-    return Fault(pointer, "key_length", "A key must have 1 to \(keyLimit) characters.")
+    return FieldError(pointer, "key_length", "A key must have 1 to \(keyLimit) characters.")
   }
 
   /// Returns whether a text has at most so many characters, as its reader counts them.
@@ -184,18 +184,19 @@ package struct PropertySet {
     _ pointer: String,
     _ stringLimit: Int,
     _ allowsNull: Bool = false
-  ) -> Fault? {
+  ) -> FieldError? {
     switch value {
     case .bool: nil
     case .number(let number):
       // Clients decode a number that is no integer as a double.
       number.double?.isFinite == true
-        ? nil : Fault(pointer, "range", "This number is too large: it must fit into a double.")
+        ? nil : FieldError(pointer, "range", "This number is too large: it must fit into a double.")
     case .null where allowsNull: nil
     case .string(let text):
       isShort(text, stringLimit)
-        ? nil : Fault(pointer, "length", "A string may have at most \(stringLimit) characters.")
-    default: Fault(pointer, "type", "A value must be a string, a boolean or a number.")
+        ? nil
+        : FieldError(pointer, "length", "A string may have at most \(stringLimit) characters.")
+    default: FieldError(pointer, "type", "A value must be a string, a boolean or a number.")
     }
   }
 }

@@ -76,16 +76,16 @@ extension JSONSchema {
   }
 
   /// Returns the mismatches of a document, as responses report them.
-  package func mismatches(in document: JSON) -> [Fault] {
+  package func mismatches(in document: JSON) -> [FieldError] {
     faults(in: BSON.plain(document)).map { fault in
-      Fault(fault.pointer, fault.code, "\(fault.detail) (schema #\(fault.schemaPointer))")
+      FieldError(fault.pointer, fault.code, "\(fault.detail) (schema #\(fault.schemaPointer))")
     }
   }
 }
 
 extension SchemaError {
-  package func fault(at pointer: String = "") -> Fault {
-    Fault(pointer + self.pointer, "schema_\(rule)", detail)
+  package func fault(at pointer: String = "") -> FieldError {
+    FieldError(pointer + self.pointer, "schema_\(rule)", detail)
   }
 }
 

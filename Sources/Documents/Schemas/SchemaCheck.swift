@@ -20,7 +20,7 @@ import Postgres
   package struct Page: Sendable {
     /// The number of documents checked.
     package let documents: Int
-    package let mismatches: [(user: UserID, faults: [Fault])]
+    package let mismatches: [(user: UserID, faults: [FieldError])]
   }
 
   /// - Parameters:
@@ -58,7 +58,7 @@ import Postgres
     guard let last = rows.last else { return nil }
     cursor = last.user
     var (bytes, documents) = (0, 0)
-    var mismatches: [(user: UserID, faults: [Fault])] = []
+    var mismatches: [(user: UserID, faults: [FieldError])] = []
     for row in rows {
       guard let body = row.body else { continue }
       bytes += body.count

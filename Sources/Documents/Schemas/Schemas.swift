@@ -48,14 +48,16 @@ import Postgres
   /// - Throws: `.invalid` with the place in it.
   package nonisolated static func compiled(_ text: [UInt8]) throws(Failure) -> JSONSchema {
     guard text.count <= sizeLimit else {
-      throw .invalid([Fault("", "schema_size", "A schema may have at most \(sizeLimit) bytes.")])
+      throw .invalid([
+        FieldError("", "schema_size", "A schema may have at most \(sizeLimit) bytes.")
+      ])
     }
     let json: JSON
     do throws(JSONError) {
       json = try JSON.parse(text)
     } catch {
       let detail = "At byte \(error.offset): \(error.detail)"
-      throw .invalid([Fault(error.pointer, error.reason.rawValue, detail)])
+      throw .invalid([FieldError(error.pointer, error.reason.rawValue, detail)])
     }
     do throws(SchemaError) {
       return try JSONSchema(ofDocuments: json)

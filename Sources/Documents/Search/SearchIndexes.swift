@@ -59,9 +59,9 @@ package enum SearchIndexes {
     _ path: String,
     _ kind: String
   ) throws(Failure) -> (DocumentKind, [String]) {
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     if !["text", "number", "boolean"].contains(kind) {
-      faults.append(Fault("/kind", "choice", "A kind must be text, number or boolean."))
+      faults.append(FieldError("/kind", "choice", "A kind must be text, number or boolean."))
     }
     do throws(FilterError) {
       let read = try Filter.path(path)
@@ -70,7 +70,7 @@ package enum SearchIndexes {
       let detail =
         ProfileMember(rawValue: path) == nil
         ? error.detail : "Members of the profile are indexed by the schema, or not at all."
-      faults.append(Fault("/path", error.rule.rawValue, detail))
+      faults.append(FieldError("/path", error.rule.rawValue, detail))
     }
     throw .invalid(faults)
   }

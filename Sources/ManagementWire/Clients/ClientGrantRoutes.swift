@@ -97,7 +97,7 @@ import WireKit
   ) async throws(Failure) -> JSON {
     let scopes = body["scope"]?.array?.compactMap(\.string) ?? []
     guard scopes.count == body["scope"]?.array?.count else {
-      throw .invalid([Fault("/scope", "type", "This member must be an array of strings.")])
+      throw .invalid([FieldError("/scope", "type", "This member must be an array of strings.")])
     }
     do throws(Failure) {
       let (grant, _) = try await ClientGrants.set(
@@ -117,7 +117,7 @@ import WireKit
     _ body: JSONObject,
     allowing names: [String]
   ) throws(Failure) {
-    let faults = body.keys.filter { !names.contains($0) }.map(Fault.unknownProperty)
+    let faults = body.keys.filter { !names.contains($0) }.map(FieldError.unknownProperty)
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 

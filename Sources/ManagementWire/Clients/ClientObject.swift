@@ -104,7 +104,7 @@ struct ClientBody {
   private var isPublic: Bool?
   /// Nil if the body does not say.
   private var grants: [String]?
-  private var faults: [Fault] = []
+  private var faults: [FieldError] = []
 
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
@@ -117,19 +117,19 @@ struct ClientBody {
     switch member {
     case "name":
       name = value.string
-      if name == nil { faults.append(Fault(place, "type", "This member must be a string.")) }
+      if name == nil { faults.append(FieldError(place, "type", "This member must be a string.")) }
     case "app_type":
       kind = ClientKind.allCases.first { value.string?.hasSameBytes(as: $0.auth0Name) == true }
       guard kind == nil else { return }
       let all = ClientKind.allCases.map(\.auth0Name).joined(separator: ", ")
-      faults.append(Fault(place, "choice", "An application must be one of \(all)."))
+      faults.append(FieldError(place, "choice", "An application must be one of \(all)."))
     case "token_endpoint_auth_method":
       switch value.string {
       case "none": isPublic = true
       case "client_secret_post", "client_secret_basic": isPublic = false
       default:
         faults.append(
-          Fault(
+          FieldError(
             place,
             "choice",
             "The method must be none, client_secret_post or client_secret_basic."
@@ -140,21 +140,23 @@ struct ClientBody {
       let grants = value.array?.compactMap(\.string) ?? []
       guard grants.count == value.array?.count, let allowed = ClientObject.settings(for: grants)
       else {
-        faults.append(Fault(place, "choice", "A grant type is not supported."))
+        faults.append(FieldError(place, "choice", "A grant type is not supported."))
         return
       }
       for (name, value) in allowed { settings[name] = value }
       self.grants = grants
     case "oidc_conformant":
       guard value != true else { return }
-      faults.append(Fault(place, "choice", "This member must be true."))
+      faults.append(FieldError(place, "choice", "This member must be true."))
     case "jwt_configuration":
       // Back ends send what they have read.
       let isShown = value.object?.allSatisfy { name, value in
         name.hasSameBytes(as: "alg") && value == "RS256"
       }
       guard isShown != true else { return }
-      faults.append(Fault(place, "choice", "The only member must be alg, and its value RS256."))
+      faults.append(
+        FieldError(place, "choice", "The only member must be alg, and its value RS256.")
+      )
     default:
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value
@@ -178,16 +180,16 @@ struct ClientBody {
   /// - Throws: `.invalid`.
   func check(against stored: ClientKind) throws(Failure) {
     if let kind, kind != stored {
-      throw .invalid([Fault("/app_type", "kind", "The type of an application cannot change.")])
+      throw .invalid([FieldError("/app_type", "kind", "The type of an application cannot change.")])
     }
     let fixed = ClientObject.fixedGrants(of: stored)
     if let grants, !fixed.allSatisfy(grants.contains) {
       let detail = "An application of this type always has \(fixed.joined(separator: ", "))."
-      throw .invalid([Fault("/grant_types", "kind", detail)])
+      throw .invalid([FieldError("/grant_types", "kind", detail)])
     }
     if let isPublic, isPublic != stored.isPublic {
       let detail = "The type of the application decides whether it has a secret."
-      throw .invalid([Fault("/token_endpoint_auth_method", "kind", detail)])
+      throw .invalid([FieldError("/token_endpoint_auth_method", "kind", detail)])
     }
   }
 }

@@ -96,7 +96,7 @@ import WireKit
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ClientBody(call.json.objectOfBody)
     guard let name = body.name else {
-      throw .invalid([Fault("/name", "missing", "Missing required property: name.")])
+      throw .invalid([FieldError("/name", "missing", "Missing required property: name.")])
     }
     let kind = try body.kindOfNew()
     var settings = body.settings

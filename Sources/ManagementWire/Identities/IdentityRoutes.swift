@@ -87,7 +87,7 @@ enum LinkRequest {
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     var texts: [String: String] = [:]
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     for (name, value) in body where value != .null {
       switch name {
       case "link_with", "provider", "connection_id": texts[name] = value.string
@@ -98,7 +98,7 @@ enum LinkRequest {
         continue
       }
       if texts[name] == nil {
-        faults.append(Fault("/\(name)", "type", "This member must be a string."))
+        faults.append(FieldError("/\(name)", "type", "This member must be a string."))
       }
     }
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -106,7 +106,9 @@ enum LinkRequest {
     case (let token?, nil, nil): self = .token(token)
     case (nil, let provider?, let id?): self = .pair(provider: provider, id: id)
     default:
-      throw .invalid([Fault("/link_with", "choice", "Send link_with, or provider and user_id.")])
+      throw .invalid([
+        FieldError("/link_with", "choice", "Send link_with, or provider and user_id.")
+      ])
     }
   }
 }

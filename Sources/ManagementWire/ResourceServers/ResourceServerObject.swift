@@ -29,7 +29,7 @@ enum ResourceServerObject {
 struct ResourceServerBody {
   private(set) var change = ResourceServerChange()
   private(set) var identifier: String?
-  private var faults: [Fault] = []
+  private var faults: [FieldError] = []
   /// Nil if the body does not say.
   private var secondsForWeb: JSON?
 
@@ -39,7 +39,7 @@ struct ResourceServerBody {
     // Back ends send what they have read.
     if let secondsForWeb, secondsForWeb != body["token_lifetime"] {
       faults.append(
-        Fault("/token_lifetime_for_web", "choice", "This member must be token_lifetime.")
+        FieldError("/token_lifetime_for_web", "choice", "This member must be token_lifetime.")
       )
     }
     guard faults.isEmpty else { throw .invalid(faults) }
@@ -54,7 +54,7 @@ struct ResourceServerBody {
     case "token_lifetime":
       change.tokenSeconds = value.number?.int
       if change.tokenSeconds == nil {
-        faults.append(Fault(place, "type", "This member must be a whole number."))
+        faults.append(FieldError(place, "type", "This member must be a whole number."))
       }
     case "token_lifetime_for_web": secondsForWeb = value
     case "allow_offline_access": change.allowsOfflineAccess = flag(value, place)
@@ -65,11 +65,11 @@ struct ResourceServerBody {
       change.tokenDialect = value.string.flatMap(TokenDialect.init)
       if change.tokenDialect == nil {
         let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-        faults.append(Fault(place, "choice", "This member must be \(names)."))
+        faults.append(FieldError(place, "choice", "This member must be \(names)."))
       }
     case "signing_alg":
       guard value != "RS256" else { return }
-      faults.append(Fault(place, "choice", "This member must be RS256."))
+      faults.append(FieldError(place, "choice", "This member must be RS256."))
     default:
       faults.append(.unknownProperty(member))
     }
@@ -83,24 +83,26 @@ struct ResourceServerBody {
         scopes[name] = scope["description"] ?? ""
       } else {
         faults.append(
-          Fault("/scopes/\(index)", "missing", "Missing required property: value.")
+          FieldError("/scopes/\(index)", "missing", "Missing required property: value.")
         )
       }
     }
     if value.array == nil {
-      faults.append(Fault("/scopes", "type", "This member must be an array."))
+      faults.append(FieldError("/scopes", "type", "This member must be an array."))
     }
     change.scopes = scopes
   }
 
   private mutating func text(_ value: JSON, _ place: String) -> String? {
-    if value.string == nil { faults.append(Fault(place, "type", "This member must be a string.")) }
+    if value.string == nil {
+      faults.append(FieldError(place, "type", "This member must be a string."))
+    }
     return value.string
   }
 
   private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
     if value.bool == nil {
-      faults.append(Fault(place, "type", "This member must be true or false."))
+      faults.append(FieldError(place, "type", "This member must be true or false."))
     }
     return value.bool
   }

@@ -69,7 +69,9 @@ import WireKit
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ResourceServerBody(call.json.objectOfBody)
     guard let identifier = body.identifier else {
-      throw .invalid([Fault("/identifier", "missing", "Missing required property: identifier.")])
+      throw .invalid([
+        FieldError("/identifier", "missing", "Missing required property: identifier.")
+      ])
     }
     // Each app has the Management API already.
     let stored = ManagementAPI.identifier(of: identifier, at: call.issuer)
@@ -88,7 +90,7 @@ import WireKit
     try requireOwn(server)
     let body = try ResourceServerBody(call.json.objectOfBody)
     guard body.identifier == nil else {
-      throw .invalid([Fault("/identifier", "unknown_member", "The identifier cannot change.")])
+      throw .invalid([FieldError("/identifier", "unknown_member", "The identifier cannot change.")])
     }
     let changed = try await ResourceServers.change(
       server.id,

@@ -115,7 +115,7 @@ import WireKit
       }
       guard let server = known[audience] else {
         let rule = "The app has no API with this identifier."
-        throw .invalid([Fault("/permissions/\(index)", "choice", rule)])
+        throw .invalid([FieldError("/permissions/\(index)", "choice", rule)])
       }
       names.append(PermissionName(server, reference.scope))
     }
@@ -137,7 +137,7 @@ struct PermissionReference {
     try members.check()
     guard (1...RoleLimits.permissions).contains(list.count) else {
       let rule = "This member must have 1 to \(RoleLimits.permissions) entries."
-      throw .invalid([Fault("/permissions", "length", rule)])
+      throw .invalid([FieldError("/permissions", "length", rule)])
     }
     var references: [PermissionReference] = []
     for json in list {

@@ -27,7 +27,7 @@ import WireKit
     ) { call async throws(Failure) in
       let change = try change(call.json)
       guard let name = change.name else {
-        throw .invalid([Fault("/name", "missing", "Missing required property: name.")])
+        throw .invalid([FieldError("/name", "missing", "Missing required property: name.")])
       }
       let description = change.description ?? ""
       let app = call.context.app.id
@@ -113,7 +113,9 @@ extension JSON {
     let texts = members.strings(name)
     try members.check()
     guard (1...limit).contains(texts.count) else {
-      throw .invalid([Fault("/\(name)", "length", "This member must have 1 to \(limit) entries.")])
+      throw .invalid([
+        FieldError("/\(name)", "length", "This member must have 1 to \(limit) entries.")
+      ])
     }
     return texts
   }

@@ -131,7 +131,7 @@ import WireKit
   private static func revokeAccess(_ call: Call) async throws(Failure) -> Response {
     let user = try await call.managedUser()
     let body = try call.json.objectOfBody
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     var (session, preserves): (SessionID?, Bool) = (nil, false)
     for (name, value) in body {
       let place = "/" + JSONPointer.escaped(name)
@@ -140,12 +140,14 @@ import WireKit
       case ("session_id", .string(let text)):
         let named = SessionName(text)
         session = named?.user == user ? named?.session : nil
-        if session == nil { faults.append(Fault(place, "value", "The user has no such session.")) }
+        if session == nil {
+          faults.append(FieldError(place, "value", "The user has no such session."))
+        }
       case ("preserve_refresh_tokens", .bool(let flag)): preserves = flag
       case ("session_id", _):
-        faults.append(Fault(place, "type", "This member must be a string."))
+        faults.append(FieldError(place, "type", "This member must be a string."))
       case ("preserve_refresh_tokens", _):
-        faults.append(Fault(place, "type", "This member must be true or false."))
+        faults.append(FieldError(place, "type", "This member must be true or false."))
       default: faults.append(.unknownProperty(name))
       }
     }

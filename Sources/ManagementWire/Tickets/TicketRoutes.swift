@@ -66,7 +66,7 @@ import WireKit
       try await LogoutURLs.allow(url, of: client, context)
     else {
       let detail = "The application does not list this URL as a logout URL."
-      throw .invalid([Fault("/result_url", "value", detail)])
+      throw .invalid([FieldError("/result_url", "value", detail)])
     }
   }
 }
@@ -89,7 +89,7 @@ struct TicketRequest {
   /// - Throws: `.connectionUnknown`, `.invalid` with every fault.
   init(_ body: JSONObject, for purpose: EmailToken.Purpose) throws(Failure) {
     var texts: [String: String] = [:]
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     var (lifetime, verifies) = (Self.usualLifetime, purpose == .verify)
     for (name, value) in body where value != .null {
       let place = "/" + JSONPointer.escaped(name)
@@ -100,14 +100,14 @@ struct TicketRequest {
       case "ttl_sec":
         guard let seconds = value.number?.int, Self.lifetimes.contains(seconds) else {
           let range = "\(Self.lifetimes.lowerBound) to \(Self.lifetimes.upperBound)"
-          faults.append(Fault(place, "value", "ttl_sec must be from \(range)."))
+          faults.append(FieldError(place, "value", "ttl_sec must be from \(range)."))
           continue
         }
         lifetime = seconds == 0 ? Self.usualLifetime : seconds
         continue
       case "mark_email_as_verified" where purpose == .reset:
         guard case .bool(let flag) = value else {
-          faults.append(Fault(place, "type", "This member must be true or false."))
+          faults.append(FieldError(place, "type", "This member must be true or false."))
           continue
         }
         verifies = flag
@@ -119,7 +119,9 @@ struct TicketRequest {
         faults.append(.unknownProperty(name))
         continue
       }
-      if texts[name] == nil { faults.append(Fault(place, "type", "This member must be a string.")) }
+      if texts[name] == nil {
+        faults.append(FieldError(place, "type", "This member must be a string."))
+      }
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     switch (texts["user_id"], texts["email"]) {
@@ -133,7 +135,7 @@ struct TicketRequest {
       subject = .email(email)
     default:
       let detail = "Send user_id, or email and connection_id."
-      throw .invalid([Fault("/user_id", "choice", detail)])
+      throw .invalid([FieldError("/user_id", "choice", detail)])
     }
     client = texts["client_id"]
     ticket = EmailToken.Ticket(

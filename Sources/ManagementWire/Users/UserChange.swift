@@ -12,7 +12,7 @@ struct UserChange {
   private(set) var revision = UserRevision()
   /// Whether to mail a link that verifies the address.
   private(set) var asksToVerify = false
-  private var faults: [Fault] = []
+  private var faults: [FieldError] = []
   private var isVerified: Bool?
   private var hasConnection = true
 
@@ -21,7 +21,9 @@ struct UserChange {
     for (name, value) in body { take(name, value) }
     guard hasConnection else { throw Failure(.connectionUnknown) }
     for other in ["email", "email_verified"] where body["password"] != nil && body[other] != nil {
-      faults.append(Fault("/password", "choice", "Cannot update password and \(other) at once."))
+      faults.append(
+        FieldError("/password", "choice", "Cannot update password and \(other) at once.")
+      )
     }
     if revision.email != nil {
       revision.email?.isVerified = isVerified ?? false
@@ -37,7 +39,7 @@ struct UserChange {
     case "user_metadata": take(.metadata, value, place)
     case "app_metadata":
       if let key = AppMetadata.reservedKey(in: value) {
-        faults.append(Fault(place, "reserved", "app_metadata cannot have the key \(key)."))
+        faults.append(FieldError(place, "reserved", "app_metadata cannot have the key \(key)."))
       }
       take(.appMetadata, value, place)
     case "name", "nickname", "given_name", "family_name": revision.profile[name] = value
@@ -46,9 +48,9 @@ struct UserChange {
     case "email":
       revision.email = value.string.map { ($0, isVerified: false) }
       if value == .null {
-        faults.append(Fault(place, "null", "email cannot be removed: send another address."))
+        faults.append(FieldError(place, "null", "email cannot be removed: send another address."))
       } else if revision.email == nil {
-        faults.append(Fault(place, "type", "This member must be a string."))
+        faults.append(FieldError(place, "type", "This member must be a string."))
       }
     case "email_verified": isVerified = flag(value, place)
     case "picture":
@@ -64,7 +66,7 @@ struct UserChange {
     case "password":
       revision.password = value.string
       if value.string == nil {
-        faults.append(Fault(place, "type", "This member must be a string."))
+        faults.append(FieldError(place, "type", "This member must be a string."))
       }
     case "verify_email": asksToVerify = flag(value, place) ?? false
     case "connection":
@@ -80,7 +82,7 @@ struct UserChange {
 
   private mutating func take(_ kind: DocumentKind, _ value: JSON, _ place: String) {
     guard let members = value.object else {
-      faults.append(Fault(place, "type", "This member must be an object."))
+      faults.append(FieldError(place, "type", "This member must be an object."))
       return
     }
     revision.documents.append((kind, members))
@@ -88,7 +90,7 @@ struct UserChange {
 
   private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
     if case .bool(let flag) = value { return flag }
-    faults.append(Fault(place, "type", "This member must be true or false."))
+    faults.append(FieldError(place, "type", "This member must be true or false."))
     return nil
   }
 }
@@ -105,17 +107,18 @@ struct UserDescription {
   /// - Throws: `.connectionUnknown`, `.invalid`.
   init(_ body: JSONObject) throws(Failure) {
     guard let connection = body["connection"]?.string else {
-      throw .invalid([Fault("/connection", "missing", "Missing required property: connection")])
+      throw .invalid([FieldError("/connection", "missing", "Missing required property: connection")]
+      )
     }
     guard connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) else {
       throw Failure(.connectionUnknown)
     }
     var row = JSONObject()
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     for (name, value) in body where !Self.ignored.contains(name) && value != .null {
       let place = "/" + JSONPointer.escaped(name)
       if name == "app_metadata", let key = AppMetadata.reservedKey(in: value) {
-        faults.append(Fault(place, "reserved", "app_metadata cannot have the key \(key)."))
+        faults.append(FieldError(place, "reserved", "app_metadata cannot have the key \(key)."))
       }
       if name == "user_id" {
         row["foreign_id"] = value.string.map { .string(ForeignIDs.prefix + $0) } ?? value
@@ -128,7 +131,7 @@ struct UserDescription {
       }
     }
     for name in ["email", "password"] where row[name]?.string == nil {
-      faults.append(Fault("/\(name)", "missing", "Missing required property: \(name)"))
+      faults.append(FieldError("/\(name)", "missing", "Missing required property: \(name)"))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     json = .object(row)
@@ -150,7 +153,7 @@ enum UserMember {
     "foreign_id": "user_id", "id": "user_id", "last_login_at": "last_login",
     "login_count": "logins_count", "email_domain": "email.domain",
   ]
-  static let noUsername = Fault("/username", "username", "This connection has no usernames.")
+  static let noUsername = FieldError("/username", "username", "This connection has no usernames.")
 
   /// Returns a path of the domain, whose names are separated, as the API spells it.
   static func path(_ path: String, separator: Character = ".") -> String {
@@ -168,12 +171,12 @@ enum UserMember {
   }
 }
 
-extension Fault {
+extension FieldError {
   static let unknownPropertyCode = "unknown_member"
 
   /// Returns the fault of a member that a body cannot have.
-  static func unknownProperty(_ name: String) -> Fault {
-    Fault(
+  static func unknownProperty(_ name: String) -> FieldError {
+    FieldError(
       "/" + JSONPointer.escaped(name),
       unknownPropertyCode,
       "Additional properties not allowed: \(name.excerpt(100))"

@@ -37,7 +37,7 @@ extension FormError {
   }
 
   /// Returns the error for a broken rule of an address or a password.
-  private static func error(of fault: Fault, in app: App) -> FormError {
+  private static func error(of fault: FieldError, in app: App) -> FormError {
     switch fault.place {
     case "/name": return FormError(.nameMalformed)
     case "/email":

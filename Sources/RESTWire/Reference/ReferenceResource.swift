@@ -125,7 +125,7 @@ private struct ReferenceQuery {
   @EventLoop init(_ call: Call, knows names: [String]) throws(Failure) {
     guard let values = FormValues(call.request.query) else {
       throw .invalid([
-        Fault(
+        FieldError(
           "",
           "query",
           "The query must be percent-encoded UTF-8, and each parameter may occur once."
@@ -133,19 +133,19 @@ private struct ReferenceQuery {
       ])
     }
     var faults = values.names.filter { !names.contains($0) }.map { _ in
-      Fault("", "query", "The query may have \(names.joined(separator: " and ")).")
+      FieldError("", "query", "The query may have \(names.joined(separator: " and ")).")
     }
     switch values["for"] {
     case nil: audience = .all
     case "users": audience = .users
     default:
       audience = .all
-      faults.append(Fault("", "for", "The parameter for must be users."))
+      faults.append(FieldError("", "for", "The parameter for must be users."))
     }
     let search = values["q"] ?? ""
     if search.unicodeScalars.count > ReferenceResource.queryLimit {
       faults.append(
-        Fault("", "q", "q has at most \(ReferenceResource.queryLimit) characters.")
+        FieldError("", "q", "q has at most \(ReferenceResource.queryLimit) characters.")
       )
     }
     guard faults.isEmpty else { throw .invalid(faults) }

@@ -12,7 +12,7 @@ package final class Failure: Error {
   /// The cause in this request; nil if the title says all.
   package let detail: String?
   /// The members of the input that break a rule.
-  package let faults: [Fault]
+  package let faults: [FieldError]
   /// Additional members of the response, such as the limit.
   package let members: [(name: String, value: JSON)]
   /// The time after which the same request may succeed.
@@ -35,7 +35,7 @@ package final class Failure: Error {
   package init(
     _ type: ErrorType,
     _ detail: String? = nil,
-    faults: [Fault] = [],
+    faults: [FieldError] = [],
     members: [(name: String, value: JSON)] = [],
     retryAfter: Duration? = nil,
     cause: DatabaseError? = nil,
@@ -52,7 +52,7 @@ package final class Failure: Error {
 
   /// Creates a failure with one place in the input, under the code of the type.
   package convenience init(_ type: ErrorType, at pointer: String, _ detail: String? = nil) {
-    self.init(type, faults: [Fault(pointer, type.code, detail ?? type.title)])
+    self.init(type, faults: [FieldError(pointer, type.code, detail ?? type.title)])
   }
 
   /// Creates a failure with the limit that the request would exceed.
@@ -66,7 +66,7 @@ package final class Failure: Error {
     return Failure(
       type,
       detail,
-      faults: faults.map { Fault(form($0.place), $0.code, $0.detail) },
+      faults: faults.map { FieldError(form($0.place), $0.code, $0.detail) },
       members: members,
       retryAfter: retryAfter,
       cause: cause,

@@ -78,7 +78,9 @@ extension Failure {
   package static let searchTooSlow = Failure(.searchTooSlow, retryAfter: .seconds(10))
 
   /// Returns the error for members of the input that break a rule, each with its place.
-  package static func invalid(_ faults: [Fault]) -> Failure { Failure(.invalid, faults: faults) }
+  package static func invalid(_ faults: [FieldError]) -> Failure {
+    Failure(.invalid, faults: faults)
+  }
 
   /// Returns the error for a principal without the scope that the request requires.
   package static func insufficientScope(_ scope: String) -> Failure {

@@ -35,13 +35,13 @@ package struct SettingsCatalog: Sendable {
   }
 
   /// Returns the faults of a change of settings; null resets a setting to its default.
-  package func faults(in change: JSONObject, at pointer: String = "") -> [Fault] {
+  package func faults(in change: JSONObject, at pointer: String = "") -> [FieldError] {
     change.compactMap { name, value in
       let place = "\(pointer)/\(JSONPointer.escaped(name))"
       guard let setting = setting(named: name) else {
-        return Fault(place, "unknown_member", "This setting is unknown.")
+        return FieldError(place, "unknown_member", "This setting is unknown.")
       }
-      return value == .null ? nil : setting.rule.fault(value).map { Fault(place, $0, $1) }
+      return value == .null ? nil : setting.rule.fault(value).map { FieldError(place, $0, $1) }
     }
   }
 }

@@ -56,7 +56,7 @@ package import Tenancy
       let count = try await transaction.run(UserRoleQueries.count, user).first ?? 0
       guard count <= RoleLimits.rolesOfUser else {
         let rule = "A user may have at most \(RoleLimits.rolesOfUser) roles."
-        throw .invalid([Fault("", "length", rule)])
+        throw .invalid([FieldError("", "length", rule)])
       }
       try await record("added", added, of: user, in: transaction, context)
     }

@@ -118,15 +118,15 @@ extension AppChange {
   /// 100: select an app with more hosts by `Dossier-App` instead.
   private static let limit = 100
 
-  fileprivate var hostFaults: [Fault] {
+  fileprivate var hostFaults: [FieldError] {
     let named = hosts ?? []
     guard named.count <= Self.limit else {
-      return [Fault("/hosts", "length", "An app may have at most \(Self.limit) hosts.")]
+      return [FieldError("/hosts", "length", "An app may have at most \(Self.limit) hosts.")]
     }
     return named.enumerated().compactMap { index, host in
       Self.isHost(host)
         ? nil
-        : Fault(
+        : FieldError(
           "/hosts/\(index)",
           "host",
           "A host must be a name or IP address in lower case, without a port, like nginx's $host."

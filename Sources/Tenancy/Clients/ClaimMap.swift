@@ -117,13 +117,13 @@ extension ClaimMap {
   }
 
   /// Returns the faults of a map; the pointers begin after the map's own place.
-  package static func faults(in object: JSONObject, at pointer: String = "") -> [Fault] {
+  package static func faults(in object: JSONObject, at pointer: String = "") -> [FieldError] {
     guard object.count <= limit else {
-      return [Fault(pointer, "length", "A map may have at most \(limit) claims.")]
+      return [FieldError(pointer, "length", "A map may have at most \(limit) claims.")]
     }
     return object.compactMap { claim, source in
       reason(against: claim, source).map { code, detail in
-        Fault("\(pointer)/\(JSONPointer.escaped(claim))", code, detail)
+        FieldError("\(pointer)/\(JSONPointer.escaped(claim))", code, detail)
       }
     }
   }

@@ -76,10 +76,12 @@ package struct ClientChange: Sendable {
 
 /// The rules for clients.
 enum ClientRules {
-  static func faults(inScopes scopes: [String], of kind: ClientKind, isOperator: Bool) -> [Fault] {
+  static func faults(inScopes scopes: [String], of kind: ClientKind, isOperator: Bool)
+    -> [FieldError]
+  {
     if isOperator, !scopes.isEmpty {
       return [
-        Fault(
+        FieldError(
           "/scopes",
           "operator",
           "A client of the operator may do everything, so it cannot have scopes."
@@ -87,12 +89,12 @@ enum ClientRules {
       ]
     }
     if kind.isPublic, !scopes.isEmpty {
-      return [Fault("/scopes", "kind", "A client without a secret cannot have scopes.")]
+      return [FieldError("/scopes", "kind", "A client without a secret cannot have scopes.")]
     }
     return scopes.enumerated().compactMap { index, scope in
       guard !Scopes.management.contains(where: scope.hasSameBytes) else { return nil }
       let all = Scopes.management.joined(separator: ", ")
-      return Fault("/scopes/\(index)", "choice", "A scope must be one of \(all).")
+      return FieldError("/scopes/\(index)", "choice", "A scope must be one of \(all).")
     }
   }
 
@@ -115,7 +117,7 @@ enum ClientRules {
     var faults = SettingsCatalog.client.faults(in: changed, at: "/settings")
     if kind.isPublic, changed["pkce"] == .string(ClientSettings.PKCE.optional.rawValue) {
       faults.append(
-        Fault("/settings/pkce", "kind", "A client without a secret must always use PKCE.")
+        FieldError("/settings/pkce", "kind", "A client without a secret must always use PKCE.")
       )
     }
     guard faults.isEmpty else { throw .invalid(faults) }

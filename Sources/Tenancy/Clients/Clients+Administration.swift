@@ -45,10 +45,12 @@ extension Clients {
   }
 
   private static func settings(of client: ClientDescription) throws(Failure) -> JSONObject {
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     if let fault = OperatorName.labelFault(in: client.name, at: "/name") { faults.append(fault) }
     if client.app == nil, client.kind != .machine {
-      faults.append(Fault("/kind", "operator", "A client of the operator must be of kind machine."))
+      faults.append(
+        FieldError("/kind", "operator", "A client of the operator must be of kind machine.")
+      )
     }
     faults += ClientRules.faults(
       inScopes: client.scopes,

@@ -175,7 +175,7 @@ extension IssuerDescription {
     guard !others.contains(where: { $0.name.hasSameBytes(as: name) }) else { throw .issuerExists }
     if allowsMissingIssuer, others.contains(where: \.allowsMissingIssuer) {
       throw .invalid([
-        Fault(
+        FieldError(
           "/allow_missing_iss",
           "ambiguous",
           "Another issuer of the app may leave out iss, and a token without it would be of either. "
@@ -187,7 +187,7 @@ extension IssuerDescription {
       others.contains(where: { $0.allowsMissingAudience && $0.issuer.hasSameBytes(as: issuer) })
     {
       throw .invalid([
-        Fault(
+        FieldError(
           "/allow_missing_aud",
           "ambiguous",
           "Another issuer of the app with this iss may leave out aud. Remove that issuer, or let "
@@ -197,20 +197,22 @@ extension IssuerDescription {
     }
   }
 
-  fileprivate func faults() async -> [Fault] {
-    var faults: [Fault] = []
+  fileprivate func faults() async -> [FieldError] {
+    var faults: [FieldError] = []
     if let fault = OperatorName.fault(in: name, at: "/name") { faults.append(fault) }
     for (pointer, text) in [("/issuer", issuer), ("/audience", audience)]
     where !(1...1_024).contains(text.utf8.count) {
-      faults.append(Fault(pointer, "length", "This member must have 1 to 1024 bytes."))
+      faults.append(FieldError(pointer, "length", "This member must have 1 to 1024 bytes."))
     }
     for (member, claim) in claims {
       let pointer = "/claims/\(JSONPointer.escaped(member))"
       if Issuer.usualMapping[member] == nil {
         let all = Issuer.usualMapping.keys.sorted().joined(separator: ", ")
-        faults.append(Fault(pointer, "unknown_member", "Claims can be taken for \(all)."))
+        faults.append(FieldError(pointer, "unknown_member", "Claims can be taken for \(all)."))
       } else if !(1...200).contains(claim.unicodeScalars.count) {
-        faults.append(Fault(pointer, "length", "A claim's name must have 1 to 200 characters."))
+        faults.append(
+          FieldError(pointer, "length", "A claim's name must have 1 to 200 characters.")
+        )
       }
     }
     if let fault = keys.fault() { faults.append(fault) }
@@ -224,28 +226,29 @@ extension IssuerDescription.Keys {
   /// In bytes: a key must be at least as long as its hash (RFC 7518 section 3.2).
   private static let secretLengths = 32...1_024
 
-  fileprivate func fault() -> Fault? {
+  fileprivate func fault() -> FieldError? {
     switch self {
     case .url(let url):
       let isFit =
         (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.count <= 2_048
         && url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
       return isFit
-        ? nil : Fault("/jwks_url", "url", "This must be a URL in ASCII that begins with https://.")
+        ? nil
+        : FieldError("/jwks_url", "url", "This must be a URL in ASCII that begins with https://.")
     case .set(let json):
       guard json.serialized().count <= Self.longestSet else {
-        return Fault("/jwks", "length", "A key set may have at most \(Self.longestSet) bytes.")
+        return FieldError("/jwks", "length", "A key set may have at most \(Self.longestSet) bytes.")
       }
       let keys = json["keys"]?.array ?? []
       // Private members: `d` for RSA and elliptic curves, `k` for symmetric keys.
       guard keys.allSatisfy({ $0["d"] == nil && $0["k"] == nil }) else {
-        return Fault("/jwks", "private_key", "The key set holds a key that is not public.")
+        return FieldError("/jwks", "private_key", "The key set holds a key that is not public.")
       }
       return IssuerKeys(set: json).isUsable
-        ? nil : Fault("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
+        ? nil : FieldError("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
     case .secret(let secret):
       return Self.secretLengths.contains(secret.count)
-        ? nil : Fault("/secret", "length", "A shared secret must have 32 to 1024 bytes.")
+        ? nil : FieldError("/secret", "length", "A shared secret must have 32 to 1024 bytes.")
     }
   }
 }

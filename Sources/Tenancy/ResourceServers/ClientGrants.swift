@@ -92,7 +92,7 @@ package enum ClientGrants {
       guard !client.kind.isPublic else { throw .publicClient }
       let faults = scopes.enumerated().compactMap { index, scope in
         server.scopes[scope] == nil
-          ? Fault("/scopes/\(index)", "choice", "The API has no such scope.") : nil
+          ? FieldError("/scopes/\(index)", "choice", "The API has no such scope.") : nil
       }
       guard faults.isEmpty else { throw .invalid(faults) }
       let names = server.scopes.keys.filter { name in scopes.contains(where: name.hasSameBytes) }

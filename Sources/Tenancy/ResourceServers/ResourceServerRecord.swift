@@ -89,27 +89,31 @@ package enum ResourceServerRules {
     "openid", "profile", "email", "address", "phone", "offline_access",
   ]
 
-  static func faults(in change: ResourceServerChange) -> [Fault] {
-    var faults: [Fault] = []
+  static func faults(in change: ResourceServerChange) -> [FieldError] {
+    var faults: [FieldError] = []
     if let name = change.name, let fault = OperatorName.labelFault(in: name, at: "/name") {
       faults.append(fault)
     }
     if let seconds = change.tokenSeconds, !tokenSeconds.contains(seconds) {
       faults.append(
-        Fault("/token_seconds", "range", "This member must be a whole number in \(tokenSeconds).")
+        FieldError(
+          "/token_seconds",
+          "range",
+          "This member must be a whole number in \(tokenSeconds)."
+        )
       )
     }
     return faults
   }
 
   /// Returns the faults of the scopes after a change.
-  static func faults(inScopes scopes: JSONObject) -> [Fault] {
+  static func faults(inScopes scopes: JSONObject) -> [FieldError] {
     guard scopes.count <= mostScopes else {
-      return [Fault("/scopes", "length", "An API may have at most \(mostScopes) scopes.")]
+      return [FieldError("/scopes", "length", "An API may have at most \(mostScopes) scopes.")]
     }
     return scopes.compactMap { name, description in
       reason(against: name, description).map { code, detail in
-        Fault("/scopes/\(JSONPointer.escaped(name))", code, detail)
+        FieldError("/scopes/\(JSONPointer.escaped(name))", code, detail)
       }
     }
   }

@@ -46,10 +46,10 @@ extension ResourceServers {
   }
 
   private static func check(_ server: ResourceServerDescription) throws(Failure) {
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     if !isIdentifier(server.identifier) {
       faults.append(
-        Fault(
+        FieldError(
           "/identifier",
           "identifier",
           "An identifier must have 1 to 600 printable ASCII characters, without spaces."

@@ -103,7 +103,7 @@ package enum PermissionChange: Sendable {
     }
     if detail["added"] != nil, try await count() > RoleLimits.permissions {
       let rule = "There may be at most \(RoleLimits.permissions) permissions."
-      throw .invalid([Fault("", "length", rule)])
+      throw .invalid([FieldError("", "length", rule)])
     }
     return detail.count == 0 ? nil : detail
   }
@@ -136,8 +136,8 @@ package enum PermissionChange: Sendable {
     )
     let scopes = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.scopes) })
     let faults = names.enumerated().lazy.filter { scopes[$1.server]?[$1.scope] == nil }
-      .prefix(Fault.limit).map { index, _ in
-        Fault("\(place)/\(index)", "choice", "The app has no such API with this scope.")
+      .prefix(FieldError.limit).map { index, _ in
+        FieldError("\(place)/\(index)", "choice", "The app has no such API with this scope.")
       }
     guard faults.isEmpty else { throw .invalid(Array(faults)) }
   }

@@ -31,11 +31,11 @@ package struct RoleChange: Sendable {
     (self.name, self.description) = (name, description)
   }
 
-  var faults: [Fault] {
-    var faults: [Fault] = []
+  var faults: [FieldError] {
+    var faults: [FieldError] = []
     if let name, let fault = OperatorName.labelFault(in: name, at: "/name") { faults.append(fault) }
     if let description, !OperatorName.isDescription(description) {
-      faults.append(Fault("/description", "description", OperatorName.descriptionRule))
+      faults.append(FieldError("/description", "description", OperatorName.descriptionRule))
     }
     return faults
   }

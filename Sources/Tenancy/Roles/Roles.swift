@@ -20,7 +20,7 @@ package import Runtime
       let count = try await transaction.run(RoleQueries.count, app).first ?? 0
       guard count < RoleLimits.roles else {
         let rule = "An app may have at most \(RoleLimits.roles) roles."
-        throw .invalid([Fault("", "length", rule)])
+        throw .invalid([FieldError("", "length", rule)])
       }
       let made = try await transaction.run(RoleQueries.create, app, RoleID(), name, description)
       guard let role = made.first else { throw .roleExists }

@@ -158,14 +158,14 @@ enum Auth0Password {
   }
 
   private static func refusal(_ place: String, _ rule: String) -> Failure {
-    .invalid([Fault(place, "hash_format", rule + byMail)])
+    .invalid([FieldError(place, "hash_format", rule + byMail)])
   }
 
   private static func unknown(_ kind: String, _ name: String, _ place: String) -> Failure {
     let known = PasswordHash.Digest.allCases.map(\.rawValue).joined(separator: ", ")
     let others = kind == "hash" ? ", md4, argon2, bcrypt, pbkdf2, scrypt, hmac and ldap" : ""
     let rule = "\(kind) \(name) cannot be verified here. Known are \(known)\(others)."
-    return .invalid([Fault(place, "hash_algorithm", rule + byMail)])
+    return .invalid([FieldError(place, "hash_algorithm", rule + byMail)])
   }
 
   private static let byMail = " The user chooses a new password by mail."

@@ -23,7 +23,7 @@ package struct Auth0Reader: ForeignReader {
   package func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
     let json = try Self.parse(text)
     guard json.object != nil else {
-      throw .invalid([Fault("", "type", "A user must be an object.")])
+      throw .invalid([FieldError("", "type", "A user must be an object.")])
     }
     var user = Auth0User(json, self)
     try user.takeID()
@@ -36,7 +36,7 @@ package struct Auth0Reader: ForeignReader {
     user.takeRoles()
     guard user.row["email"] != nil || user.row["identities"] != nil else {
       let rule = "A user needs an email address, or an identity of an issuer of the app."
-      throw .invalid(user.leftOut + [Fault("/email", "no_login_method", rule)])
+      throw .invalid(user.leftOut + [FieldError("/email", "no_login_method", rule)])
     }
     return TranslatedLine(user.row, roles: user.roles, leftOut: user.leftOut)
   }
@@ -56,14 +56,17 @@ package struct Auth0Hashes: Sendable {
   package mutating func add(_ text: [UInt8]) throws(Failure) {
     let json = try Auth0Reader.parse(text)
     guard let id = json["alt_id"]?.string ?? json["_id"]?["$oid"]?.string ?? json["_id"]?.string
-    else { throw .invalid([Fault("/_id", "required", "A hash must have the id of its user.")]) }
+    else {
+      throw .invalid([FieldError("/_id", "required", "A hash must have the id of its user.")])
+    }
     guard let hash = Self.hash(in: json) else {
       let rule = "A line must have a hash in passwordHash or custom_password_hash."
-      throw .invalid([Fault("/passwordHash", "required", rule)])
+      throw .invalid([FieldError("/passwordHash", "required", rule)])
     }
     let name = Self.name(id)
     guard hashes[name] == nil else {
-      throw .invalid([Fault("/_id", "duplicate", "An earlier line has the hash of this user.")])
+      throw .invalid([FieldError("/_id", "duplicate", "An earlier line has the hash of this user.")]
+      )
     }
     hashes[name] = hash
   }

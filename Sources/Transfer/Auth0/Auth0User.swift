@@ -10,7 +10,7 @@ struct Auth0User {
   let reader: Auth0Reader
   var row = JSONObject()
   var roles: [RoleID] = []
-  private(set) var leftOut: [Fault] = []
+  private(set) var leftOut: [FieldError] = []
   private var identities: [JSON] = []
   /// The id in full, such as `auth0|65f1c0de`.
   private var id = ""
@@ -21,7 +21,7 @@ struct Auth0User {
   }
 
   mutating func leaveOut(_ place: String, _ code: String, _ reason: String) {
-    leftOut.append(Fault(place, code, reason))
+    leftOut.append(FieldError(place, code, reason))
   }
 
   /// Takes the id, which clients and other systems keep as `sub`.
@@ -30,7 +30,7 @@ struct Auth0User {
   mutating func takeID() throws(Failure) {
     guard let given = json["user_id"]?.string, !given.isEmpty else {
       let rule = "The export needs user_id, which stays the sub of the user."
-      throw .invalid([Fault("/user_id", "required", rule)])
+      throw .invalid([FieldError("/user_id", "required", rule)])
     }
     id = given.utf8.contains(UInt8(ascii: "|")) ? given : ForeignIDs.prefix + given
     guard ForeignIDs.isForeign(id) else {

@@ -15,9 +15,9 @@ package struct TranslatedLine: Sendable {
   /// Roles of the user, which rows have no member for.
   package let roles: [RoleID]
   /// The parts of the line that are not in the row, with the reasons.
-  package let leftOut: [Fault]
+  package let leftOut: [FieldError]
 
-  package init(_ row: JSONObject, roles: [RoleID] = [], leftOut: [Fault] = []) {
+  package init(_ row: JSONObject, roles: [RoleID] = [], leftOut: [FieldError] = []) {
     (self.row, self.roles, self.leftOut) = (.object(row), roles, leftOut)
   }
 }
@@ -30,7 +30,7 @@ extension ForeignReader {
     do throws(JSONError) {
       return try JSON.parse(text)
     } catch {
-      throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
+      throw .invalid([FieldError(error.pointer, error.reason.rawValue, error.detail)])
     }
   }
 }

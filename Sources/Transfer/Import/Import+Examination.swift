@@ -108,38 +108,45 @@ enum ImportAction {
   /// Also whether the user already had the row's address, verified.
   case update(UserID, wasVerified: Bool)
   case skip(UserID)
-  case fail(UserID?, [Fault])
+  case fail(UserID?, [FieldError])
 
   /// Fails a second row for a user that this import has already written.
   static func duplicate(_ user: UserID?) -> ImportAction {
-    .fail(user, [Fault("/id", "duplicate", "An earlier line has already written this user.")])
+    .fail(user, [FieldError("/id", "duplicate", "An earlier line has already written this user.")])
   }
 
   /// Decides by the row and by the existing data.
   init(_ row: ImportedUser, _ found: ImportMatch, of app: AppID, _ existing: ExistingUser) {
     if let id = row.id, let other = found.app, other != app.text {
-      self = .fail(id, [Fault("/id", "id_taken", "An app, or a user of another app, has this id.")])
+      self = .fail(
+        id,
+        [FieldError("/id", "id_taken", "An app, or a user of another app, has this id.")]
+      )
       return
     }
     let address = found.user(of: row, existing)
     let known = row.id ?? address ?? found.owners.compactMap(\.self).first
     let isThere = row.id == nil ? known != nil : found.app != nil
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     if let holder = found.holder, holder != known {
-      faults.append(Fault("/email", "email_taken", "Another user has this address."))
+      faults.append(FieldError("/email", "email_taken", "Another user has this address."))
     }
     for (index, owner) in found.owners.enumerated() {
       guard let owner, owner != known else { continue }
       faults.append(
         row.identities.indices.contains(index)
-          ? Fault("/identities/\(index)", "identity_taken", "This is an identity of another user.")
-          : Fault("/foreign_id", "foreign_id_taken", "Another user has this foreign id.")
+          ? FieldError(
+            "/identities/\(index)",
+            "identity_taken",
+            "This is an identity of another user."
+          )
+          : FieldError("/foreign_id", "foreign_id_taken", "Another user has this foreign id.")
       )
     }
     guard let known, isThere else {
       if existing == .require {
         faults.append(
-          Fault("/id", "no_such_user", "No user has this id: import the users first.")
+          FieldError("/id", "no_such_user", "No user has this id: import the users first.")
         )
       }
       self = faults.isEmpty ? .create(row.id ?? UserID()) : .fail(row.id, faults)
@@ -148,7 +155,7 @@ enum ImportAction {
     switch existing {
     case .fail:
       let place = row.id != nil ? "/id" : address != nil ? "/email" : "/identities"
-      self = .fail(known, [Fault(place, "exists", "This user already exists.")])
+      self = .fail(known, [FieldError(place, "exists", "This user already exists.")])
     case .skip: self = .skip(known)
     case .update, .require:
       let wasVerified = found.holder == known && found.address == .verified

@@ -11,20 +11,24 @@ extension Failure {
     }
   }
 
-  var importFaults: [Fault] { type == .invalid ? faults : [importFault] }
+  var importFaults: [FieldError] { type == .invalid ? faults : [importFault] }
 
-  var importFault: Fault {
+  var importFault: FieldError {
     switch self {
     case .identityTaken:
-      Fault(
+      FieldError(
         "",
         "identity_taken",
         "Another user has just been given this identity. Import the line again."
       )
     case .documentTooLarge:
-      Fault("", "document_size", "The document is too large in the form that the database stores.")
+      FieldError(
+        "",
+        "document_size",
+        "The document is too large in the form that the database stores."
+      )
     default:
-      Fault("", "refused", "The database refuses the row\(report.map { ": \($0)" } ?? ".")")
+      FieldError("", "refused", "The database refuses the row\(report.map { ": \($0)" } ?? ".")")
     }
   }
 }

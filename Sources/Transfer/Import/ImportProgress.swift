@@ -100,7 +100,7 @@ package struct ImportResult: Sendable {
     case created
     case updated
     case skipped
-    case failed([Fault])
+    case failed([FieldError])
 
     var isWritten: Bool {
       switch self {
@@ -114,7 +114,7 @@ package struct ImportResult: Sendable {
   package let user: UserID?
   package let outcome: Outcome
   /// The parts of the line that were not imported, with the reasons.
-  package let leftOut: [Fault]
+  package let leftOut: [FieldError]
 
   /// `line, id, status, errors, left_out`, as a line of JSON.
   package var text: String {
@@ -127,9 +127,9 @@ package struct ImportResult: Sendable {
     case .skipped: object["status"] = "skipped"
     case .failed(let faults):
       object["status"] = "failed"
-      object["errors"] = Fault.json(of: faults)
+      object["errors"] = FieldError.json(of: faults)
     }
-    if !leftOut.isEmpty { object["left_out"] = Fault.json(of: leftOut) }
+    if !leftOut.isEmpty { object["left_out"] = FieldError.json(of: leftOut) }
     return JSON.object(object).text + "\n"
   }
 }

@@ -10,19 +10,21 @@ extension ImportedUser {
   static func identities(
     in value: JSON,
     at place: String
-  ) -> (identities: [Identity], faults: [Fault]) {
+  ) -> (identities: [Identity], faults: [FieldError]) {
     guard let elements = value.array, elements.count <= Self.identityLimit else {
       return ([], [identitiesFault(place)])
     }
     var identities: [Identity] = []
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     for (index, element) in elements.enumerated() {
       let pointer = "\(place)/\(index)"
       guard let object = element.object, let provider = object["provider"]?.string,
         object.keys.allSatisfy(["provider", "subject", "profile"].contains),
         object["subject"]?.string != nil || object["subject"] == nil
       else {
-        faults.append(Fault(pointer, "type", "An identity must have a provider and a subject."))
+        faults.append(
+          FieldError(pointer, "type", "An identity must have a provider and a subject.")
+        )
         continue
       }
       let identity = Identity(
@@ -34,37 +36,37 @@ extension ImportedUser {
       if let fault = identity.fault(at: pointer) {
         faults.append(fault)
       } else if let profile = object["profile"], !Identity.isProfile(profile) {
-        faults.append(Fault(pointer + "/profile", "profile", Identity.profileRule))
+        faults.append(FieldError(pointer + "/profile", "profile", Identity.profileRule))
       } else if identities.contains(where: {
         $0 == identity || $0.isAddress && identity.isAddress
       }) {
-        faults.append(Fault(pointer, "duplicate", "This line lists the same identity twice."))
+        faults.append(FieldError(pointer, "duplicate", "This line lists the same identity twice."))
       }
       identities.append(identity)
     }
     return (identities, faults)
   }
 
-  static func identitiesFault(_ place: String) -> Fault {
-    Fault(place, "type", "This must be an array of at most \(identityLimit).")
+  static func identitiesFault(_ place: String) -> FieldError {
+    FieldError(place, "type", "This must be an array of at most \(identityLimit).")
   }
 
   /// Reads the secrets of authenticator apps, in base32.
   static func secrets(
     in value: JSON,
     at place: String
-  ) -> (secrets: [[UInt8]], faults: [Fault]) {
+  ) -> (secrets: [[UInt8]], faults: [FieldError]) {
     let limit = SecondFactors.limit
     guard let elements = value.array, elements.count <= limit else {
-      return ([], [Fault(place, "type", "This must be an array of at most \(limit).")])
+      return ([], [FieldError(place, "type", "This must be an array of at most \(limit).")])
     }
     var secrets: [[UInt8]] = []
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     for (index, element) in elements.enumerated() {
       if let secret = element.string.flatMap(secret) {
         secrets.append(secret)
       } else {
-        faults.append(Fault("\(place)/\(index)", "secret", secretRule))
+        faults.append(FieldError("\(place)/\(index)", "secret", secretRule))
       }
     }
     return (secrets, faults)
@@ -83,8 +85,8 @@ extension ImportedUser {
   /// The length of secrets that authenticator apps use, in bytes.
   private static let secretLength = 10...64
 
-  static func foreignIDFault(_ place: String) -> Fault {
-    Fault(
+  static func foreignIDFault(_ place: String) -> FieldError {
+    FieldError(
       place,
       "foreign_id",
       "A foreign id must be a provider, | and an id: at most \(ForeignIDs.longest) bytes of ASCII."
@@ -115,10 +117,10 @@ extension ImportedUser.Identity {
     return id.string.map(ForeignIDs.isForeign) ?? false
   }
 
-  fileprivate func fault(at pointer: String) -> Fault? {
+  fileprivate func fault(at pointer: String) -> FieldError? {
     if isAddress { return nil }
     guard !Self.reserved.contains(provider) else {
-      return Fault(
+      return FieldError(
         pointer + "/provider",
         "provider",
         "The provider is an issuer, such as jwt:https://issuer.example.com, or password or email "
@@ -130,7 +132,7 @@ extension ImportedUser.Identity {
         (1...limit).contains(text.utf8.count)
         && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
       guard isFit else {
-        return Fault(
+        return FieldError(
           "\(pointer)/\(name)",
           "length",
           "It must have 1 to \(limit) bytes in one line."

@@ -58,7 +58,7 @@ package struct ImportedUser: Sendable {
   /// The roles of a foreign line.
   package var roles: [RoleID] = []
   /// The parts of a foreign line that are not in this user, with the reasons.
-  package var leftOut: [Fault] = []
+  package var leftOut: [FieldError] = []
   private(set) var documents: [(kind: DocumentKind, body: JSON)] = []
 
   /// The document closest to its limit, which is reported if the database finds one too large.
@@ -113,7 +113,7 @@ package struct ImportedUser: Sendable {
     do throws(JSONError) {
       json = try JSON.parse(text, limits: Self.limits)
     } catch {
-      throw .invalid([Fault(error.pointer, error.reason.rawValue, error.detail)])
+      throw .invalid([FieldError(error.pointer, error.reason.rawValue, error.detail)])
     }
     try self.init(json, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas)
   }
@@ -129,17 +129,15 @@ package struct ImportedUser: Sendable {
   ) throws(Failure) {
     self.mixesScripts = mixesScripts
     guard let object = json.object else {
-      throw .invalid([Fault("", "type", "A user must be an object.")])
+      throw .invalid([FieldError("", "type", "A user must be an object.")])
     }
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     for (name, value) in object {
       faults += take(name, value, "/" + JSONPointer.escaped(name), stringLimit)
     }
     for (document, body) in documents {
       guard let schema = try schemas.schema(for: document) else { continue }
-      faults += schema.mismatches(in: body).map {
-        Fault("/\(document.rawValue)\($0.place)", $0.code, $0.detail)
-      }
+      faults += schema.mismatches(in: body).map { $0.inside("/\(document.rawValue)") }
     }
     if email == nil, object["email"] == nil {
       if case .hash = password { faults.append(Self.missing("A password")) }
@@ -150,8 +148,8 @@ package struct ImportedUser: Sendable {
     guard faults.isEmpty else { throw .invalid(faults) }
   }
 
-  package static func missing(_ what: String) -> Fault {
-    Fault("/email", "required", "\(what) is of an address: email is needed beside it.")
+  package static func missing(_ what: String) -> FieldError {
+    FieldError("/email", "required", "\(what) is of an address: email is needed beside it.")
   }
 
   private mutating func take(
@@ -159,11 +157,11 @@ package struct ImportedUser: Sendable {
     _ value: JSON,
     _ place: String,
     _ stringLimit: Int
-  ) -> [Fault] {
+  ) -> [FieldError] {
     switch name {
     case "id":
       id = value.string.flatMap { UserID($0) }
-      return id == nil ? [Fault(place, "id", "An id must have 24 hexadecimal digits.")] : []
+      return id == nil ? [FieldError(place, "id", "An id must have 24 hexadecimal digits.")] : []
     case "email":
       email = value.string
       return EmailAddress.fault(in: email ?? "", at: place, mixed: mixesScripts).map { [$0] } ?? []
@@ -183,7 +181,7 @@ package struct ImportedUser: Sendable {
       loginCount = value.number?.int
       let isCount = loginCount.map(Self.loginCounts.contains) ?? false
       let rule = "This member must be an integer from 0 to 2^53 - 1."
-      return isCount ? [] : [Fault(place, "type", rule)]
+      return isCount ? [] : [FieldError(place, "type", rule)]
     case "picture_url":
       pictureURL = value.string
       return PictureReference.fault(in: value, at: place).map { [$0] } ?? []
@@ -220,24 +218,26 @@ package struct ImportedUser: Sendable {
   /// The integers that every JSON parser reads.
   package static let loginCounts = 0...(1 << 53 - 1)
 
-  private static func fault(inTime text: String?, at place: String) -> [Fault] {
+  private static func fault(inTime text: String?, at place: String) -> [FieldError] {
     guard let text, isTime(text) else {
-      return [Fault(place, "time", "A time must have the form 2025-04-30T12:00:00Z (RFC 3339).")]
+      return [
+        FieldError(place, "time", "A time must have the form 2025-04-30T12:00:00Z (RFC 3339).")
+      ]
     }
     return []
   }
 
-  private static func flag(_ place: String) -> Fault {
-    Fault(place, "type", "This member must be true or false.")
+  private static func flag(_ place: String) -> FieldError {
+    FieldError(place, "type", "This member must be true or false.")
   }
 
-  private mutating func takePassword(_ value: JSON, _ place: String) -> [Fault] {
+  private mutating func takePassword(_ value: JSON, _ place: String) -> [FieldError] {
     if value == .null {
       password = .unknown
       return []
     }
     guard let text = value.string else {
-      return [Fault(place, "type", "This member must be a string or null.")]
+      return [FieldError(place, "type", "This member must be a string or null.")]
     }
     do throws(PasswordHashError) {
       try PasswordHash(text).checkCost()
@@ -248,52 +248,53 @@ package struct ImportedUser: Sendable {
     }
   }
 
-  static func fault(of error: PasswordHashError, at place: String) -> Fault {
+  static func fault(of error: PasswordHashError, at place: String) -> FieldError {
     switch error {
     case .unknownAlgorithm:
-      Fault(
+      FieldError(
         place,
         "hash_algorithm",
         "Hashes of bcrypt ($2a$ $2b$ $2y$), SHA-crypt ($5$ $6$), $argon2id$, $argon2i$, $scrypt$, "
           + "$pbkdf2-sha1$, $pbkdf2-sha256$ and $pbkdf2-sha512$ are taken."
       )
-    case .malformed(let rule): Fault(place, "hash_format", rule)
-    case .tooCostly(let rule): Fault(place, "hash_cost", rule)
+    case .malformed(let rule): FieldError(place, "hash_format", rule)
+    case .tooCostly(let rule): FieldError(place, "hash_cost", rule)
     }
   }
 
-  private mutating func take(_ document: DocumentKind, _ value: JSON, _ place: String) -> [Fault] {
+  private mutating func take(_ document: DocumentKind, _ value: JSON, _ place: String)
+    -> [FieldError]
+  {
     guard value.object != nil else {
-      return [Fault(place, "type", "A document must be an object.")]
+      return [FieldError(place, "type", "A document must be an object.")]
     }
     documents.append((document, value))
     let depth = JSONLimits.standard.depth
     guard value.extent.depth <= depth else {
       let rule = "Arrays and objects may be at most \(depth) deep."
-      return [Fault(place, JSONError.Reason.depth.rawValue, rule)]
+      return [FieldError(place, JSONError.Reason.depth.rawValue, rule)]
     }
-    let faults = document.keyFaults(in: value).map { Fault(place + $0.place, $0.code, $0.detail) }
+    let faults = document.keyFaults(in: value).map { $0.inside(place) }
     guard faults.isEmpty else { return faults }
     // The database decides about smaller ones, as it expands numbers.
     guard value.serialized().count > document.limit else { return [] }
-    return [Fault(place, "document_size", "It may have at most \(document.limit) bytes.")]
+    return [FieldError(place, "document_size", "It may have at most \(document.limit) bytes.")]
   }
 
   private mutating func takeProperties(
     _ value: JSON,
     _ place: String,
     _ stringLimit: Int
-  ) -> [Fault] {
+  ) -> [FieldError] {
     guard let object = value.object else {
-      return [Fault(place, "type", "This must be an object.")]
+      return [FieldError(place, "type", "This must be an object.")]
     }
     properties = object
     var faults = PropertySet.faults(in: object, stringLimit: stringLimit)
     if object.count > PropertySet.limit {
-      faults.append(
-        Fault("", "too_many_properties", "A user may have at most \(PropertySet.limit) properties.")
-      )
+      let rule = "A user may have at most \(PropertySet.limit) properties."
+      faults.append(FieldError("", "too_many_properties", rule))
     }
-    return faults.map { Fault(place + $0.place, $0.code, $0.detail) }
+    return faults.map { $0.inside(place) }
   }
 }

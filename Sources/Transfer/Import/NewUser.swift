@@ -43,13 +43,15 @@ package struct NewUser: Sendable {
   private static func takePassword(
     from description: inout JSON,
     _ app: App
-  ) -> (password: String?, faults: [Fault]) {
+  ) -> (password: String?, faults: [FieldError]) {
     guard var members = description.object, let value = members["password"] else {
       return (nil, [])
     }
-    var faults: [Fault] = []
+    var faults: [FieldError] = []
     if members["password_hash"] != nil {
-      faults.append(Fault("/password", "choice", "Send only one of password and password_hash."))
+      faults.append(
+        FieldError("/password", "choice", "Send only one of password and password_hash.")
+      )
     }
     if members["email"] == nil {
       faults.append(ImportedUser.missing("A password"))
@@ -60,7 +62,7 @@ package struct NewUser: Sendable {
         faults.append(fault)
       }
     } else {
-      faults.append(Fault("/password", "type", "This member must be a string."))
+      faults.append(FieldError("/password", "type", "This member must be a string."))
     }
     members["password"] = nil
     description = .object(members)

@@ -160,7 +160,7 @@ package struct ImportLine: Sendable {
     for (index, line) in lines.enumerated() {
       var user: UserID?
       let outcome: ImportResult.Outcome
-      var leftOut: [Fault] = []
+      var leftOut: [FieldError] = []
       switch line.content {
       case .failure(let failure): outcome = .failed(failure.importFaults)
       case .success(let row):

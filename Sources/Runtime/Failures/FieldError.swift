@@ -2,7 +2,7 @@ import Encoding
 package import JSON
 
 /// A member of the input that breaks a rule.
-package struct Fault: Sendable, Equatable {
+package struct FieldError: Sendable, Equatable {
   /// The place of the value, as a JSON Pointer (RFC 6901) that starts with the field's name in the
   /// domain; empty for the whole.
   package let place: String
@@ -20,12 +20,15 @@ package struct Fault: Sendable, Equatable {
     self.detail = detail.excerpt(512)
   }
 
+  /// Returns the same error of a value whose place is inside another.
+  package func inside(_ outer: String) -> FieldError { FieldError(outer + place, code, detail) }
+
   private var json: JSON {
     ["pointer": .string(place), "code": .string(code), "detail": .string(detail)]
   }
 
   /// Returns the member `errors` of a response, and of a line of results.
-  package static func json(of faults: [Fault]) -> JSON {
+  package static func json(of faults: [FieldError]) -> JSON {
     .array(faults.prefix(limit).map(\.json))
   }
 }
