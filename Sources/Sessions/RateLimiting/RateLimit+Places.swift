@@ -1,5 +1,5 @@
 package import Runtime
-import EventLoop
+package import EventLoop
 import Encoding
 
 /// The limits of a purpose, a place and an identifier.

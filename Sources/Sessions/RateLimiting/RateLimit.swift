@@ -1,5 +1,5 @@
 package import Runtime
-import EventLoop
+package import EventLoop
 import JSON
 import Encoding
 package import Postgres
