@@ -16,7 +16,10 @@ import Testing
 }
 
 /// Tests `distribute` on a coordinator of Citus with two other nodes.
-@Suite(.enabled(if: DistributedCluster.isInstalled, "Citus is not installed"))
+///
+/// One runs after the other: roles belong to all databases of a server, so that two databases cannot
+/// get nodes at once.
+@Suite(.serialized, .enabled(if: DistributedCluster.isInstalled, "Citus is not installed"))
 struct DistributeTests {
   /// Returns a workspace with the project's own migrations.
   private func workspace(isJoined: Bool = true) async throws -> Workspace {
