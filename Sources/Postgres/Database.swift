@@ -10,7 +10,7 @@ package import EventLoop
 /// The last three lend their connections fairly, by owner.
 @EventLoop package final class Database {
   private let express: PersistentConnection
-  private let exclusive: Lane
+  let exclusive: Lane
   private let search: Lane
   private let large: Lane
   let settings: DatabaseSettings
@@ -282,7 +282,7 @@ package import EventLoop
   }
 
   /// Runs `body` up to four times, while it fails with version conflicts or lock time-outs.
-  private func retryingConflicts<Value>(
+  func retryingConflicts<Value>(
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     var attempt = 1

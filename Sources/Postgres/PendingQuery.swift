@@ -62,11 +62,16 @@ package import EventLoop
 
   /// Sends the call on a connection, and resumes `continuation` when there is a result.
   @unsafe func start(on connection: Connection, _ continuation: UnsafeContinuation<Void, Never>) {
+    forgetOutcome()
+    unsafe self.continuation = continuation
+    connection.send(self)
+  }
+
+  /// Prepares the call to be sent again.
+  func forgetOutcome() {
     result = nil
     rare = nil
     attempts = 0
-    unsafe self.continuation = continuation
-    connection.send(self)
   }
 
   /// Waits for the result of a call that was sent without waiting.

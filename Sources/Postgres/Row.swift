@@ -181,6 +181,10 @@ extension String: RowDecodable {
   package init(from row: Row) throws(DatabaseError) { self = try row.text(0) }
 }
 
+extension BinaryBytes: RowDecodable {
+  package init(from row: Row) throws(DatabaseError) { self.init(try row.binary(0)) }
+}
+
 extension Int: RowDecodable {
   package init(from row: Row) throws(DatabaseError) { self = try row.int(0) }
 }

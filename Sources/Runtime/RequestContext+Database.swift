@@ -141,6 +141,20 @@ extension RequestContext {
     return result
   }
 
+  /// Runs statements that write, each by a key of its own, as `Database.answers(toWrites:)` does.
+  ///
+  /// - Returns: the rows of all.
+  @discardableResult
+  package func write<Row: RowDecodable>(
+    _ calls: [PendingQuery],
+    returning type: Row.Type = NoRow.self
+  ) async throws(Failure) -> [Row] {
+    hasWritten = true
+    return try await metered { () async throws(DatabaseError) in
+      try await database.write(calls, returning: type, for: owner)
+    }
+  }
+
   /// Runs a read that may take long, on the search lane.
   package func search<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
