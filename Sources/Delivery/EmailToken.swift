@@ -63,7 +63,7 @@ package struct EmailToken {
   /// Queues its mail and stores the token, which is valid at once.
   ///
   /// The newest three tokens of a purpose are valid. Older ones end when the relay has accepted the
-  /// mail (`OutboxQueries.sent`), so a mail that cannot be sent invalidates none.
+  /// mail (`MailTokenQueries.prune`), so a mail that cannot be sent invalidates none.
   @EventLoop package func queue(in transaction: Transaction) async throws(Failure) {
     let text = token.text(context.keys.master)
     let page = context.app.mailSettings.page
@@ -188,5 +188,33 @@ package enum MailTokenQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [issue, look, take]
+  /// Returns a row if the token of a mail is still valid.
+  static let find = Statement<Int, UserID, String, BinaryBytes>(
+    "mail_tokens.find",
+    """
+    select 1 from mail_tokens
+    where user_id = $1 and purpose = $2 and token_hash = $3 and expires_at > now()
+    """
+  )
+
+  /// Deletes the older tokens of a purpose except two, when the relay has accepted a mail with a
+  /// newer one.
+  ///
+  /// Two stay, so that a stranger's request does not invalidate the link that the owner has just got.
+  /// Not earlier: until the mail arrives, its recipient has only the older tokens. Restore tokens
+  /// stay, so that a second change of address does not invalidate the first owner's.
+  static let prune = Statement<NoRow, UserID, String, BinaryBytes>(
+    "mail_tokens.prune",
+    """
+    delete from mail_tokens old using mail_tokens new
+    where new.user_id = $1 and new.purpose = $2 and new.token_hash = $3
+      and old.user_id = $1 and old.purpose = $2 and old.expires_at < new.expires_at
+      and old.purpose <> 'restore' and 3 <= (
+        select count(*) from mail_tokens t
+        where t.user_id = $1 and t.purpose = $2
+          and t.expires_at > old.expires_at and t.expires_at <= new.expires_at)
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [issue, look, take, find, prune]
 }

@@ -13,8 +13,8 @@ import Postgres
   /// The look of the mails.
   let design: any MailDesign
   package let report: @EventLoop (String) -> Void
-  /// Called after a mail has been queued.
-  var onQueued: (@EventLoop () -> Void)?
+  /// Receives each row that this worker has queued, after the commit.
+  var onQueued: (@EventLoop (QueuedRow) -> Void)?
   /// Called when a mail is lost.
   var onLost: (@EventLoop () -> Void)?
 
@@ -52,8 +52,9 @@ extension RequestContext {
     for time: Duration = Outbox.patience,
     in transaction: Transaction
   ) async throws(Failure) {
-    guard let mail, let call = queuing(mail, kind, for: time) else { return }
-    try await transaction.run(call)
+    guard let mail, let sealed = sealed(mail) else { return }
+    _ = try await transaction.run(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
+    deliver(QueuedRow(mail.id))
   }
 
   /// Queues a mail together with its token; the mail expires with the token.
@@ -84,28 +85,24 @@ extension RequestContext {
       user,
       hash
     ).rows()
+    deliver(QueuedRow(mail.id, .init(user: user, purpose: purpose, hash: hash)))
   }
 
-  private func queuing(
-    _ mail: QueuedMail,
-    _ kind: MailKind,
-    for time: Duration
-  ) -> PendingQuery? {
-    sealed(mail).map { sealed in
-      PendingQuery(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
+  /// Lets this worker deliver a row after the current write, so that it need not search for it.
+  ///
+  /// If the write is undone, the worker finds no row to claim.
+  package func deliver(_ row: QueuedRow) {
+    afterWrite = { [earlier = afterWrite, mailer] in
+      earlier?()
+      mailer.onQueued?(row)
     }
   }
-
-  /// Wakes the delivery after the current write.
-  package func wakeDelivery() { afterWrite = mailer.onQueued }
 
   /// Encrypts a mail for the queue; returns nil if mail is not configured or that fails.
   private func sealed(_ mail: QueuedMail) -> BinaryBytes? {
     guard mailer.isConfigured else { return nil }
     do {
-      let sealed = try mail.sealed(keys.master)
-      wakeDelivery()
-      return sealed
+      return try mail.sealed(keys.master)
     } catch {
       mailer.lose("\(error)")
       return nil

@@ -21,41 +21,28 @@ package enum OutboxQueries {
     """
   )
 
-  /// Claims due mails for one worker, for longer than all of them may take.
+  /// Returns due rows of all shards, oldest first; each worker that reads them then claims some.
   ///
-  /// If the worker dies, its claims expire and other workers continue. Served by `mail_outbox_by_turn`.
-  static let claim = Statement<DueRow, Int>(
-    "outbox.claim",
+  /// Served by `mail_outbox_by_turn`.
+  static let due = Statement<QueuedRow, Int>(
+    "outbox.due",
     """
-    update mail_outbox m set attempts = m.attempts + 1, next_attempt_at = now() + interval '3 minutes'
-    where m.mail_id = any (array(
-      select mail_id::text from mail_outbox where next_attempt_at <= now() and expires_at > now()
-      order by next_attempt_at limit $1 for update skip locked))
-    returning m.mail_id, m.sealed, m.attempts::bigint, m.app_id, m.kind,
-      m.token_hash is not null and (
-        select t.expires_at > now() from mail_tokens t where t.user_id = m.user_id
-          and t.purpose = m.kind and t.token_hash = m.token_hash) is not true
+    select mail_id, user_id, kind, token_hash from mail_outbox
+    where next_attempt_at <= now() and expires_at > now()
+    order by next_attempt_at limit $1::bigint
     """
   )
 
-  /// Deletes a mail that the relay has accepted, and older tokens of its purpose except two.
+  /// Claims a due row for one worker, for longer than its delivery may take.
   ///
-  /// Two stay, so that a stranger's request does not invalidate the link that the owner has just got.
-  /// Not earlier: until the mail arrives, its recipient has only the older tokens. Restore tokens
-  /// stay, so that a second change of address does not invalidate the first owner's.
-  static let sent = Statement<NoRow, MailID>(
-    "outbox.sent",
+  /// Returns no row if it is not due, as after the claim of another worker. If the worker dies, its
+  /// claim expires and other workers continue.
+  static let claim = Statement<DueRow, MailID>(
+    "outbox.claim",
     """
-    with sent as (
-      delete from mail_outbox where mail_id = $1 returning user_id, kind, token_hash
-    )
-    delete from mail_tokens old using mail_tokens new, sent
-    where new.user_id = sent.user_id and new.purpose = sent.kind and new.token_hash = sent.token_hash
-      and old.user_id = sent.user_id and old.purpose = sent.kind and old.expires_at < new.expires_at
-      and old.purpose <> 'restore' and 3 <= (
-        select count(*) from mail_tokens t
-        where t.user_id = sent.user_id and t.purpose = sent.kind
-          and t.expires_at > old.expires_at and t.expires_at <= new.expires_at)
+    update mail_outbox set attempts = attempts + 1, next_attempt_at = now() + interval '3 minutes'
+    where mail_id = $1 and next_attempt_at <= now() and expires_at > now()
+    returning mail_id, sealed, attempts::bigint, app_id, kind
     """
   )
 
@@ -79,18 +66,20 @@ package enum OutboxQueries {
     "delete from mail_outbox where mail_id = $1"
   )
 
-  /// Deletes expired rows, and returns one row for each undelivered mail, for the report.
+  /// Returns expired rows of all shards.
   ///
   /// Served by `mail_outbox_by_end`.
-  static let expire = Statement<String>(
+  static let expired = Statement<String>(
+    "outbox.expired",
+    "select mail_id from mail_outbox where expires_at < now() limit 1000"
+  )
+
+  /// Deletes an expired row, and returns it, unless another worker has deleted it.
+  static let expire = Statement<ExpiredMail, String>(
     "outbox.expire",
     """
-    with gone as (
-      delete from mail_outbox where mail_id = any (array(
-        select mail_id::text from mail_outbox where expires_at < now() limit 1000 for update skip locked))
-      returning mail_id, kind, attempts
-    )
-    select kind || ' ' || mail_id || ', after ' || attempts || ' attempts' from gone
+    delete from mail_outbox where mail_id = $1 and expires_at < now()
+    returning mail_id, kind, attempts::bigint
     """
   )
 
@@ -109,31 +98,33 @@ package enum OutboxQueries {
     """
     select m.mail_id, m.sealed, a.name, m.kind, m.attempts, m.next_attempt_at, m.last_error,
       m.created_at, m.expires_at
-    from mail_outbox m join apps a using (app_id)
+    from mail_outbox m join apps a on a.app_id = m.app_id
     where $1::text is null or m.mail_id > $1::text
     order by m.mail_id limit $2
     """
   )
 
-  static let retry = Statement<Int, MailID?>(
-    "outbox.retry",
+  /// Returns the ids of the rows of all shards after `$1`.
+  static let ids = Statement<MailID, MailID?>(
+    "outbox.ids",
     """
-    with due as (
-      update mail_outbox set next_attempt_at = now() where $1::text is null or mail_id = $1 returning 1
-    )
-    select count(*) from due
+    select mail_id from mail_outbox where mail_id > coalesce($1::text, '')
+    order by mail_id limit 1000
     """
   )
 
-  static let drop = Statement<Int, MailID?>(
+  static let retry = Statement<Int, MailID>(
+    "outbox.retry",
+    "update mail_outbox set next_attempt_at = now() where mail_id = $1 returning 1"
+  )
+
+  static let drop = Statement<Int, MailID>(
     "outbox.drop",
-    """
-    with dropped as (delete from mail_outbox where mail_id = $1 returning 1)
-    select count(*) from dropped
-    """
+    "delete from mail_outbox where mail_id = $1 returning 1"
   )
 
   package static let all: [any PreparedStatement] = [
-    add, addWithToken, claim, sent, putOff, takeRequest, remove, expire, state, page, retry, drop,
+    add, addWithToken, due, claim, putOff, takeRequest, remove, expired, expire, state, page, ids,
+    retry, drop,
   ]
 }

@@ -43,7 +43,21 @@ package enum Outbox {
     _ mail: MailID?,
     _ context: RequestContext
   ) async throws(Failure) -> Int {
-    try await act("mail_retry", OutboxQueries.retry, mail, context)
+    if let mail {
+      try await act("mail_retry", OutboxQueries.retry, mail, context)
+      return 1
+    }
+    var count = 0
+    var last: MailID?
+    while case let ids = try await context.readLatest(OutboxQueries.ids, last), !ids.isEmpty {
+      let calls = ids.map { PendingQuery(OutboxQueries.retry, $0) }
+      count += try await context.write(calls, returning: Int.self).count
+      last = ids.last
+    }
+    try await context.transaction { [count] transaction async throws(Failure) in
+      try await record("mail_retry", count, in: transaction, context)
+    }
+    return count
   }
 
   /// Deletes a mail from the queue without delivery.
@@ -53,26 +67,32 @@ package enum Outbox {
     _ mail: MailID,
     _ context: RequestContext
   ) async throws(Failure) {
-    _ = try await act("mail_drop", OutboxQueries.drop, mail, context)
+    try await act("mail_drop", OutboxQueries.drop, mail, context)
   }
 
   @EventLoop private static func act(
     _ action: String,
-    _ statement: Statement<Int, MailID?>,
-    _ mail: MailID?,
+    _ statement: Statement<Int, MailID>,
+    _ mail: MailID,
     _ context: RequestContext
-  ) async throws(Failure) -> Int {
-    let count = try await context.transaction { transaction async throws(Failure) in
-      let count = try await transaction.run(statement, mail).first ?? 0
-      try await Event(action, detail: ["count": .number(JSONNumber(count))]).record(
-        in: transaction,
-        app: .deployment,
-        context
-      )
-      return count
+  ) async throws(Failure) {
+    try await context.transaction { transaction async throws(Failure) in
+      guard try await !transaction.run(statement, mail).isEmpty else { throw .notFound }
+      try await record(action, 1, in: transaction, context)
     }
-    if mail != nil, count == 0 { throw .notFound }
-    return count
+  }
+
+  @EventLoop private static func record(
+    _ action: String,
+    _ count: Int,
+    in transaction: Transaction,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await Event(action, detail: ["count": .number(JSONNumber(count))]).record(
+      in: transaction,
+      app: .deployment,
+      context
+    )
   }
 }
 
@@ -110,15 +130,42 @@ package struct ListedMail: Listed {
   }
 }
 
-/// A due row of the queue.
+/// The key of a row of the queue, with the token that its mail contains.
+package struct QueuedRow: RowDecodable {
+  let id: MailID
+  /// Nil for a row without a token.
+  let token: MailedToken?
+
+  struct MailedToken {
+    let user: UserID
+    let purpose: String
+    let hash: BinaryBytes
+  }
+
+  package init(_ id: MailID) { self.init(id, nil) }
+
+  init(_ id: MailID, _ token: MailedToken?) {
+    (self.id, self.token) = (id, token)
+  }
+
+  package init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    let purpose = try row.text(2)
+    guard let hash = try row.binary(ifAny: 3) else {
+      token = nil
+      return
+    }
+    token = MailedToken(user: try row.id(1), purpose: purpose, hash: BinaryBytes(hash))
+  }
+}
+
+/// A row of the queue that this worker has claimed.
 package struct DueRow: RowDecodable {
   package let id: MailID
   package let sealed: [UInt8]
   package let attempts: Int
   package let app: AppID
   package let kind: String
-  /// Whether its token is no longer valid.
-  let isVoid: Bool
 
   package init(from row: Row) throws(DatabaseError) {
     id = MailID(trusted: try row.text(0))
@@ -126,7 +173,15 @@ package struct DueRow: RowDecodable {
     attempts = try row.int(2)
     app = try row.id(3)
     kind = try row.text(4)
-    isVoid = try row.bool(5)
+  }
+}
+
+/// A row that was deleted undelivered, in words.
+struct ExpiredMail: RowDecodable {
+  let description: String
+
+  init(from row: Row) throws(DatabaseError) {
+    description = "\(try row.text(1)) \(try row.text(0)), after \(try row.int(2)) attempts"
   }
 }
 

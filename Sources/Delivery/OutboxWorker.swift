@@ -16,6 +16,10 @@ import Postgres
   private let source: Source
   private let tell: @EventLoop (Event) -> Void
   private var underWay = 0
+  /// Rows that may be due: those that this worker has queued, and a page of all.
+  private var due: [QueuedRow] = []
+  /// When the worker reads the next page.
+  private var nextPage: UInt64 = 0
   private var database: Database { dependencies.database }
   private var mailer: MailQueue { dependencies[MailQueue.self] }
   private var sleeper: Task<Void, Never>?
@@ -25,8 +29,8 @@ import Postgres
   package typealias Handler =
     @EventLoop (DueRow, RequestContext) async throws(Failure) -> HandledRow
 
-  /// Queues rows about what other statements have written; returns whether there were any.
-  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Bool
+  /// Queues rows about what other statements have written.
+  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Void
 
   package enum HandledRow {
     /// The handler has deleted the row.
@@ -43,11 +47,18 @@ import Postgres
 
   /// The most concurrent deliveries; all of them finish before their claims expire.
   private static let most = 6
+  /// The rows of a page.
+  ///
+  /// All workers read the oldest ones, and each claims them in another order.
+  private static let page = 60
+  /// The most rows that the worker remembers; it finds others by a page.
+  private static let memory = 1_000
   /// The pauses before further attempts; the last one repeats.
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
-
+  /// The shortest pause between two pages of rows.
+  private static let interval = Duration.seconds(3)
   /// The pause before the worker looks for rows again.
-  private static var nap: Duration { .milliseconds(Int.random(in: 3_000...6_000)) }
+  private static var nap: Duration { interval + .milliseconds(Int.random(in: 0...3_000)) }
 
   /// - Parameters:
   ///   - dependencies: the dependencies of the worker.
@@ -59,7 +70,7 @@ import Postgres
     _ dependencies: Dependencies,
     _ relay: MailRelay?,
     _ handlers: [String: Handler],
-    _ source: @escaping Source = { _ in false },
+    _ source: @escaping Source = { _ in },
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
@@ -70,7 +81,10 @@ import Postgres
   }
 
   package func start() {
-    mailer.onQueued = { [unowned self] in wake() }
+    mailer.onQueued = { [unowned self] row in
+      if due.count < Self.memory { due.append(row) }
+      wake()
+    }
     mailer.onLost = { [unowned self] in tell(.lost) }
     EventLoop.task { [self] in
       while true {
@@ -93,21 +107,54 @@ import Postgres
 
   // MARK: Queue
 
-  /// Claims due mails; returns whether there may be more to claim now.
+  /// Claims due rows; returns whether there may be more to claim now.
   private func takeSome() async -> Bool {
     let room = Self.most - underWay
     guard room > 0, database.isReady else { return false }
     isAwake = false
-    guard let due = try? await database.write(OutboxQueries.claim, room) else { return false }
-    for mail in due.sorted(by: { $0.id.text < $1.id.text }) {
+    if due.isEmpty, EventLoop.now() >= nextPage { await readPage() }
+    guard !due.isEmpty else { return false }
+    // Workers claim in the order of the keys, so that none waits for another in a circle.
+    let rows = due.prefix(room).sorted { $0.id.text < $1.id.text }
+    due.removeFirst(rows.count)
+    for (mail, token, isVoid) in (try? await claim(rows)) ?? [] {
       underWay += 1
       EventLoop.task { [self] in
-        await deliver(mail)
+        await deliver(mail, token, isVoid: isVoid)
         underWay -= 1
         wake()
       }
     }
-    return due.count == room && underWay < Self.most
+    return true
+  }
+
+  /// Reads a page of due rows.
+  private func readPage() async {
+    nextPage = EventLoop.now() &+ Self.interval.nanoseconds
+    guard let page = try? await database.write(OutboxQueries.due, Self.page) else { return }
+    due += page.shuffled()
+    if page.count == Self.page { nextPage = 0 }
+  }
+
+  /// Claims rows in one turn; returns those that no other worker has claimed.
+  ///
+  /// The token of a mail may have become invalid since the mail was queued.
+  private func claim(
+    _ rows: [QueuedRow]
+  ) async throws(DatabaseError) -> [(DueRow, QueuedRow.MailedToken?, isVoid: Bool)] {
+    var calls: [PendingQuery] = []
+    for row in rows {
+      calls.append(PendingQuery(OutboxQueries.claim, row.id))
+      if let token = row.token { calls.append(token.call(of: MailTokenQueries.find)) }
+    }
+    var results = try await database.answers(toWrites: calls)[...]
+    var claimed: [(DueRow, QueuedRow.MailedToken?, isVoid: Bool)] = []
+    for row in rows {
+      let mail = try results.removeFirst().decodeFirst(DueRow.self)
+      let isVoid = row.token != nil && results.removeFirst().count == 0
+      if let mail { claimed.append((mail, row.token, isVoid)) }
+    }
+    return claimed
   }
 
   /// Waits until this process queues a mail, or for 3 to 6 seconds.
@@ -133,7 +180,7 @@ import Postgres
   private func collect() async {
     guard database.isReady else { return }
     do throws(Failure) {
-      if try await source(RequestContext(dependencies)) { wake() }
+      try await source(RequestContext(dependencies))
     } catch {
       mailer.report("the logout notices have to wait: \(error)")
     }
@@ -141,8 +188,10 @@ import Postgres
 
   /// Removes expired mails, and reports the state of the queue.
   private func look() async {
-    for lost in (try? await database.write(OutboxQueries.expire)) ?? [] {
-      mailer.lose("\(lost): its time is up")
+    let expired = (try? await database.write(OutboxQueries.expired)) ?? []
+    let calls = expired.sorted().map { PendingQuery(OutboxQueries.expire, $0) }
+    for lost in (try? await database.write(calls, returning: ExpiredMail.self)) ?? [] {
+      mailer.lose("\(lost.description): its time is up")
     }
     if let state = try? await database.read(OutboxQueries.state).first { tell(.waiting(state)) }
   }
@@ -151,25 +200,22 @@ import Postgres
 
   /// The result of handling a row.
   private enum Outcome {
-    /// The row is handled; this statement records it.
-    case done(Statement<NoRow, MailID>)
+    /// The row is handled, and can be deleted.
+    case done
     /// The row was deleted.
     case replaced
     case failed(reason: String, isPassing: Bool)
   }
 
-  private func handle(_ due: DueRow) async -> Outcome {
-    if due.isVoid { return .done(OutboxQueries.remove) }
-    guard let handler = handlers[due.kind] else { return await send(due) }
-    return await handle(due, by: handler)
-  }
-
-  private func deliver(_ due: DueRow) async {
-    let outcome = await handle(due)
-    switch outcome {
+  private func deliver(_ due: DueRow, _ token: QueuedRow.MailedToken?, isVoid: Bool) async {
+    switch isVoid ? .done : await handle(due) {
     case .replaced: break
-    // If this write fails, the row is handled again.
-    case .done(let statement): _ = try? await database.write(statement, due.id)
+    case .done:
+      var calls = [PendingQuery(OutboxQueries.remove, due.id)]
+      // First, since it is not repeated once the row is deleted.
+      if let token, !isVoid { calls.insert(token.call(of: MailTokenQueries.prune), at: 0) }
+      // If this write fails, the row is handled again.
+      _ = try? await database.answers(toWrites: calls)
     case .failed(let reason, let isPassing):
       await putOff(due, isPassing ? Self.pause(after: due.attempts) : nil, reason)
     }
@@ -196,7 +242,7 @@ import Postgres
       return .failed(reason: "\(error)", isPassing: error.isPassing)
     }
     tell(.sent)
-    return .done(OutboxQueries.sent)
+    return .done
   }
 
   private func context(of due: DueRow) -> RequestContext {
@@ -204,12 +250,13 @@ import Postgres
     return RequestContext(dependencies, principal: system)
   }
 
-  /// Handles a row that is not a mail, such as a request for one.
-  private func handle(_ due: DueRow, by handler: Handler) async -> Outcome {
+  /// Sends a mail, or lets the handler of its kind handle another row.
+  private func handle(_ due: DueRow) async -> Outcome {
+    guard let handler = handlers[due.kind] else { return await send(due) }
     do throws(Failure) {
       return switch try await handler(due, context(of: due)) {
       case .replaced: .replaced
-      case .finished: .done(OutboxQueries.remove)
+      case .finished: .done
       }
     } catch {
       return .failed(reason: "\(error)", isPassing: error.type != .internalError)
@@ -231,6 +278,14 @@ import Postgres
       mailer.report("mail \(due.id) has to wait: \(reason)")
     }
     _ = try? await database.write(OutboxQueries.putOff, due.id, pause, reason)
+  }
+}
+
+extension QueuedRow.MailedToken {
+  @EventLoop fileprivate func call<Row>(
+    of statement: Statement<Row, UserID, String, BinaryBytes>
+  ) -> PendingQuery {
+    PendingQuery(statement, user, purpose, hash)
   }
 }
 

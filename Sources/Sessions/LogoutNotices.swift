@@ -18,17 +18,15 @@ import Tenancy
 
   /// Queues the messages about sessions that have ended.
   ///
-  /// - Returns: whether there were any.
   /// - Throws: `.databaseUnavailable`.
-  package static func collect(_ context: RequestContext) async throws(Failure) -> Bool {
-    let all = try await context.read(LogoutNoticeQueries.due)
+  package static func collect(_ context: RequestContext) async throws(Failure) {
     var seen: Set<UserID> = []
-    for due in all where seen.insert(due.user).inserted {
+    for due in try await context.read(LogoutNoticeQueries.due) where seen.insert(due.user).inserted
+    {
       try await context.transaction { transaction async throws(Failure) in
         try await queue(of: due.user, in: due.app, transaction, context)
       }
     }
-    return !all.isEmpty
   }
 
   /// Queues the messages about the sessions of a user that have ended.
@@ -76,6 +74,7 @@ import Tenancy
         BinaryBytes(sealed),
         deliveryTimeout
       )
+      context.deliver(QueuedRow(id))
     }
   }
 }
@@ -109,7 +108,7 @@ struct EndedClientSession: RowDecodable {
 package enum LogoutNoticeQueries {
   /// Returns users with sessions that have ended, and whose clients must get a message.
   ///
-  /// Served by `sessions_to_notify`.
+  /// It asks all shards. Served by `sessions_to_notify`.
   static let due = Statement<DueNotices>(
     "logout_notices.due",
     """

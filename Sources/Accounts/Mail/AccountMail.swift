@@ -85,7 +85,6 @@ import Sessions
     else {
       return context.mailer.lose("a request for mail cannot be sealed")
     }
-    context.wakeDelivery()
     _ = try await transaction.run(
       OutboxQueries.add,
       id,
@@ -94,6 +93,7 @@ import Sessions
       BinaryBytes(sealed),
       Outbox.patience
     )
+    context.deliver(QueuedRow(id))
   }
 
   /// Replaces a request by its mail; removes it if no user has the address.
