@@ -139,7 +139,9 @@ extension CommandContext {
     if let fault = await servingReadiness.fault() {
       return [Doctor.Finding("database", fault.description)]
     }
-    guard let facts = await servingReadiness.facts() else {
+    guard let facts = await servingReadiness.facts(),
+      let lateMails = await servingReadiness.lateMails()
+    else {
       return [Doctor.Finding("database", "it does not answer")]
     }
     var now = timespec()
@@ -168,8 +170,8 @@ extension CommandContext {
       ),
       Doctor.Finding(
         "mail queue",
-        facts.lateMails == 0
-          ? nil : "\(facts.lateMails) mails are delayed or abandoned: see dossier mail list"
+        lateMails == 0
+          ? nil : "\(lateMails) mails are delayed or abandoned: see dossier mail list"
       ),
     ] + (await nodes()) + (await hosts()) + (await apps(configuration.mail.destination))
   }

@@ -27,13 +27,10 @@ package struct ServerFacts: RowDecodable {
   /// Milliseconds since 1970.
   package let time: Int
   package let maxConnections: Int
-  /// Mails that are long overdue or were given up.
-  package let lateMails: Int
 
   package init(from row: Row) throws(DatabaseError) {
     time = try row.int(0)
     maxConnections = try row.int(1)
-    lateMails = try row.int(2)
   }
 }
 
@@ -72,8 +69,16 @@ package enum ReadinessQueries {
     "readiness.facts",
     """
     select (extract(epoch from clock_timestamp()) * 1000)::bigint,
-      current_setting('max_connections')::bigint, (select count(*) from mail_outbox
-        where next_attempt_at is null or created_at < now() - interval '15 minutes')
+      current_setting('max_connections')::bigint
+    """
+  )
+
+  /// Counts the mails of all shards that are long overdue or were given up.
+  static let lateMails = Statement<Int>(
+    "readiness.late_mails",
+    """
+    select count(*) from mail_outbox
+    where next_attempt_at is null or created_at < now() - interval '15 minutes'
     """
   )
 
@@ -89,5 +94,7 @@ package enum ReadinessQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [server, version, app, facts, write]
+  package static let all: [any PreparedStatement] = [
+    server, version, app, facts, lateMails, write,
+  ]
 }

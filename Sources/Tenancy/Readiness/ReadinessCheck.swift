@@ -67,6 +67,11 @@ package import Postgres
     return (try? await database.search(DistributionQueries.clocks)) ?? []
   }
 
+  /// Returns the number of mails that are long overdue or were given up; nil without an answer.
+  package func lateMails() async -> Int? {
+    try? await database.search(ReadinessQueries.lateMails).first
+  }
+
   /// Attempts a write, and returns the reason if it fails.
   package func writeFault() async -> Fault? {
     // Random digits cannot be compressed, so that the value needs a page of its own.
