@@ -93,15 +93,24 @@ package struct MasterKey: Sendable {
   ///
   /// - Throws: an error if it was sealed with another master key, or under another name.
   package func opened(_ sealed: [UInt8], as name: String) throws -> [UInt8] {
-    let box = try AES.GCM.SealedBox(combined: sealed)
-    let name = Data(name.utf8)
-    for secret in secrets.dropLast() {
-      if let opened = try? AES.GCM.open(box, using: secret.seal, authenticating: name) {
-        return Array(opened)
-      }
+    let last = secrets.count - 1
+    for number in 0..<last {
+      if let opened = try? opened(sealed, as: name, by: number) { return opened }
     }
-    return Array(
-      try AES.GCM.open(box, using: secrets[secrets.count - 1].seal, authenticating: name)
-    )
+    return try opened(sealed, as: name, by: last)
+  }
+
+  /// Encrypts a secret again with the first key; returns nil if that key has sealed it.
+  ///
+  /// - Throws: an error if no key decrypts it.
+  func resealed(_ sealed: [UInt8], as name: String) throws -> [UInt8]? {
+    if (try? opened(sealed, as: name, by: 0)) != nil { return nil }
+    return try self.sealed(opened(sealed, as: name), as: name)
+  }
+
+  private func opened(_ sealed: [UInt8], as name: String, by number: Int) throws -> [UInt8] {
+    let box = try AES.GCM.SealedBox(combined: sealed)
+    let key = secrets[number].seal
+    return Array(try AES.GCM.open(box, using: key, authenticating: Data(name.utf8)))
   }
 }

@@ -3,194 +3,269 @@ package import JSON
 package import Postgres
 
 extension MasterKeys {
+  /// How often the secrets are read at most, until all are sealed with the first master key.
+  private static let passes = 8
+
   /// Re-encrypts all sealed secrets with the first master key.
   ///
   /// Afterwards the other master keys are needed only for credentials that were issued with them.
+  /// It changes secret by secret. The database forgets the other keys only when a pass over all
+  /// secrets has changed none, so both keys can be used until then, also after an interruption.
   /// - Parameters:
   ///   - discardsLost: whether to remove secrets that no key decrypts, since their master key is
   ///     lost.
   ///   - context: the context of the request.
   /// - Returns: `resealed`, the number of secrets; `discarded`, their names; `api_keys`, `clients`
   ///   and `recovery_codes`, the numbers that are older than the key and need earlier ones.
-  /// - Throws: `.internalError` if a secret cannot be decrypted, `.databaseUnavailable`.
+  /// - Throws: `.internalError` if a secret cannot be decrypted, or other programs seal with another
+  ///   key; `.databaseUnavailable`.
   @EventLoop package static func reseal(
     discardingLost discardsLost: Bool,
     _ context: RequestContext
   ) async throws(Failure) -> JSON {
-    let master = context.keys.master
-    var lost: [String] = []
-    var count = 0
-    try await context.transaction { transaction async throws(Failure) in
-      (lost, count) = ([], 0)
-      for secret in try await transaction.run(ResealingQueries.secrets) {
-        guard let opened = try? master.opened(secret.sealed, as: secret.name) else {
-          lost.append("\(secret.kind.rawValue) \(secret.name)")
-          if discardsLost { _ = try await transaction.run(secret.kind.removal, secret.name) }
-          continue
-        }
-        guard let sealed = try? master.sealed(opened, as: secret.name) else { continue }
-        _ = try await transaction.run(secret.kind.change, secret.name, BinaryBytes(sealed))
-        count += 1
+    let check = BinaryBytes(context.keys.master.checks[0])
+    _ = try await context.write(MasterKeysQueries.add, check)
+    var (count, discarded) = (0, [String]())
+    for pass in 0... {
+      guard pass < passes else {
+        throw .internalError("programs seal secrets with another master key in front of this one")
       }
-      guard discardsLost || lost.isEmpty else {
+      var (changed, lost) = (0, [String]())
+      for secrets in SealedRows.all {
+        changed += try await reseal(secrets, discardsLost, &lost, context)
+      }
+      count += changed
+      if discardsLost {
+        discarded += lost
+      } else if !lost.isEmpty {
         throw .internalError(
           "sealed with a master key that is not given here: \(lost.joined(separator: ", "))"
         )
       }
-      _ = try await transaction.run(MasterKeysQueries.add, BinaryBytes(master.checks[0]))
-      _ = try await transaction.run(ResealingQueries.forgetOthers, BinaryBytes(master.checks[0]))
+      if changed == 0, lost.isEmpty { break }
+    }
+    try await context.transaction { [count, discarded] transaction async throws(Failure) in
+      _ = try await transaction.run(ResealingQueries.forgetOthers, check)
       try await Event(
         "master_key_reseal",
         detail: [
-          "resealed": .number(JSONNumber(count)), "discarded": .number(JSONNumber(lost.count)),
+          "resealed": .number(JSONNumber(count)), "discarded": .number(JSONNumber(discarded.count)),
         ]
       ).record(in: transaction, app: .deployment, context)
     }
-    let older = try await context.search(ResealingQueries.older).first
     return [
-      "resealed": .number(JSONNumber(count)), "discarded": .array(lost.map(JSON.string)),
-      "api_keys": .number(JSONNumber(older?.keys ?? 0)),
-      "clients": .number(JSONNumber(older?.clients ?? 0)),
-      "recovery_codes": .number(JSONNumber(older?.recoveryCodes ?? 0)),
+      "resealed": .number(JSONNumber(count)),
+      "discarded": .array(discarded.map(JSON.string)),
+      "api_keys": try await older(ResealingQueries.olderKeys, check, context),
+      "clients": try await older(ResealingQueries.olderClients, check, context),
+      "recovery_codes": try await older(ResealingQueries.olderRecoveryCodes, check, context),
     ]
+  }
+
+  /// Re-encrypts the secrets of a table; returns how many another key had sealed.
+  ///
+  /// It appends those that no key decrypts to `lost`.
+  @EventLoop private static func reseal(
+    _ secrets: SealedRows,
+    _ discardsLost: Bool,
+    _ lost: inout [String],
+    _ context: RequestContext
+  ) async throws(Failure) -> Int {
+    let master = context.keys.master
+    var (count, last) = (0, SealedRow())
+    while case let page = try await context.readLatest(secrets.page, last.key, last.rest),
+      let next = page.last
+    {
+      last = next
+      var (changes, removals) = ([PendingQuery](), [PendingQuery]())
+      for row in page {
+        let (name, old) = (secrets.name(of: row), BinaryBytes(row.sealed))
+        do {
+          guard let sealed = try master.resealed(row.sealed, as: name) else { continue }
+          changes.append(
+            PendingQuery(secrets.change, row.key, row.rest, old, BinaryBytes(sealed))
+          )
+        } catch {
+          lost.append("\(secrets.kind) \(name)")
+          removals.append(PendingQuery(secrets.removal, row.key, row.rest, old))
+        }
+      }
+      count += try await context.write(changes, returning: Int.self).count
+      if discardsLost { try await context.write(removals) }
+    }
+    return count
+  }
+
+  /// Counts the credentials that are older than a master key.
+  @EventLoop private static func older(
+    _ statement: Statement<Int, String>,
+    _ check: BinaryBytes,
+    _ context: RequestContext
+  ) async throws(Failure) -> JSON {
+    let since = try await context.readLatest(ResealingQueries.since, check).first ?? "infinity"
+    return .number(JSONNumber(try await context.search(statement, since).first ?? 0))
   }
 }
 
-/// A sealed secret with its kind.
-private struct KindedSecret: RowDecodable {
-  let kind: Kind
-  let name: String
+/// A secret with the key of its row.
+private struct SealedRow: RowDecodable {
+  let key: String
+  let rest: String
   let sealed: [UInt8]
 
-  enum Kind: String {
-    case signingKey = "signing_key"
-    case issuer
-    case mail
-    case secondFactor = "second_factor"
-  }
+  /// The position before the first row.
+  init() { (key, rest, sealed) = ("", "", []) }
 
   init(from row: Row) throws(DatabaseError) {
-    guard let kind = Kind(rawValue: try row.text(0)) else {
-      throw DatabaseError(.unexpectedColumn, "an unknown kind of secret")
-    }
-    self.kind = kind
-    name = try row.text(1)
+    key = try row.text(0)
+    rest = try row.text(1)
     sealed = try row.binary(2)
   }
 }
 
-extension KindedSecret.Kind {
-  fileprivate var change: Statement<NoRow, String, BinaryBytes> {
-    switch self {
-    case .signingKey: ResealingQueries.changeKey
-    case .issuer: ResealingQueries.changeIssuer
-    case .mail: ResealingQueries.changeMail
-    case .secondFactor: ResealingQueries.changeFactor
-    }
+/// The secrets of a table.
+private struct SealedRows {
+  let kind: String
+  /// Returns 500 secrets of all shards, after a key.
+  let page: Statement<SealedRow, String, String>
+  /// Changes a secret, unless another program has changed it.
+  let change: Statement<Int, String, String, BinaryBytes, BinaryBytes>
+  let removal: Statement<NoRow, String, String, BinaryBytes>
+  private let prefix: String
+  private let hasRest: Bool
+
+  /// - Parameters:
+  ///   - kind: the kind of its secrets in messages.
+  ///   - table: the table.
+  ///   - key: the first column of the key of a row.
+  ///   - rest: the second one.
+  ///   - column: the column with the secret.
+  ///   - prefix: the text in front of the name that a secret is bound to.
+  ///   - hasRest: whether that name has the second column too.
+  ///   - page: makes the statement that finds the secrets.
+  ///   - change: makes the statement that changes one.
+  ///   - removal: makes the statement that deletes the row of one.
+  private init(
+    _ kind: String,
+    _ table: SQL,
+    _ key: SQL,
+    _ rest: SQL,
+    _ column: SQL,
+    prefix: String,
+    hasRest: Bool = true,
+    page: (SQL) -> Statement<SealedRow, String, String>,
+    change: (SQL) -> Statement<Int, String, String, BinaryBytes, BinaryBytes>,
+    removal: (SQL) -> Statement<NoRow, String, String, BinaryBytes>
+  ) {
+    self.kind = kind
+    (self.prefix, self.hasRest) = (prefix, hasRest)
+    self.page = page(
+      """
+      select \(key), \(rest), \(column) from \(table)
+      where \(column) is not null and (\(key), \(rest)) > ($1, $2)
+      order by \(key), \(rest) limit 500
+      """
+    )
+    let row: SQL = "\(key) = $1 and \(rest) = $2 and \(column) = $3"
+    self.change = change("update \(table) set \(column) = $4 where \(row) returning 1")
+    self.removal = removal("delete from \(table) where \(row)")
   }
 
-  fileprivate var removal: Statement<NoRow, String> {
-    switch self {
-    case .signingKey: ResealingQueries.removeKey
-    case .issuer: ResealingQueries.removeIssuer
-    case .mail: ResealingQueries.removeMail
-    case .secondFactor: ResealingQueries.removeFactor
-    }
-  }
-}
+  /// Returns the name that a secret is bound to.
+  func name(of row: SealedRow) -> String { prefix + row.key + (hasRest ? " \(row.rest)" : "") }
 
-private struct OlderCredentials: RowDecodable {
-  let keys: Int
-  let clients: Int
-  let recoveryCodes: Int
-
-  init(from row: Row) throws(DatabaseError) {
-    keys = try row.int(0)
-    clients = try row.int(1)
-    recoveryCodes = try row.int(2)
-  }
+  static let all = [
+    SealedRows(
+      "signing_key",
+      "signing_keys",
+      "app_id",
+      "key_id",
+      "private_key",
+      prefix: ""
+    ) {
+      Statement("resealing.keys", $0)
+    } change: {
+      Statement("resealing.change_key", $0)
+    } removal: {
+      Statement("resealing.remove_key", $0)
+    },
+    SealedRows(
+      "issuer",
+      "issuers",
+      "app_id",
+      "name",
+      "secret",
+      prefix: "issuer "
+    ) {
+      Statement("resealing.issuers", $0)
+    } change: {
+      Statement("resealing.change_issuer", $0)
+    } removal: {
+      Statement("resealing.remove_issuer", $0)
+    },
+    SealedRows(
+      "mail",
+      "mail_outbox",
+      "mail_id",
+      "app_id",
+      "sealed",
+      prefix: "mail ",
+      hasRest: false
+    ) {
+      Statement("resealing.mails", $0)
+    } change: {
+      Statement("resealing.change_mail", $0)
+    } removal: {
+      Statement("resealing.remove_mail", $0)
+    },
+    SealedRows(
+      "second_factor",
+      "second_factors",
+      "user_id",
+      "factor_id",
+      "secret",
+      prefix: "factor "
+    ) {
+      Statement("resealing.factors", $0)
+    } change: {
+      Statement("resealing.change_factor", $0)
+    } removal: {
+      Statement("resealing.remove_factor", $0)
+    },
+  ]
 }
 
 package enum ResealingQueries {
-  /// Returns all sealed secrets with the names that they are bound to.
-  fileprivate static let secrets = Statement<KindedSecret>(
-    "resealing.secrets",
-    """
-    select 'signing_key', app_id || ' ' || key_id, private_key from signing_keys
-    union all
-    select 'issuer', 'issuer ' || app_id || ' ' || name, secret from issuers
-    where secret is not null
-    union all
-    select 'mail', 'mail ' || mail_id, sealed from mail_outbox
-    union all
-    select 'second_factor', 'factor ' || user_id || ' ' || factor_id, secret from second_factors
-    """
-  )
-
-  static let changeKey = Statement<NoRow, String, BinaryBytes>(
-    "resealing.change_key",
-    "update signing_keys set private_key = $2 where app_id || ' ' || key_id = $1"
-  )
-
-  static let changeIssuer = Statement<NoRow, String, BinaryBytes>(
-    "resealing.change_issuer",
-    "update issuers set secret = $2 where 'issuer ' || app_id || ' ' || name = $1"
-  )
-
-  static let changeMail = Statement<NoRow, String, BinaryBytes>(
-    "resealing.change_mail",
-    "update mail_outbox set sealed = $2 where mail_id = substr($1, 6)"
-  )
-
-  static let changeFactor = Statement<NoRow, String, BinaryBytes>(
-    "resealing.change_factor",
-    """
-    update second_factors set secret = $2
-    where user_id = split_part($1, ' ', 2) and factor_id = split_part($1, ' ', 3)
-    """
-  )
-
-  static let removeFactor = Statement<NoRow, String>(
-    "resealing.remove_factor",
-    """
-    delete from second_factors
-    where user_id = split_part($1, ' ', 2) and factor_id = split_part($1, ' ', 3)
-    """
-  )
-
-  static let removeMail = Statement<NoRow, String>(
-    "resealing.remove_mail",
-    "delete from mail_outbox where mail_id = substr($1, 6)"
-  )
-
-  static let removeKey = Statement<NoRow, String>(
-    "resealing.remove_key",
-    "delete from signing_keys where app_id || ' ' || key_id = $1"
-  )
-
-  static let removeIssuer = Statement<NoRow, String>(
-    "resealing.remove_issuer",
-    "delete from issuers where 'issuer ' || app_id || ' ' || name = $1"
-  )
-
   static let forgetOthers = Statement<NoRow, BinaryBytes>(
     "resealing.forget_others",
     "delete from master_keys where check_value <> $1"
   )
 
-  /// Counts the credentials that are older than the remaining master key.
-  fileprivate static let older = Statement<OlderCredentials>(
-    "resealing.older",
-    """
-    select (select count(*) from api_keys k where k.created_at < m.created_at),
-      (select count(*) from clients c where c.secret_created_at < m.created_at),
-      (select count(*) from recovery_codes r where r.created_at < m.created_at)
-    from master_keys m
-    """
+  /// Returns when a master key first encrypted something.
+  static let since = Statement<String, BinaryBytes>(
+    "resealing.since",
+    "select created_at::text from master_keys where check_value = $1"
   )
 
-  package static let all: [any PreparedStatement] = [
-    secrets, changeKey, changeIssuer, changeMail, changeFactor, removeKey, removeIssuer, removeMail,
-    removeFactor, forgetOthers, older,
-  ]
+  /// Counts the API keys of all shards that are older than `$1`.
+  static let olderKeys = Statement<Int, String>(
+    "resealing.older_keys",
+    "select count(*) from api_keys where created_at < $1"
+  )
+
+  static let olderClients = Statement<Int, String>(
+    "resealing.older_clients",
+    "select count(*) from clients where secret_created_at < $1"
+  )
+
+  /// Counts the recovery codes of all shards that are older than `$1`.
+  static let olderRecoveryCodes = Statement<Int, String>(
+    "resealing.older_recovery_codes",
+    "select count(*) from recovery_codes where created_at < $1"
+  )
+
+  package static let all: [any PreparedStatement] =
+    SealedRows.all.flatMap { rows -> [any PreparedStatement] in
+      [rows.page, rows.change, rows.removal]
+    } + [forgetOthers, since, olderKeys, olderClients, olderRecoveryCodes]
 }
