@@ -17,7 +17,7 @@ create table search_indexes (
   kind text collate "C" not null check (kind in ('text', 'number', 'boolean')),
   state text collate "C" not null default 'building'
     check (state in ('building', 'ready', 'removing')),
-  visible_from xid8,
+  visible_since timestamptz,
   built_to text collate "C" not null default '',
   created_at timestamptz not null default now(),
   primary key (app_id, index_id),
@@ -28,8 +28,8 @@ comment on table search_indexes is 'Paths of documents that an app can search by
 comment on column search_indexes.path is 'Names of members, from the root of the document.';
 comment on column search_indexes.state is
   'Writers maintain an index in the states building and ready; searches use a ready one.';
-comment on column search_indexes.visible_from is
-  'Transactions from this one on see the state; null until that is known. Older ones must have ended before work on the values begins.';
+comment on column search_indexes.visible_since is
+  'Transactions that begin later see the state; null until that is known. Older ones must have ended before work on the values begins.';
 comment on column search_indexes.built_to is
   'The last user whose documents are indexed, while the state is building.';
 

@@ -2,20 +2,10 @@ import Runtime
 package import Postgres
 
 /// The result of one batch of work on an index.
-struct IndexBatch: RowDecodable {
+struct IndexBatch {
   /// The number of users indexed, or of values deleted.
   let count: Int
   let isLast: Bool
-
-  init(count: Int, isLast: Bool) {
-    self.count = count
-    self.isLast = isLast
-  }
-
-  init(from row: Row) throws(DatabaseError) {
-    count = try row.int(0)
-    isLast = try row.bool(1)
-  }
 }
 
 /// An index that is being built.
@@ -42,6 +32,12 @@ struct UserToIndex: RowDecodable {
   init(from row: Row) throws(DatabaseError) {
     user = try row.id(0)
     hasDocument = try row.bool(1)
+  }
+}
+
+extension SQL {
+  fileprivate static func valued(_ condition: SQL) -> SQL {
+    "select user_id from search_values where index_id = $1 and \(condition) limit $2::bigint"
   }
 }
 
@@ -84,22 +80,33 @@ package enum SearchIndexQueries {
     "search_indexes.remove",
     """
     update search_indexes set state = 'removing',
-      visible_from = case when state = 'removing' then visible_from end
+      visible_since = case when state = 'removing' then visible_since end
     where app_id = $1 and index_id = $2
     """
   )
 
-  /// Returns whether all transactions that may not know the index's state have ended.
+  /// Returns since when transactions see the state of an index; no row if the work is finished.
   ///
-  /// Returns no row if the work is finished. Transactions that begin after this snapshot see the
-  /// committed state.
-  static let settle = Statement<Bool, IndexID>(
+  /// The first process that sees the state records the time, which is later than its commit.
+  static let settle = Statement<String, IndexID, ServerTime>(
     "search_indexes.settle",
     """
-    update search_indexes
-    set visible_from = coalesce(visible_from, pg_snapshot_xmax(pg_current_snapshot()))
-    where index_id = $1 and state <> 'ready'
-    returning visible_from <= pg_snapshot_xmin(pg_current_snapshot())
+    update search_indexes set visible_since = coalesce(visible_since, $2::timestamptz)
+    where index_id = $1 and state <> 'ready' returning visible_since
+    """
+  )
+
+  /// Returns whether all transactions of the programs that began before a time have ended.
+  ///
+  /// Transaction ids prove nothing in a distributed database: a transaction that writes on another
+  /// node has none here. But all begin here.
+  static let isSettled = Statement<Bool, String>(
+    "search_indexes.is_settled",
+    """
+    select not exists (
+      select 1 from pg_stat_activity
+      where datname = current_database() and usename = session_user and pid <> pg_backend_pid()
+        and xact_start <= $1::timestamptz)
     """
   )
 
@@ -142,42 +149,31 @@ package enum SearchIndexQueries {
     """
   )
 
-  /// Deletes `$2` values, and with the last value the index; returns no row if another process has
-  /// finished.
-  static let clear = Statement<IndexBatch, IndexID, Int>(
+  /// Return users with values at an index, of all shards: a statement for each index of the table.
+  static let valued: [Statement<UserID, IndexID, Int>] = [
+    Statement("search_indexes.texts", .valued("text_value is not null")),
+    Statement("search_indexes.numbers", .valued("number_value is not null")),
+    Statement("search_indexes.booleans", .valued("boolean_value is not null")),
+    Statement(
+      "search_indexes.others",
+      .valued("text_value is null and number_value is null and boolean_value is null")
+    ),
+  ]
+
+  static let clear = Statement<NoRow, UserID, IndexID>(
     "search_indexes.clear",
-    """
-    with i as (
-      select app_id, index_id from search_indexes
-      where index_id = $1 and state = 'removing' for update
-    ), old as (
-      select o.user_id from i cross join lateral (
-        (select user_id from search_values
-          where index_id = i.index_id and text_value is not null limit $2::bigint)
-        union all
-        (select user_id from search_values
-          where index_id = i.index_id and number_value is not null limit $2::bigint)
-        union all
-        (select user_id from search_values
-          where index_id = i.index_id and boolean_value is not null limit $2::bigint)
-        union all
-        (select user_id from search_values
-          where index_id = i.index_id and text_value is null and number_value is null
-            and boolean_value is null limit $2::bigint)
-      ) o limit $2::bigint
-    ), removed as (
-      delete from search_values v using i, old o
-      where v.user_id = o.user_id and v.index_id = i.index_id
-    ), gone as (
-      delete from search_indexes x using i
-      where x.app_id = i.app_id and x.index_id = i.index_id
-        and (select count(*) from old) < $2::bigint
-    )
-    select (select count(*) from old), (select count(*) from old) < $2::bigint from i
-    """
+    "delete from search_values where user_id = $1 and index_id = $2"
   )
 
-  package static let all: [any PreparedStatement] = [
-    list, unfinished, find, add, remove, settle, lockBuilding, users, lockDocument, advance, clear,
-  ]
+  /// Deletes an index without values.
+  static let drop = Statement<NoRow, IndexID>(
+    "search_indexes.drop",
+    "delete from search_indexes where index_id = $1 and state = 'removing'"
+  )
+
+  package static let all: [any PreparedStatement] =
+    [
+      list, unfinished, find, add, remove, settle, isSettled, lockBuilding, users, lockDocument,
+      advance, clear, drop,
+    ] + valued
 }

@@ -151,10 +151,9 @@ package enum SearchIndexes {
     progress: @EventLoop (Int) -> Void = { _ in }
   ) async throws(Failure) {
     do throws(DatabaseError) {
-      while true {
-        let settled = try await database.write(SearchIndexQueries.settle, index.id).first
-        guard let settled else { return }
-        if settled { break }
+      let since = try await database.write(SearchIndexQueries.settle, index.id, ServerTime()).first
+      guard let since else { return }
+      while try await database.write(SearchIndexQueries.isSettled, since).first != true {
         await EventLoop.sleep(for: .milliseconds(50))
       }
       var (done, size) = (0, batch)
@@ -162,7 +161,7 @@ package enum SearchIndexes {
         do throws(DatabaseError) {
           let result =
             index.state == .removing
-            ? try await database.write(SearchIndexQueries.clear, index.id, size).first
+            ? try await clear(index.id, size, in: database)
             : try await build(index.id, size, in: database)
           done += result?.count ?? 0
           progress(done)
@@ -205,6 +204,23 @@ package enum SearchIndexes {
       _ = try await engine.run(SearchIndexQueries.advance, index, last, isLast)
       return IndexBatch(count: users.count, isLast: isLast)
     }
+  }
+
+  /// Deletes values of an index, and the index after its last value.
+  @EventLoop private static func clear(
+    _ index: IndexID,
+    _ count: Int,
+    in database: Database
+  ) async throws(DatabaseError) -> IndexBatch {
+    for page in SearchIndexQueries.valued {
+      let users = try await database.write(page, index, count).sorted { $0.text < $1.text }
+      guard !users.isEmpty else { continue }
+      let calls = users.map { PendingQuery(SearchIndexQueries.clear, $0, index) }
+      _ = try await database.answers(toWrites: calls)
+      return IndexBatch(count: users.count, isLast: false)
+    }
+    _ = try await database.write(SearchIndexQueries.drop, index)
+    return IndexBatch(count: 0, isLast: true)
   }
 
   /// Finishes the work on the indexes of all apps.
