@@ -19,8 +19,11 @@ extension Audit {
     _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
     let count = min(max(count, 1), pageSize)
-    let entries = try await context.read(AuditLogQueries.app, app, cursor, count)
-    return Page(entries, of: count)
+    let apps =
+      if let app { [app] } else { try await context.read(AuditLogQueries.apps) + [.deployment] }
+    let calls = apps.map { PendingQuery(AuditLogQueries.app, $0, cursor, count) }
+    let entries = try await context.read(AuditLogQueries.app, calls).flatMap(\.self)
+    return Page(Array(entries.sorted { $0.id.text > $1.id.text }.prefix(count)), of: count)
   }
 
   /// Returns the events of an app after one of them, or from the first, oldest first.
@@ -73,23 +76,18 @@ package enum AuditLogQueries {
     """
   )
 
-  /// Returns the newest events of each app, and of these the newest.
+  static let apps = Statement<AppID>("trail.apps", "select app_id from apps")
+
+  /// Returns the newest events of an app.
   ///
   /// Served by `audit_by_app`.
-  static let app = Statement<AuditEntry, AppID?, EventID?, Int>(
+  static let app = Statement<AuditEntry, AppID, EventID?, Int>(
     "trail.app",
     """
     select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
       e.agent, e.detail, e.app
-    from (select app_id::text from apps union all select repeat('0', 24)) p
-    cross join lateral (
-      select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-        e.agent, e.detail, e.app
-      from audit_entries e
-      where e.app_id = p.app_id and e.id < coalesce($2, 'g')
-      order by e.id desc limit $3::bigint
-    ) e
-    where $1::text is null or p.app_id = $1
+    from audit_entries e
+    where e.app_id = $1 and e.id < coalesce($2, 'g')
     order by e.id desc limit $3::bigint
     """
   )
@@ -121,5 +119,5 @@ package enum AuditLogQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [user, known, app, after, event]
+  package static let all: [any PreparedStatement] = [user, known, apps, app, after, event]
 }
