@@ -69,7 +69,11 @@ extension RateLimits {
     let recorded = hashes.map {
       RateLimit.subject(RateLimit.recorded($0), [String(hexadecimal: $1)], master)
     }
-    return try await forget(hashes.map(\.1), recorded, of: users, context, app)
+    let count = try await forget(hashes.map(\.1), context, app)
+    // These count audit events: once they are reset too, the next refusal is recorded again.
+    _ = try await forget(recorded, context, app)
+    try await record(count, of: users.count == 1 ? users.first : nil, context, app)
+    return count
   }
 
   /// Resets all limits in an app.
@@ -77,48 +81,44 @@ extension RateLimits {
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func resetAll(_ context: RequestContext) async throws(Failure) -> Int {
     let app = context.app.id
-    return try await context.transaction { transaction async throws(Failure) in
-      let count = try await transaction.run(AttemptLiftQueries.forgetAll, app).first ?? 0
-      try await record(count, of: nil, context, app, in: transaction)
-      return count
+    var (count, last) = (0, BinaryBytes([]))
+    while case let page = try await context.readLatest(AttemptLiftQueries.page, app, last),
+      let next = page.last
+    {
+      count += try await forget(page.map(\.bytes), context, app)
+      last = next
     }
+    try await record(count, of: nil, context, app)
+    return count
   }
 
-  // `recorded` counts audit events: once it is reset too, the next refusal is recorded again.
+  /// Resets limits; returns how many were used.
+  ///
+  /// This is no transaction. After a failure, the operator repeats the command.
   @EventLoop private static func forget(
     _ subjects: [[UInt8]],
-    _ recorded: [[UInt8]],
-    of users: [UserID],
     _ context: RequestContext,
     _ app: AppID
   ) async throws(Failure) -> Int {
-    try await context.transaction { transaction async throws(Failure) in
-      let count = try await transaction.run(AttemptLiftQueries.forget, app, list(subjects)).first
-      _ = try await transaction.run(AttemptLiftQueries.forget, app, list(recorded))
-      let user = users.count == 1 ? users.first : nil
-      try await record(count ?? 0, of: user, context, app, in: transaction)
-      return count ?? 0
-    }
+    let sorted = subjects.sorted { $0.lexicographicallyPrecedes($1) }
+    let calls = sorted.map { PendingQuery(AttemptLiftQueries.forget, app, BinaryBytes($0)) }
+    return try await context.write(calls, returning: Int.self).count
   }
 
   @EventLoop private static func record(
     _ count: Int,
     of user: UserID?,
     _ context: RequestContext,
-    _ app: AppID,
-    in transaction: Transaction
+    _ app: AppID
   ) async throws(Failure) {
     let detail: JSON = ["count": .number(JSONNumber(count))]
-    try await Event("rate_limit_reset", of: user, detail: detail).record(
-      in: transaction,
-      app: app,
-      context
-    )
-  }
-
-  private static func list(_ subjects: [[UInt8]]) -> TextBytes {
-    let texts = subjects.map { JSON.string("\\x" + String(hexadecimal: $0)) }
-    return TextBytes(JSON.array(texts).serialized())
+    try await context.transaction { transaction async throws(Failure) in
+      try await Event("rate_limit_reset", of: user, detail: detail).record(
+        in: transaction,
+        app: app,
+        context
+      )
+    }
   }
 }
 
@@ -159,26 +159,25 @@ package enum AttemptLiftQueries {
     """
   )
 
-  /// - Parameter 2: an array of subjects.
-  static let forget = Statement<Int, AppID, TextBytes>(
+  static let forget = Statement<Int, AppID, BinaryBytes>(
     "rate_limits.forget",
     """
-    with gone as (
-      delete from rate_limits where app_id = $1 and theoretical_arrival_at > now() and subject = any (array(
-        select t.subject::bytea from json_array_elements_text($2::json) as t (subject)))
-      returning 1
-    )
-    select count(*) from gone
+    delete from rate_limits
+    where app_id = $1 and subject = $2 and theoretical_arrival_at > now() returning 1
     """
   )
 
-  static let forgetAll = Statement<Int, AppID>(
-    "rate_limits.forget_all",
+  /// Returns the subjects of a thousand limits that are used, of all shards, after `$2`.
+  ///
+  /// Served by the primary key.
+  static let page = Statement<BinaryBytes, AppID, BinaryBytes>(
+    "rate_limits.page",
     """
-    with gone as (delete from rate_limits where app_id = $1 and theoretical_arrival_at > now() returning 1)
-    select count(*) from gone
+    select subject from rate_limits
+    where app_id = $1 and subject > $2 and theoretical_arrival_at > now()
+    order by subject limit 1000
     """
   )
 
-  package static let all: [any PreparedStatement] = [own, refused, forget, forgetAll]
+  package static let all: [any PreparedStatement] = [own, refused, forget, page]
 }

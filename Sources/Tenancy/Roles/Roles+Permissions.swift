@@ -70,8 +70,11 @@ extension Roles {
     while case let users = try await context.readLatest(RolePermissionQueries.users, server, names),
       !users.isEmpty
     {
-      let ids = users.joined(separator: " ")
-      _ = try await context.write(RolePermissionQueries.forget, server, names, ids)
+      // A user may have several of the scopes.
+      let calls = Set(users).sorted { $0.text < $1.text }.map {
+        PendingQuery(RolePermissionQueries.forget, $0, server, names)
+      }
+      try await context.write(calls)
     }
   }
 }
@@ -105,8 +108,9 @@ package enum RolePermissionQueries {
     "role_permissions.add",
     """
     insert into role_permissions (app_id, role_id, resource_server_id, scope)
-    select $1, $2, p.server, p.scope
-    from jsonb_to_recordset($3::jsonb) as p (server text, scope text)
+    select r.app_id, r.role_id, p.server, p.scope
+    from roles r cross join jsonb_to_recordset($3::jsonb) as p (server text, scope text)
+    where r.app_id = $1 and r.role_id = $2
     on conflict (role_id, resource_server_id, scope) do nothing
     returning resource_server_id || ' ' || scope
     """
@@ -142,11 +146,11 @@ package enum RolePermissionQueries {
     """
   )
 
-  /// Returns users with permissions at an API, for a thousand permissions.
+  /// Returns users with permissions at an API, for a thousand permissions of all shards.
   ///
   /// Served by `user_permissions_by_scope`.
   /// - Parameter 2: scopes, separated by spaces; null for all.
-  static let users = Statement<String, ResourceServerID, String?>(
+  static let users = Statement<UserID, ResourceServerID, String?>(
     "role_permissions.users",
     """
     select user_id from user_permissions
@@ -156,13 +160,12 @@ package enum RolePermissionQueries {
     """
   )
 
-  /// - Parameter 3: ids, separated by spaces.
-  static let forget = Statement<NoRow, ResourceServerID, String?, String>(
+  static let forget = Statement<NoRow, UserID, ResourceServerID, String?>(
     "role_permissions.forget",
     """
     delete from user_permissions
-    where resource_server_id = $1 and user_id = any (string_to_array($3, ' '))
-      and ($2::text is null or scope = any (string_to_array($2, ' ')))
+    where user_id = $1 and resource_server_id = $2
+      and ($3::text is null or scope = any (string_to_array($3, ' ')))
     """
   )
 

@@ -136,7 +136,7 @@ package import Runtime
   ) async throws(Failure) {
     _ = try await find(role, of: app, context)
     while case let users = try await context.readLatest(RoleQueries.users, role), !users.isEmpty {
-      _ = try await context.write(RoleQueries.clear, role, users.joined(separator: " "))
+      try await context.write(users.map { PendingQuery(RoleQueries.clear, $0, role) })
     }
     try await context.transaction { transaction async throws(Failure) in
       let deleted = try await transaction.run(RoleQueries.delete, app, role)
@@ -210,18 +210,17 @@ package enum RoleQueries {
     """
   )
 
-  /// Returns a thousand users of a role.
+  /// Returns a thousand users of a role, of all shards.
   ///
   /// Served by `user_roles_by_role`.
-  static let users = Statement<String, RoleID>(
+  static let users = Statement<UserID, RoleID>(
     "roles.users",
     "select user_id from user_roles where role_id = $1 order by user_id limit 1000"
   )
 
-  /// - Parameter 2: ids, separated by spaces.
-  static let clear = Statement<NoRow, RoleID, String>(
+  static let clear = Statement<NoRow, UserID, RoleID>(
     "roles.clear",
-    "delete from user_roles where role_id = $1 and user_id = any (string_to_array($2, ' '))"
+    "delete from user_roles where user_id = $1 and role_id = $2"
   )
 
   /// Returns the name.
