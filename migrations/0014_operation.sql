@@ -29,36 +29,6 @@ comment on column master_keys.check_value is
   'Derived from the key, which cannot be computed from it.';
 comment on column master_keys.created_at is 'When the key first encrypted something.';
 
-create view unused_users as
-  select u.user_id, u.app_id
-  from users u join apps a on a.app_id = u.app_id
-  where a.anonymous_user_retention_days > 0 and u.anonymous and u.blocked_at is null
-    and greatest(u.created_at, u.last_login_at) < now() - a.anonymous_user_retention_days * interval '1 day'
-    and num_nonnulls(
-      u.email, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale, u.zone,
-      u.picture) = 0
-    and exists (
-      select from identities t where t.user_id = u.user_id and t.provider = 'anonymous')
-    and not exists (
-      select from identities t where t.user_id = u.user_id and t.provider <> 'anonymous')
-    and not exists (
-      select from sessions t where t.user_id = u.user_id
-        and t.refreshed_at >= now() - a.anonymous_user_retention_days * interval '1 day')
-    and not exists (
-      select from documents t where t.user_id = u.user_id and t.deleted_at is null)
-    and not exists (select from document_versions t where t.user_id = u.user_id)
-    and not exists (select from properties t where t.user_id = u.user_id)
-    and not exists (select from additional_subjects t where t.user_id = u.user_id)
-    and not exists (select from pictures t where t.user_id = u.user_id)
-    and not exists (select from api_keys t where t.user_id = u.user_id)
-    and not exists (select from authentication_flows t where t.place = u.user_id)
-    and not exists (select from second_factors t where t.user_id = u.user_id)
-    and not exists (select from recovery_codes t where t.user_id = u.user_id)
-    and not exists (select from passwords t where t.user_id = u.user_id);
-
-comment on view unused_users is
-  'Guests without data who have no other identity, are not blocked, and were not seen for the app''s anonymous_user_retention_days; none for 0. Their version does not matter. A new table of user data belongs here too; a test checks this.';
-
 create function require(holds boolean) returns boolean
   language plpgsql immutable parallel safe
 as $$
@@ -76,6 +46,5 @@ comment on function require(boolean) is
 -- migrate: down
 
 drop function require(boolean);
-drop view unused_users;
 drop table master_keys;
 drop table hosts;

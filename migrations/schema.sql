@@ -2245,7 +2245,7 @@ CREATE TABLE public.search_indexes (
     path text[] NOT NULL,
     kind text NOT NULL COLLATE pg_catalog."C",
     state text DEFAULT 'building'::text NOT NULL COLLATE pg_catalog."C",
-    visible_from xid8,
+    visible_since timestamp with time zone,
     built_to text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT search_indexes_document_kind_check CHECK ((document_kind = ANY (ARRAY['metadata'::text, 'app_metadata'::text, 'custom_data'::text]))),
@@ -2278,10 +2278,10 @@ COMMENT ON COLUMN public.search_indexes.state IS 'Writers maintain an index in t
 
 
 --
--- Name: COLUMN search_indexes.visible_from; Type: COMMENT; Schema: public; Owner: -
+-- Name: COLUMN search_indexes.visible_since; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.search_indexes.visible_from IS 'Transactions from this one on see the state; null until that is known. Older ones must have ended before work on the values begins.';
+COMMENT ON COLUMN public.search_indexes.visible_since IS 'Transactions that begin later see the state; null until that is known. Older ones must have ended before work on the values begins.';
 
 
 --
@@ -2426,51 +2426,6 @@ COMMENT ON COLUMN public.signing_keys.private_key IS 'The key, encrypted with th
 --
 
 COMMENT ON COLUMN public.signing_keys.retires_at IS 'Null for the key that signs. A rotated key verifies tokens until this time.';
-
-
---
--- Name: unused_users; Type: VIEW; Schema: public; Owner: -
---
-
-CREATE VIEW public.unused_users AS
- SELECT u.user_id,
-    u.app_id
-   FROM (public.users u
-     JOIN public.apps a ON ((a.app_id = u.app_id)))
-  WHERE ((a.anonymous_user_retention_days > 0) AND u.anonymous AND (u.blocked_at IS NULL) AND (GREATEST(u.created_at, u.last_login_at) < (now() - ((a.anonymous_user_retention_days)::double precision * '1 day'::interval))) AND (num_nonnulls(u.email, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale, u.zone, u.picture) = 0) AND (EXISTS ( SELECT
-           FROM public.identities t
-          WHERE ((t.user_id = u.user_id) AND (t.provider = 'anonymous'::text)))) AND (NOT (EXISTS ( SELECT
-           FROM public.identities t
-          WHERE ((t.user_id = u.user_id) AND (t.provider <> 'anonymous'::text))))) AND (NOT (EXISTS ( SELECT
-           FROM public.sessions t
-          WHERE ((t.user_id = u.user_id) AND (t.refreshed_at >= (now() - ((a.anonymous_user_retention_days)::double precision * '1 day'::interval))))))) AND (NOT (EXISTS ( SELECT
-           FROM public.documents t
-          WHERE ((t.user_id = u.user_id) AND (t.deleted_at IS NULL))))) AND (NOT (EXISTS ( SELECT
-           FROM public.document_versions t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.properties t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.additional_subjects t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.pictures t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.api_keys t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.authentication_flows t
-          WHERE (t.place = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.second_factors t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.recovery_codes t
-          WHERE (t.user_id = u.user_id)))) AND (NOT (EXISTS ( SELECT
-           FROM public.passwords t
-          WHERE (t.user_id = u.user_id)))));
-
-
---
--- Name: VIEW unused_users; Type: COMMENT; Schema: public; Owner: -
---
-
-COMMENT ON VIEW public.unused_users IS 'Guests without data who have no other identity, are not blocked, and were not seen for the app''s anonymous_user_retention_days; none for 0. Their version does not matter. A new table of user data belongs here too; a test checks this.';
 
 
 --

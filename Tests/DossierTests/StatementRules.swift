@@ -10,7 +10,6 @@ struct StatementRules {
     var keys: [String: String] = [:]
     for (name, placement) in Placement.tables { keys[name] = placement.key }
     keys["live_sessions"] = "user_id"
-    keys["unused_users"] = "user_id"
     keys["profiles"] = "id"
     keys["audit_entries"] = "subject_id"
     return keys

@@ -12,25 +12,29 @@ import Testing
   ///
   /// Each reason may only lose names.
   static let exceptions = [
-    "Lists of users, for operators and back ends.": """
+    "Lists of users ask all shards on purpose, for operators and back ends.": """
     users.page users.export schemas.page search_indexes.users sessions.users trail.app trail.after
     trail.event user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
     user_records.sign_ins
     """,
-    "Work on the users of an app, of a role or of an API, for operators.": """
-    role_permissions.add apps.delete apps.delete_trail apps.delete_users roles.clear role_permissions.forget
-    search_indexes.clear rate_limits.forget rate_limits.forget_all resealing.older resealing.secrets
-    resealing.change_factor resealing.change_mail resealing.remove_factor resealing.remove_mail
+    "Pages of keys ask all shards on purpose, so that the commands of operators change rows by key.":
+      """
+    apps.users apps.subjects apps.trail rate_limits.page search_indexes.texts
+    search_indexes.numbers search_indexes.booleans search_indexes.others
+    resealing.mails resealing.factors resealing.older_keys resealing.older_recovery_codes
     """,
-    "Maintenance deletes what has expired or is unused, in batches.": """
-    maintenance.rate_limits maintenance.audit maintenance.authentication_flows
-    maintenance.authorizations maintenance.document_versions maintenance.idempotency_keys
-    maintenance.mail_tokens maintenance.own_changes maintenance.reservations
-    maintenance.sessions maintenance.additional_subjects unused.users unused.lock unused.remove_users
-    unused.devices unused.device_accounts
+    "Pages of expired and unused rows ask all shards on purpose; each row is deleted by its key.":
+      """
+    maintenance.rate_limits_page maintenance.audit_page maintenance.authentication_flows_page
+    maintenance.authorizations_page maintenance.document_versions_page
+    maintenance.idempotency_keys_page maintenance.mail_tokens_page maintenance.own_changes_page
+    maintenance.reservations_page maintenance.sessions_page unused.users unused.devices
+    unused.device_accounts maintenance.additional_subjects_page
     """,
-    "The outbox takes mails and notices of all users.": """
-    logout_notices.due outbox.claim outbox.expire outbox.page outbox.sent outbox.state readiness.facts
+    "Pages and counts of the outbox ask all shards on purpose; a worker claims a row by its key.":
+      """
+    logout_notices.due outbox.due outbox.expired outbox.ids outbox.page outbox.state
+    readiness.late_mails
     """,
     "An import writes a batch of users.": """
     imports.create imports.unverified imports.guests imports.release imports.update
@@ -41,7 +45,6 @@ import Testing
     "The sign-ins of a user at clients are found by the user, who is deleted.": """
     users.authorizations
     """,
-    "A worker learns by a transaction id whether writers have ended.": "search_indexes.settle",
   ]
 
   /// The names of all of them.

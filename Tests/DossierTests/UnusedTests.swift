@@ -37,7 +37,8 @@ import Testing
     select user_id, user_id, app_id, case when anonymous then 'anonymous' else 'jwt' end, user_id
     from users where user_id <> someone(left(user_id, 1), 5);
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
-    select app_id, provider, subject, user_id, identity_id from identities;
+    select app_id, provider, subject, user_id, identity_id from identities
+    where provider <> 'anonymous';
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       refreshed_at, expires_at)
     select user_id, user_id, app_id, user_id, 'anonymous', '', '',

@@ -36,8 +36,8 @@ extension Users {
 
   /// Deletes a locked user in a transaction, and records it.
   ///
-  /// Housekeeping and the deletion of an app delete users too, a hundred or more in one statement
-  /// (`UnusedQueries.removeUsers`, `AppsDeletionQueries.deleteUsers`).
+  /// The maintenance and the deletion of an app delete users too (`UnusedQueries.removeUser`,
+  /// `AppsDeletionQueries.deleteUser`).
   /// - Parameters:
   ///   - user: the user.
   ///   - heir: the user to whom the credentials go; nil for none.

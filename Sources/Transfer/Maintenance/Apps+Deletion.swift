@@ -27,7 +27,9 @@ extension Apps {
   ) async throws(Failure) -> Int {
     var count = try await deleteUsers(of: app.id, 0, context, progress)
     try await context.transaction { [count] transaction async throws(Failure) in
-      _ = try await transaction.run(AppsDeletionQueries.delete, app.id)
+      _ = transaction.send(AppsDeletionQueries.deleteIndexes, app.id)
+      _ = transaction.send(AppsDeletionQueries.deleteImports, app.id)
+      _ = transaction.send(AppsDeletionQueries.delete, app.id)
       try await Event(
         "app_delete",
         detail: ["name": .string(app.name), "users": .number(JSONNumber(count))]
@@ -35,10 +37,18 @@ extension Apps {
     }
     await EventLoop.sleep(for: age)
     count = try await deleteUsers(of: app.id, count, context, progress)
-    while try await context.write(AppsDeletionQueries.deleteTrail, app.id).first != 0 {}
+    while case let events = try await context.readLatest(AppsDeletionQueries.trail, app.id),
+      !events.isEmpty
+    {
+      try await context.write(
+        events.sorted().map { PendingQuery(MaintenanceQueries.removeEvent, $0.key, $0.rest) },
+        returning: Int.self
+      )
+    }
     return count
   }
 
+  /// Deletes the users of an app, and then the subjects, which no user needs any more.
   private static func deleteUsers(
     of app: AppID,
     _ before: Int,
@@ -46,65 +56,91 @@ extension Apps {
     _ progress: @EventLoop (Int) -> Void
   ) async throws(Failure) -> Int {
     var count = before
-    while true {
-      let gone = try await context.write(AppsDeletionQueries.deleteUsers, app)
-      guard !gone.isEmpty else { return count }
+    while case let users = try await context.readLatest(AppsDeletionQueries.users, app),
+      !users.isEmpty
+    {
+      let gone = try await context.write(
+        users.map { PendingQuery(AppsDeletionQueries.deleteUser, $0) },
+        returning: ReplacedPicture.self
+      )
       for user in gone { await context.pictures.shelf.forget(user.name) }
       count += gone.count
       progress(count)
     }
+    while case let subjects = try await context.readLatest(AppsDeletionQueries.subjects, app),
+      !subjects.isEmpty
+    {
+      try await context.write(
+        subjects.map { PendingQuery(AppsDeletionQueries.deleteSubject, app, $0.rest, $0.key) }
+      )
+    }
+    return count
   }
 }
 
 package enum AppsDeletionQueries {
-  /// Deletes the next hundred users of an app, and returns a row for each, with its picture.
-  ///
-  /// `Users.remove` records an event for each, which is deleted with the app.
+  /// Returns a hundred users of an app, of all shards.
   ///
   /// Served by `users_by_app`.
-  static let deleteUsers = Statement<ReplacedPicture, AppID>(
-    "apps.delete_users",
+  static let users = Statement<UserID, AppID>(
+    "apps.users",
+    "select user_id from users where app_id = $1 order by user_id limit 100"
+  )
+
+  /// Deletes a user, and returns the picture.
+  ///
+  /// `Users.remove` records an event for each, which is deleted with the app.
+  static let deleteUser = Statement<ReplacedPicture, UserID>(
+    "apps.delete_user",
     """
-    with batch as (
-      select user_id from users where app_id = $1 order by user_id limit 100
-    ), subjects as (
-      delete from identity_subjects s using batch b where s.user_id = b.user_id
-    ), answers as (
-      delete from idempotency_keys k using batch b where k.owner = b.user_id
-    )
-    delete from users u using batch b where u.user_id = b.user_id
-    returning u.picture
+    with answers as (delete from idempotency_keys where owner = $1)
+    delete from users where user_id = $1 returning picture
     """
   )
 
-  /// Deletes an app with its rows that have no user.
+  /// Returns the keys of a thousand subjects of an app, of all shards.
   ///
-  /// Housekeeping deletes the devices without users and the remaining attempts.
+  /// Served by the primary key.
+  static let subjects = Statement<RowKey, AppID>(
+    "apps.subjects",
+    """
+    select subject, provider from identity_subjects where app_id = $1
+    order by provider, subject limit 1000
+    """
+  )
+
+  static let deleteSubject = Statement<NoRow, AppID, String, String>(
+    "apps.delete_subject",
+    "delete from identity_subjects where app_id = $1 and provider = $2 and subject = $3"
+  )
+
+  static let deleteIndexes = Statement<NoRow, AppID>(
+    "apps.delete_indexes",
+    "delete from search_indexes where app_id = $1"
+  )
+
+  static let deleteImports = Statement<NoRow, AppID>(
+    "apps.delete_imports",
+    "delete from imports where app_id = $1"
+  )
+
+  /// Deletes an app with the rows that refer to it.
+  ///
+  /// The maintenance deletes the devices without users, and rate limits when they have recovered.
   static let delete = Statement<NoRow, AppID>(
     "apps.delete",
-    """
-    with indexes as (delete from search_indexes where app_id = $1),
-      imports as (delete from imports where app_id = $1),
-      attempts as (delete from rate_limits where app_id = $1)
-    delete from apps where app_id = $1
-    """
+    "delete from apps where app_id = $1"
   )
 
-  /// Deletes the next thousand audit events of an app.
+  /// Returns the keys of a thousand audit events of an app, of all shards.
   ///
   /// Served by `audit_by_app`.
-  static let deleteTrail = Statement<Int, AppID>(
-    "apps.delete_trail",
-    """
-    with old as (
-      select user_id, event_id from audit where app_id = $1 order by event_id limit 1000
-    ), removed as (
-      delete from audit a using old o where a.user_id = o.user_id and a.event_id = o.event_id
-      returning 1
-    )
-    select count(*) from removed
-    """
+  static let trail = Statement<RowKey, AppID>(
+    "apps.trail",
+    "select user_id, event_id from audit where app_id = $1 order by event_id limit 1000"
   )
 
-  package static let all: [any PreparedStatement] = [deleteUsers, delete, deleteTrail]
+  package static let all: [any PreparedStatement] = [
+    users, deleteUser, subjects, deleteSubject, deleteIndexes, deleteImports, delete, trail,
+  ]
 }

@@ -1,24 +1,17 @@
 package import Postgres
 import Runtime
 
-/// A page of anonymous users: its last user, and the ids of the unused users.
-struct UnusedUsers: RowDecodable {
-  let app: String
-  package let user: String
-  /// User ids, separated by spaces.
-  let unused: String
-
-  /// The position before the first page.
-  init() {
-    app = ""
-    user = ""
-    unused = ""
-  }
+/// An anonymous user of a page.
+struct AnonymousUser: RowDecodable {
+  let app: AppID
+  let user: UserID
+  /// Whether the user has no profile, and was not seen for the days of the app.
+  let isStale: Bool
 
   init(from row: Row) throws(DatabaseError) {
-    app = try row.text(0)
-    user = try row.text(1)
-    unused = try row.text(2)
+    app = try row.id(0)
+    user = try row.id(1)
+    isStale = try row.bool(2)
   }
 }
 
@@ -33,64 +26,73 @@ struct OldDevice: RowDecodable {
   }
 }
 
-struct RemovedUser: RowDecodable {
-  let user: UserID
-  let app: AppID
-
-  init(from row: Row) throws(DatabaseError) {
-    user = try row.id(0)
-    app = try row.id(1)
-  }
+extension SQL {
+  /// The condition that the user `u` of the app `a` has no profile, and was not seen for its days.
+  fileprivate static let isStale: SQL = """
+    a.anonymous_user_retention_days > 0 and u.anonymous and u.blocked_at is null
+      and greatest(u.created_at, u.last_login_at)
+        < now() - a.anonymous_user_retention_days * interval '1 day'
+      and num_nonnulls(
+        u.email, u.name, u.given_name, u.family_name, u.nickname, u.phone, u.locale, u.zone,
+        u.picture) = 0
+    """
 }
 
 package enum UnusedQueries {
-  /// Returns the page after that user of that app; no row after the last user.
+  /// Returns the page of all shards after that user of that app.
   ///
   /// Served by `users_anonymous`.
-  static let users = Statement<UnusedUsers, String, String>(
+  static let users = Statement<AnonymousUser, String, String>(
     "unused.users",
     """
-    with page as (
-      select app_id, user_id from users
-      where anonymous and (app_id, user_id) > ($1::text, $2::text)
-      order by app_id, user_id limit 500
-    )
-    select (array_agg(p.app_id::text order by p.app_id desc, p.user_id desc))[1],
-      (array_agg(p.user_id::text order by p.app_id desc, p.user_id desc))[1],
-      coalesce(string_agg(p.user_id, ' ') filter (
-        where (select true from unused_users u where u.user_id = p.user_id)), '')
-    from page p
-    having count(*) > 0
+    select u.app_id, u.user_id, \(.isStale)
+    from users u join apps a on a.app_id = u.app_id
+    where u.anonymous and (u.app_id, u.user_id) > ($1, $2)
+    order by u.app_id, u.user_id limit 1000
     """
   )
 
-  /// Locks users: every write for a user also locks its row, and waits.
-  static let lock = Statement<String, String>(
-    "unused.lock",
-    """
-    select user_id from users where user_id = any (string_to_array($1, ' '))
-    order by user_id for update
-    """
-  )
-
-  /// Deletes the users that are still unused, and returns them.
+  /// Returns a row if a user has no data, no other identity and no session in use.
   ///
-  /// One statement deletes up to 500 users, where `Users.remove` takes two for each.
-  static let removeUsers = Statement<RemovedUser, String>(
-    "unused.remove_users",
+  /// A new table of user data belongs here too; a test checks this. The version of the user does not
+  /// matter.
+  static let find = Statement<Int, UserID>(
+    "unused.find",
     """
-    with old as (
-      select u.user_id
-      from unnest(string_to_array($1, ' ')) as i (id)
-      -- Each user by its key, for any statistics.
-      cross join lateral (
-        select user_id from unused_users where user_id = i.id offset 0) u
-    ), subjects as (
-      delete from identity_subjects i using old o where i.user_id = o.user_id
-    ), answers as (
-      delete from idempotency_keys k using old o where k.owner = o.user_id
-    )
-    delete from users u using old o where u.user_id = o.user_id returning u.user_id, u.app_id
+    select 1 from users u join apps a on a.app_id = u.app_id
+    where u.user_id = $1 and \(.isStale)
+      and exists (
+        select 1 from identities t where t.user_id = $1 and t.provider = 'anonymous')
+      and not exists (
+        select 1 from identities t where t.user_id = $1 and t.provider <> 'anonymous')
+      and not exists (
+        select 1 from sessions t where t.user_id = $1
+          and t.refreshed_at >= now() - a.anonymous_user_retention_days * interval '1 day')
+      and not exists (select 1 from documents t where t.user_id = $1 and t.deleted_at is null)
+      and not exists (select 1 from document_versions t where t.user_id = $1)
+      and not exists (select 1 from properties t where t.user_id = $1)
+      and not exists (select 1 from additional_subjects t where t.user_id = $1)
+      and not exists (select 1 from pictures t where t.user_id = $1)
+      and not exists (select 1 from api_keys t where t.user_id = $1)
+      and not exists (select 1 from authentication_flows t where t.place = $1)
+      and not exists (select 1 from second_factors t where t.user_id = $1)
+      and not exists (select 1 from recovery_codes t where t.user_id = $1)
+      and not exists (select 1 from passwords t where t.user_id = $1)
+    """
+  )
+
+  /// Locks a user: every write for a user also locks its row, and waits.
+  static let lock = Statement<NoRow, UserID>(
+    "unused.lock",
+    "select 1 from users where user_id = $1 for update"
+  )
+
+  /// Deletes a user, who has no subjects.
+  static let removeUser = Statement<NoRow, UserID>(
+    "unused.remove_user",
+    """
+    with answers as (delete from idempotency_keys where owner = $1)
+    delete from users where user_id = $1
     """
   )
 
@@ -129,6 +131,6 @@ package enum UnusedQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    users, lock, removeUsers, devices, deviceAccounts, removeDevice,
+    users, find, lock, removeUser, devices, deviceAccounts, removeDevice,
   ]
 }

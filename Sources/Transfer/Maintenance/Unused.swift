@@ -10,33 +10,48 @@ enum Unused {
   /// Deletes unused users, and returns their number.
   @EventLoop static func removeUsers(_ database: Database) async throws(DatabaseError) -> Int {
     var removed = 0
-    var place = UnusedUsers()
-    while let page = try await database.write(UnusedQueries.users, place.app, place.user).first {
-      place = page
-      guard !page.unused.isEmpty else { continue }
-      removed += try await database.transaction { (transaction) async throws(DatabaseError) in
-        // The lock excludes concurrent writes, and the deletion checks earlier ones.
-        _ = try await transaction.run(UnusedQueries.lock, page.unused)
-        let users = try await transaction.run(UnusedQueries.removeUsers, page.unused)
-        for user in users {
-          _ = transaction.send(
-            EventQueries.record,
-            user.user.text,
-            EventID(),
-            user.app,
-            "user_delete",
-            "system",
-            nil,
-            nil,
-            nil,
-            nil,
-            TextBytes(Array(#"{"reason": "unused"}"#.utf8))
-          )
-        }
-        return users.count
+    var place = ("", "")
+    while case let page = try await database.write(UnusedQueries.users, place.0, place.1),
+      let last = page.last
+    {
+      place = (last.app.text, last.user.text)
+      let stale = page.filter(\.isStale)
+      let reads = stale.map { PendingQuery(UnusedQueries.find, $0.user) }
+      let found = try await database.answers(toWrites: reads)
+      for (user, found) in zip(stale, found) where found.count > 0 {
+        if try await remove(user, database) { removed += 1 }
       }
     }
     return removed
+  }
+
+  /// Deletes a user; returns false if the user is used again.
+  @EventLoop private static func remove(
+    _ user: AnonymousUser,
+    _ database: Database
+  ) async throws(DatabaseError) -> Bool {
+    try await database.transaction { (transaction) async throws(DatabaseError) in
+      // The lock excludes concurrent writes, and the read sees earlier ones.
+      _ = transaction.send(UnusedQueries.lock, user.user)
+      guard try await transaction.send(UnusedQueries.find, user.user).rows().first != nil else {
+        return false
+      }
+      _ = transaction.send(UnusedQueries.removeUser, user.user)
+      _ = transaction.send(
+        EventQueries.record,
+        user.user.text,
+        EventID(),
+        user.app,
+        "user_delete",
+        "system",
+        nil,
+        nil,
+        nil,
+        nil,
+        TextBytes(Array(#"{"reason": "unused"}"#.utf8))
+      )
+      return true
+    }
   }
 
   /// Deletes unused devices, and returns their number.
