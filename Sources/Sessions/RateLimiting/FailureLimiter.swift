@@ -97,7 +97,7 @@ package struct FailureLimiter {
     knowing known: [Int],
     _ read: @EventLoop (Transaction) -> Sent<Row>?
   ) async throws(Failure) -> [Row] {
-    try await allowances.spend(knowing: known, read)
+    try await limits.spend(knowing: known, read)
   }
 
   /// Gives the attempt back if it has failed for another reason than a wrong guess.
