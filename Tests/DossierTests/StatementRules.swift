@@ -26,11 +26,15 @@ struct StatementRules {
   /// Returns the rules that the statement breaks, in plain words.
   var broken: Set<String> {
     var broken: Set<String> = []
+    var common: Set<Substring>?
     for (index, token) in tokens.enumerated() {
       let next = index + 1 < tokens.count ? tokens[index + 1] : ""
       let last = index > 0 ? tokens[index - 1] : ""
       if Self.keys[String(token)] != nil, isTable(last, next), !isPinned(index) {
         broken.insert("a table whose key is not compared with a parameter")
+      } else if Self.keys[String(token)] != nil, isTable(last, next), last != "into" {
+        common = common?.intersection(parameters(index)) ?? parameters(index)
+        if common == [] { broken.insert("tables whose keys are compared with two parameters") }
       }
       if token == "insert", readsItself(index) {
         broken.insert("an insert that reads its own table and returns columns, without an alias")
@@ -72,15 +76,20 @@ struct StatementRules {
 
   /// Returns whether the table at a place gets its key by `values`, or by a comparison.
   private func isPinned(_ index: Int) -> Bool {
-    if index > 0, tokens[index - 1] == "into" { return true }
+    index > 0 && tokens[index - 1] == "into" || !parameters(index).isEmpty
+  }
+
+  /// Returns the parameters with which the key of the table at a place is compared.
+  private func parameters(_ index: Int) -> Set<Substring> {
     var alias = index + 1
     if alias < tokens.count, tokens[alias] == "as" { alias += 1 }
     let name = alias < tokens.count ? tokens[alias] : ""
     let key = Self.keys[String(tokens[index])] ?? ""
     let names = ["\(name).\(key)", "\(tokens[index]).\(key)", key]
-    return tokens.indices.dropLast(2).contains { place in
+    let places = tokens.indices.dropLast(2).filter { place in
       names.contains(String(tokens[place])) && tokens[place + 1] == "="
         && tokens[place + 2].hasPrefix("$")
     }
+    return Set(places.map { tokens[$0 + 2] })
   }
 }

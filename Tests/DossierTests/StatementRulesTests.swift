@@ -69,6 +69,7 @@ import Testing
     ("select 1 from users u where u.app_id = $1", 1),
     ("select 1 from users u join sessions s on s.user_id = u.user_id where u.user_id = $1", 1),
     ("delete from sessions s using users u where s.user_id = $1 and u.user_id = $1", 0),
+    ("delete from sessions s using users u where s.user_id = $1 and u.user_id = $2", 1),
     ("insert into passwords (user_id, hash) values ($1, $2)", 0),
     ("with a as (insert into passwords (user_id) values ($1)) select 1", 1),
     ("with a as (delete from users where user_id = $1) insert into apps (name) values ($2)", 1),
