@@ -126,9 +126,6 @@ create table identity_subjects (
   constraint identity_subjects_taken primary key (app_id, provider, subject)
 );
 
--- Statements that delete many users delete their subjects by this index.
-create index identity_subjects_by_user on identity_subjects (user_id);
-
 create index identity_subjects_reserved on identity_subjects (reserved_until)
   where reserved_until is not null;
 

@@ -2952,13 +2952,6 @@ CREATE INDEX idempotency_keys_by_time ON public.idempotency_keys USING btree (ex
 
 
 --
--- Name: identity_subjects_by_user; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX identity_subjects_by_user ON public.identity_subjects USING btree (user_id);
-
-
---
 -- Name: identity_subjects_reserved; Type: INDEX; Schema: public; Owner: -
 --
 
