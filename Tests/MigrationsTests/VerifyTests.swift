@@ -140,7 +140,7 @@ import Testing
     try await place.sql("grant select on schema_migration_progress to \(role)")
     let errors = try await poor.run("verify", status: 13).errors
     #expect(errors.contains("SQLSTATE 42501"), "\(errors)")
-    #expect(errors.contains("grant this role create on the database"), "\(errors)")
+    #expect(errors.contains("grant the role CREATE on the database"), "\(errors)")
     try await place.sql("drop owned by \(role); drop role \(role)")
   }
 
