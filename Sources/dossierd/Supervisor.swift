@@ -1,3 +1,4 @@
+import CLinux
 import Configuration
 import EventLoop
 import Glibc
@@ -5,7 +6,8 @@ import Glibc
 /// Keeps the listening sockets open and a worker running on each.
 ///
 /// The sockets outlive the workers. Connections made while a worker is replaced wait in the
-/// kernel's queue for the next one.
+/// kernel's queue for the next one. If workers cannot start, the supervisor closes them, so that
+/// nginx asks another worker.
 @EventLoop final class Supervisor {
   let options: ConfigurationOptions
   /// The settings at the start.
@@ -32,6 +34,8 @@ import Glibc
   private struct WorkerSlot {
     var worker: WorkerProcess?
     var failures = 0
+    /// Closes connections until the next worker starts.
+    var refusal: Watch?
   }
 
   /// Starts the supervisor.
@@ -98,6 +102,7 @@ import Glibc
   // MARK: Workers
 
   private func seat(_ index: Int) {
+    admit(index)
     guard !isEnding, seats[index].worker == nil else { return }
     do throws(SocketError) {
       seats[index].worker = try startWorker(index, snapshot) { [self] _ in tellStarted() }
@@ -147,6 +152,7 @@ import Glibc
     snapshot = settings
     for worker in workers {
       let old = seats[worker.index].worker
+      admit(worker.index)
       seats[worker.index] = WorkerSlot(worker: worker)
       if let old { retire(old) }
     }
@@ -216,8 +222,27 @@ import Glibc
     seats[index].failures += 1
     let longest = worker?.isReady == true ? 1_000 : 10_000
     let delay = failures == 0 ? 0 : min(longest, 100 << min(failures - 1, 8))
+    if delay > 0, worker?.isReady != true { refuse(index) }
     _ = Timer(after: .milliseconds(delay)) { [self] in seat(index) }
     return delay
+  }
+
+  /// Closes the connections to a socket until its next worker starts.
+  ///
+  /// The last worker could not start. So the next one may not, and nginx would wait.
+  private func refuse(_ index: Int) {
+    let socket = sockets[index].descriptor
+    admit(index)
+    seats[index].refusal = try? Watch(socket, for: .read) { _ in
+      let connection = accept4(socket, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+      if connection >= 0 { close(connection) }
+    }
+  }
+
+  /// Leaves the connections to a socket to its worker.
+  private func admit(_ index: Int) {
+    seats[index].refusal?.cancel()
+    seats[index].refusal = nil
   }
 
   // MARK: Ending
@@ -232,6 +257,7 @@ import Glibc
     isEnding = true
     Log.write("info", "ending")
     manager.tell("STOPPING=1")
+    for index in seats.indices { admit(index) }
     reload?.giveUp("dossierd is ending")
     // The workers still accept the connections in the queue. New connections are impossible.
     // systemd's sockets stay open for the next dossierd that it starts.

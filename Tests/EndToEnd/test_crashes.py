@@ -205,6 +205,28 @@ class Releases(unittest.TestCase):
         wait_until(lambda: str(site.messages()).count("Dictionary") > 4, what="more of them")
         self.assertNotIn("ada@example", str(site.log_lines()))
 
+    def test_nginx_does_not_wait_for_a_worker_that_cannot_start(self):
+        program = self.folder / "dossierd"
+        program.symlink_to(BUILD / "dossierd")
+        site = self.deploy(program=program)
+        program.unlink()
+        program.symlink_to(self.script("broken", "exit 3\n"))
+        os.kill(site.workers()[0], signal.SIGKILL)
+        wait_until(lambda: any("exit 3; starting another in" in message
+                               for message in site.messages()), what="a worker that cannot start")
+        with socket.socket(socket.AF_UNIX) as client:
+            # The time limit only prevents a hang.
+            client.settimeout(120)
+            client.connect(str(site.socket(0)))
+            self.assertEqual(client.recv(1), b"")
+        for _ in range(8):
+            self.assertEqual(site.get("/v1/me").status, 401)
+            answer = site.request("POST", "/v1/login/anonymous", {}, JSON)
+            self.assertIn(answer.status, [200, 503], answer.body)
+        program.unlink()
+        program.symlink_to(BUILD / "dossierd")
+        site.wait_until_ready()
+
     def test_the_event_loop_waits_if_no_descriptors_are_free(self):
         site = self.deploy(
             program=self.script("few", f'ulimit -n 64; exec {BUILD}/dossierd "$@"\n'))
