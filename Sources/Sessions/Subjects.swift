@@ -5,9 +5,9 @@ package import Runtime
 /// A name by which a provider knows a user; it belongs to at most one user of an app.
 package struct Subject: RowDecodable, Sendable {
   /// As in the table `identities`; `email` for an address, and `auth0` for a foreign id.
-  let provider: String
+  package let provider: String
   /// The key of an address, or the name at the provider.
-  let name: String
+  package let name: String
 
   private init(at provider: String, _ name: String) {
     (self.provider, self.name) = (provider, name)
@@ -117,7 +117,7 @@ package enum SubjectQueries {
     """
   )
 
-  static let release = Statement<NoRow, AppID, String, String, UserID>(
+  package static let release = Statement<NoRow, AppID, String, String, UserID>(
     "subjects.release",
     """
     delete from identity_subjects

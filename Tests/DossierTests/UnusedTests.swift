@@ -39,6 +39,9 @@ import Testing
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
     select app_id, provider, subject, user_id, identity_id from identities
     where provider <> 'anonymous';
+    update users set foreign_id = 'auth0|' || user_id where user_id = someone(left(user_id, 1), 20);
+    insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
+    select app_id, 'auth0', foreign_id, user_id, user_id from users where foreign_id is not null;
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       refreshed_at, expires_at)
     select user_id, user_id, app_id, user_id, 'anonymous', '', '',

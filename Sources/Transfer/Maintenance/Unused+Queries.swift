@@ -87,7 +87,7 @@ package enum UnusedQueries {
     "select 1 from users where user_id = $1 for update"
   )
 
-  /// Deletes a user, who has no subjects.
+  /// Deletes a user, whose subjects are deleted by their keys.
   static let removeUser = Statement<NoRow, UserID>(
     "unused.remove_user",
     """

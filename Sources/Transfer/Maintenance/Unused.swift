@@ -1,6 +1,7 @@
 import EventLoop
 import Postgres
 import Runtime
+import Sessions
 
 /// Unused data: anonymous users without stored data or recent activity, and devices without users.
 ///
@@ -33,8 +34,14 @@ enum Unused {
     try await database.transaction { (transaction) async throws(DatabaseError) in
       // The lock excludes concurrent writes, and the read sees earlier ones.
       _ = transaction.send(UnusedQueries.lock, user.user)
+      let subjects = transaction.send(SubjectQueries.ofUser, user.user)
       guard try await transaction.send(UnusedQueries.find, user.user).rows().first != nil else {
         return false
+      }
+      // An import may have given a foreign id to a guest.
+      for subject in try await subjects.rows() {
+        let (provider, name) = (subject.provider, subject.name)
+        _ = transaction.send(SubjectQueries.release, user.app, provider, name, user.user)
       }
       _ = transaction.send(UnusedQueries.removeUser, user.user)
       _ = transaction.send(
