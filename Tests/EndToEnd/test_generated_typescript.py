@@ -106,8 +106,8 @@ const block: api.UserPatch = { blocked: true };
 const rename: api.UserPatch = { name: "Ada" };
 const proof: api.Reauthentication = { provider: "password", password: "correct horse battery" };
 async function operate(operation: api.OperationApi) {
-  await operation.putSchemasClass({ _class: "metadata", body: { properties: {} } });
-  await operation.putSchemasClass({ _class: "metadata", body: true });
+  await operation.putSchemasKind({ kind: "metadata", body: { properties: {} } });
+  await operation.putSchemasKind({ kind: "metadata", body: true });
   const app: api.App = await operation.getAppsApp({ app: "default" });
   const subject: string = app.settings.verifySubject;
   const indexes: api.SearchIndex[] = await operation.getIndexes();
