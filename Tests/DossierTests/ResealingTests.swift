@@ -28,7 +28,8 @@ import Testing
     try await add(before.checks[0], connection)
     // More than a page, and the last one is lost.
     for number in 1...600 {
-      let id = MailID()
+      let digits = "\(number)"
+      let id = String(repeating: "0", count: 24 - digits.count) + digits
       let sealed =
         number == 600 ? Array("lost".utf8) : try before.sealed([1, 2, 3], as: "mail \(id)")
       _ = try await connection.query(
@@ -36,7 +37,7 @@ import Testing
         insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at)
         select $1, app_id, 'code', $2::bytea, now() + interval '1 hour' from apps
         """,
-        [id.text, "\\x" + String(hexadecimal: sealed)]
+        [id, "\\x" + String(hexadecimal: sealed)]
       )
     }
     let context = RequestContext(
