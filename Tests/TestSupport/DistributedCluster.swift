@@ -56,7 +56,7 @@ package enum DistributedCluster {
       words += ports.dropFirst().map { "select citus_add_node('\(sockets)', \($0))" }
       try run(words.joined(separator: ";"), port: ports[0], in: folder, name)
     }
-    return "host=\(folder) user=postgres dbname=\(name)"
+    return "host=\(folder) user=postgres dbname=\(name) connect_timeout=300"
   }
 
   private static func run(

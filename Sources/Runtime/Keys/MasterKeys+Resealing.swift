@@ -137,8 +137,7 @@ private struct SealedRows {
   /// - Parameters:
   ///   - kind: the kind of its secrets in messages.
   ///   - table: the table.
-  ///   - key: the first column of the key of a row.
-  ///   - rest: the second one.
+  ///   - key: the two columns of the key of a row.
   ///   - column: the column with the secret.
   ///   - prefix: the text in front of the name that a secret is bound to.
   ///   - hasRest: whether that name has the second column too.
@@ -148,8 +147,7 @@ private struct SealedRows {
   private init(
     _ kind: String,
     _ table: SQL,
-    _ key: SQL,
-    _ rest: SQL,
+    _ key: (first: SQL, second: SQL),
     _ column: SQL,
     prefix: String,
     hasRest: Bool = true,
@@ -159,6 +157,7 @@ private struct SealedRows {
   ) {
     self.kind = kind
     (self.prefix, self.hasRest) = (prefix, hasRest)
+    let (key, rest) = key
     self.page = page(
       """
       select \(key), \(rest), \(column) from \(table)
@@ -178,8 +177,7 @@ private struct SealedRows {
     SealedRows(
       "signing_key",
       "signing_keys",
-      "app_id",
-      "key_id",
+      ("app_id", "key_id"),
       "private_key",
       prefix: ""
     ) {
@@ -192,8 +190,7 @@ private struct SealedRows {
     SealedRows(
       "issuer",
       "issuers",
-      "app_id",
-      "name",
+      ("app_id", "name"),
       "secret",
       prefix: "issuer "
     ) {
@@ -206,8 +203,7 @@ private struct SealedRows {
     SealedRows(
       "mail",
       "mail_outbox",
-      "mail_id",
-      "app_id",
+      ("mail_id", "app_id"),
       "sealed",
       prefix: "mail ",
       hasRest: false
@@ -221,8 +217,7 @@ private struct SealedRows {
     SealedRows(
       "second_factor",
       "second_factors",
-      "user_id",
-      "factor_id",
+      ("user_id", "factor_id"),
       "secret",
       prefix: "factor "
     ) {
