@@ -221,6 +221,7 @@ package enum SessionsQueries {
 
   /// Removes the user from devices, and returns them.
   ///
+  /// Citus cannot plan the deletion if null makes the subquery empty.
   /// - Parameter 2: the session whose device is spared; null for none.
   static let leaveDevices = Statement<DeviceID, UserID, SessionID?>(
     "sessions.leave_devices",
@@ -228,7 +229,7 @@ package enum SessionsQueries {
     delete from device_accounts p
     where p.user_id = $1 and not exists (
       select 1 from sessions s
-      where s.user_id = $1 and s.session_id = $2 and s.device_id = p.device_id)
+      where s.user_id = $1 and s.session_id = coalesce($2, '') and s.device_id = p.device_id)
     returning p.device_id
     """
   )
