@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// Writes of many keys, which are no transaction.
+/// Statements of many keys on the lane of writes, which are no transaction.
 extension Database {
   /// The statements that are sent together.
   ///
@@ -9,6 +9,7 @@ extension Database {
 
   /// Runs statements that write, each by a key of its own, and sends many of them together.
   ///
+  /// Reads that need the latest data may be among them.
   /// They are no transaction. If one fails, others may be undone or not, and the caller repeats
   /// all of them later. The caller sorts them by their keys, so that no two callers wait for each
   /// other.

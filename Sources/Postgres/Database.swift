@@ -219,23 +219,6 @@ package import EventLoop
     }
   }
 
-  /// Runs several reads on one connection of the lane of writes, and sends them together.
-  package func answers(
-    toWrite calls: [PendingQuery],
-    for owner: (any JobOwner)?
-  ) async throws(DatabaseError) -> [ResultSet] {
-    guard !calls.isEmpty else { return [] }
-    return try await exclusive.withConnection(for: owner) {
-      (connection) async throws(DatabaseError) in
-      for call in calls { connection.send(call) }
-      // The next borrower gets the connection only after the last result.
-      for call in calls { _ = try? await call.settled() }
-      var results: [ResultSet] = []
-      for call in calls { results.append(try await call.settled()) }
-      return results
-    }
-  }
-
   /// Runs a read that may take long.
   package func answer(
     toSearch call: PendingQuery,

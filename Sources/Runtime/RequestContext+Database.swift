@@ -33,7 +33,7 @@ extension RequestContext {
       var rows: [[Row]] = []
       let results =
         isLatest
-        ? try await database.answers(toWrite: calls, for: owner)
+        ? try await database.answers(toWrites: calls, for: owner)
         : try await database.answers(to: calls)
       for result in results {
         rows.append(try result.decode(Row.self))
