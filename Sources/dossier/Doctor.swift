@@ -144,9 +144,7 @@ extension CommandContext {
     else {
       return [Doctor.Finding("database", "it does not answer")]
     }
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    let ahead = abs(facts.time - (now.tv_sec * 1_000 + now.tv_nsec / 1_000_000))
+    let ahead = abs(facts.time - Int(Timestamp.now.wholeMilliseconds))
     // Each worker has connections for reads, searches and large responses, and its write
     // connections. A reload doubles them.
     let connections = configuration.workers * (configuration.writeConnections + 4) * 2
