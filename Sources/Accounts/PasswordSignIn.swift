@@ -68,7 +68,7 @@ extension Users {
     let results = try await context.read(batch)
     let holder: UserID? = try results.first(find)
     if let device { context.deviceRecord = .some(try results.first(device)) }
-    let isListed = Devices.list(holder, context)
+    let isListed = context.deviceRecord??.lists(holder) ?? false
     var limiter = isListed ? familiar : strangers
     var used: [Int] = []
     for place in isListed ? ofFamiliar : ofStrangers {

@@ -80,13 +80,11 @@ package struct DeviceState: RowDecodable {
   /// The users who have signed in on the device.
   ///
   /// The accounts of users decide who is still known there.
-  var users: [UserID] {
-    list.split { "{,}".contains($0) }.map { UserID(trusted: String($0)) }
-  }
+  var users: [UserID] { Self.users(in: list) }
 
-  /// Returns users as the database prints them.
-  static func list(_ users: [UserID]) -> String {
-    "{\(users.map(\.text).joined(separator: ","))}"
+  /// Returns the users of a list, as the database prints it.
+  package static func users(in list: String) -> [UserID] {
+    list.split { "{,}".contains($0) }.map { UserID(trusted: String($0)) }
   }
 }
 
@@ -108,6 +106,14 @@ package struct DeviceRecord: RowDecodable {
     isRight = try row.bool(3)
     until = try row.time(ifAny: 4)
     isStale = try row.bool(5)
+  }
+
+  /// Returns whether the client's secret is right, and the device lists a user.
+  ///
+  /// The user may have left it since: the account of the user decides.
+  package func lists(_ user: UserID?) -> Bool {
+    guard isRight, let user else { return false }
+    return state.users.contains(user)
   }
 
   /// Returns whether the client's secret acts for a user.

@@ -135,7 +135,7 @@ package enum DevicesQueries {
   )
 
   /// Replaces the device's list of users, unless it has changed meanwhile.
-  static let replaceUsers = Statement<NoRow, DeviceID, String, String>(
+  static let replaceUsers = Statement<NoRow, DeviceID, String, TextArray>(
     "devices.replace_users",
     """
     update devices set user_ids = $3::text[] where device_id = $1 and user_ids = $2::text[]

@@ -59,7 +59,7 @@ extension Devices {
       DevicesQueries.replaceUsers,
       device,
       record.state.list,
-      DeviceState.list(known)
+      TextArray(known.map(\.text))
     )
     return true
   }
@@ -73,18 +73,10 @@ extension Devices {
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
     guard let proof = context.device, let record = try await record(of: proof, context),
-      record.isRight, let user, record.state.users.contains(user),
+      record.lists(user), let user,
       let known = try await context.first(DevicesQueries.assurance, user, proof.id)
     else { return false }
     return known >= assurance.rawValue
-  }
-
-  /// Returns whether the client's device, which was read, lists a user.
-  ///
-  /// The user may have left it since: the row of the user decides.
-  @EventLoop package static func list(_ user: UserID?, _ context: RequestContext) -> Bool {
-    guard let user, let record = context.deviceRecord.flatMap(\.self) else { return false }
-    return record.isRight && record.state.users.contains(user)
   }
 
   /// Asks how well a user has authenticated on the client's device, without waiting.

@@ -110,7 +110,7 @@ package enum UnusedQueries {
   ///
   /// It asks all nodes of a distributed database once, where one read for each user would ask one
   /// node a thousand times.
-  static let deviceAccounts = Statement<String, String, String>(
+  static let deviceAccounts = Statement<String, TextArray, TextArray>(
     "unused.device_accounts",
     """
     select p.device_id from unnest($1::text[], $2::text[]) i (user_id, device_id)

@@ -73,13 +73,13 @@ enum Unused {
       place = last.device
       let old = page.compactMap { device in device.list.map { (device.device, $0) } }
       let listed = old.flatMap { device, list in
-        list.split { "{,}".contains($0) }.map { (user: String($0), device: device) }
+        DeviceState.users(in: list).map { (user: $0.text, device: device) }
       }
       let used = Set(
         try await database.write(
           UnusedQueries.deviceAccounts,
-          "{\(listed.map(\.user).joined(separator: ","))}",
-          "{\(listed.map(\.device).joined(separator: ","))}"
+          TextArray(listed.map(\.user)),
+          TextArray(listed.map(\.device))
         )
       )
       for (device, list) in old where !used.contains(device) {
