@@ -3,7 +3,7 @@ package import Postgres
 package import Runtime
 
 /// A name by which a provider knows a user; it belongs to at most one user of an app.
-package struct Subject: RowDecodable, Sendable {
+package struct Subject: RowDecodable, Comparable, Sendable {
   /// As in the table `identities`; `email` for an address, and `auth0` for a foreign id.
   package let provider: String
   /// The key of an address, or the name at the provider.
@@ -29,8 +29,15 @@ package struct Subject: RowDecodable, Sendable {
   }
 
   /// The order in which all transactions lock subjects.
-  fileprivate func precedes(_ other: Subject) -> Bool {
-    "\(provider)\0\(name)".utf8.lexicographicallyPrecedes("\(other.provider)\0\(other.name)".utf8)
+  package static func < (one: Subject, other: Subject) -> Bool {
+    "\(one.provider)\0\(one.name)".utf8
+      .lexicographicallyPrecedes("\(other.provider)\0\(other.name)".utf8)
+  }
+
+  /// Compares bytes, as the order does.
+  package static func == (one: Subject, other: Subject) -> Bool {
+    one.provider.utf8.elementsEqual(other.provider.utf8)
+      && one.name.utf8.elementsEqual(other.name.utf8)
   }
 }
 
@@ -58,7 +65,7 @@ package struct Subject: RowDecodable, Sendable {
     in transaction: Transaction,
     _ context: RequestContext
   ) {
-    for subject in subjects.sorted(by: { $0.precedes($1) }) {
+    for subject in subjects.sorted() {
       let (provider, name) = (subject.provider, subject.name)
       _ = transaction.send(SubjectQueries.release, context.app.id, provider, name, user)
     }

@@ -39,7 +39,7 @@ enum Unused {
         return false
       }
       // An import may have given a foreign id to a guest.
-      for subject in try await subjects.rows() {
+      for subject in try await subjects.rows().sorted() {
         let (provider, name) = (subject.provider, subject.name)
         _ = transaction.send(SubjectQueries.release, user.app, provider, name, user.user)
       }
