@@ -188,6 +188,7 @@ let package = Package(
       dependencies: [
         "Accounts", "Encoding", "EventLoop", "JSON", "JSONSchema", "Operators", "Postgres",
         "Runtime", "Tenancy",
+        .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
     ),
@@ -195,8 +196,8 @@ let package = Package(
       name: "Transfer",
       dependencies: [
         "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes",
-        "Postgres",
-        "Runtime", "Sessions", "Tenancy",
+        "Postgres", "Runtime", "Sessions", "Tenancy",
+        .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: house + unchecked
     ),
@@ -259,10 +260,9 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
-        "OpenID",
-        "Pages", "PasswordHashes", "ReferenceData", "Runtime", "Sessions", "Tenancy", "Transfer",
-        "WireKit",
+        "Imaging", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
+        "Outbound", "Pages", "PasswordHashes", "ReferenceData", "Runtime", "Sessions", "Tenancy",
+        "Transfer", "WireKit",
       ],
       swiftSettings: house
     ),
@@ -278,9 +278,8 @@ let package = Package(
       name: "Configuration",
       dependencies: [
         "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ParraWire", "Accounts", "Delivery",
-        "Documents", "Runtime", "Sessions", "Tenancy",
-        "Transfer", "EventLoop", "Encoding", "Outbound", "PasswordHashes",
-        "Postgres", "WireKit",
+        "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop", "Encoding", "Outbound",
+        "PasswordHashes", "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house
@@ -327,32 +326,29 @@ let package = Package(
     ),
     .target(
       name: "TestSupport",
-      dependencies: ["CLinux", "Documents", "EventLoop", "Postgres", "Runtime"],
+      dependencies: ["Documents", "EventLoop", "Postgres", "Runtime"],
       path: "Tests/TestSupport",
       swiftSettings: tests
     ),
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Accounts", "Delivery", "Distribution", "Documents", "OpenID", "Runtime", "Sessions",
-        "Tenancy", "Transfer",
-        "EventLoop", "JSON", "Encoding", "PasswordHashes", "Postgres",
-        "Migrations", "ReferenceData", "TestSupport", "WebTokens",
+        "Accounts", "Declarations", "Delivery", "Distribution", "Documents", "OpenID", "Runtime",
+        "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Outbound",
+        "PasswordHashes", "Postgres", "Migrations", "ReferenceData", "TestSupport", "WebTokens",
       ],
       swiftSettings: tests
     ),
     .testTarget(
       name: "MigrationsTests",
-      dependencies: [
-        "Distribution", "EventLoop", "Migrations", "Postgres", "TestSupport", "dossier-migrate",
-      ],
+      dependencies: ["Migrations", "TestSupport", "dossier-migrate"],
       exclude: ["dumps"],
       swiftSettings: tests
     ),
     .testTarget(
       name: "PicturesTests",
       dependencies: [
-        "Imaging", "Accounts", "Runtime", "EventLoop", "PictureContract", "TestSupport",
+        "Imaging", "Runtime", "EventLoop", "PictureContract", "TestSupport",
         "dossier-pictures",
       ],
       swiftSettings: tests
@@ -401,7 +397,6 @@ let package = Package(
         "dossier-pictures",
         "dossierd",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: tests
     ),
@@ -428,11 +423,10 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "CFastCGI", "Accounts", "Documents", "ManagementWire", "OpenID", "OpenIDWire", "Runtime",
-  "Tenancy", "Transfer",
-  "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Patterns",
-  "Postgres",
-  "ParraWire", "TestSupport", "WebTokens", "WireKit",
+  "CFastCGI", "Accounts", "Delivery", "Documents", "ManagementWire", "OpenID", "OpenIDWire",
+  "Runtime", "Sessions", "Tenancy", "Transfer", "FastCGI", "HTTP", "JSON", "JSONSchema",
+  "Migrations", "Encoding", "Operators", "Patterns", "Postgres", "ParraWire", "TestSupport",
+  "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 

@@ -39,6 +39,34 @@ import Testing
     }
   }
 
+  @Test func `a target depends on each module that it imports`() throws {
+    let manifest = try String(
+      contentsOfFile: "\(SourceFiles.repository)/Package.swift",
+      encoding: .utf8
+    )
+    let readers = try #require(manifest.firstMatch(of: /let readers: [^=]*= \[([^\]]*)\]/)).1
+    let known = Self.names(in: manifest[...])
+    let target =
+      /[tT]arget\(\s*name: "([\w-]+)",\s*(?:dependencies: (?:\[([^\]]*)\]|(readers)),\s*)?(?:path: "Tests\/(\w+)")?/
+    let targets = manifest.matches(of: target)
+    #expect(Set(targets.map { String($0.1) }).isSuperset(of: order.keys.filter { !isOfC($0) }))
+    for match in targets {
+      let declared = Self.names(in: match.3 == nil ? match.2 ?? "" : readers)
+      let parent = order[String(match.1)] == nil ? "Tests" : "Sources"
+      for (path, text) in try SourceFiles.all(of: String(match.4 ?? match.1), below: parent) {
+        for imported in text.matches(of: /(?m)^(?:@\w+ )*(?:package )?import (\w+)/)
+        where known.contains(String(imported.1)) {
+          #expect(declared.contains(String(imported.1)), "\(path) imports \(imported.1)")
+        }
+      }
+    }
+  }
+
+  /// Returns the quoted names of modules and products in a part of the manifest.
+  private static func names(in manifest: Substring) -> Set<String> {
+    Set(manifest.matches(of: /"([\w-]+)"/).map { String($0.1.replacing("-", with: "_")) })
+  }
+
   @Test func `each module has a page about its purpose`() throws {
     for module in order.keys where !isOfC(module) {
       let path = "\(SourceFiles.repository)/Sources/\(module)/\(module).docc/\(module).md"
@@ -57,6 +85,7 @@ import Testing
       #expect(lengths.reduce(0, +) <= 6_000, "\(module)")
     }
   }
+
   @Test func `no file of the tests has more than 300 lines`() throws {
     let folder = "\(SourceFiles.repository)/Tests"
     for path in try FileManager.default.subpathsOfDirectory(atPath: folder)

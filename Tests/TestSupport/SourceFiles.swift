@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The Swift files of `Sources`, for tests of what they declare.
+/// The Swift files of the repository, for tests of what they declare.
 package enum SourceFiles {
   package static let repository =
     #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
@@ -12,11 +12,16 @@ package enum SourceFiles {
 
   /// Returns the files with their texts.
   ///
-  /// - Parameter module: the module; nil for all.
+  /// - Parameters:
+  ///   - module: the module; nil for all.
+  ///   - parent: the folder with the modules, which is `Tests` for a target of tests.
   /// - Returns: the paths, which begin with the module, and the texts.
   /// - Throws: an error if a file cannot be read.
-  package static func all(of module: String? = nil) throws -> [(path: String, text: String)] {
-    let sources = "\(repository)/Sources"
+  package static func all(
+    of module: String? = nil,
+    below parent: String = "Sources"
+  ) throws -> [(path: String, text: String)] {
+    let sources = "\(repository)/\(parent)"
     let folder = module.map { "\($0)/" } ?? ""
     return try FileManager.default.subpathsOfDirectory(atPath: "\(sources)/\(folder)")
       .filter { $0.hasSuffix(".swift") }
