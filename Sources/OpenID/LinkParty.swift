@@ -184,24 +184,28 @@ package enum UserLinkQueries {
     "update users set version = version + 1, updated_at = now() where user_id = $1"
   )
 
-  /// Removes an identity of a user, with its address.
+  /// Removes an identity of a user.
   ///
-  /// - Parameter 3: whether the user signs in by the address.
-  /// - Parameter 4: whether the user has the address from the identity.
-  static let release = Statement<NoRow, UserID, IdentityID, Bool, Bool>(
+  /// - Parameter 3: whether the user has the address from the identity.
+  static let release = Statement<NoRow, UserID, IdentityID, Bool>(
     "user_links.release",
     """
     with gone as (
       delete from identities where user_id = $1 and identity_id = $2
-    ), password as (
-      delete from passwords where user_id = $1 and $3::boolean
-    ), mails as (
-      delete from mail_tokens where user_id = $1 and $3::boolean
     )
     update users set version = version + 1, updated_at = now(),
-      email = case when not $4::boolean then email end,
-      email_verified = email_verified and not $4::boolean
+      email = case when not $3::boolean then email end,
+      email_verified = email_verified and not $3::boolean
     where user_id = $1
+    """
+  )
+
+  /// Deletes the password and the mailed codes of a user.
+  static let releasePassword = Statement<NoRow, UserID>(
+    "user_links.release_password",
+    """
+    with password as (delete from passwords where user_id = $1)
+    delete from mail_tokens where user_id = $1
     """
   )
 

@@ -123,10 +123,6 @@ package enum IdentitiesQueries {
       delete from identities where user_id = $1 and identity_id = $2
     ), key as (
       delete from api_keys where user_id = $1 and key_id = $2
-    ), password as (
-      delete from passwords where user_id = $1 and $3::boolean
-    ), mails as (
-      delete from mail_tokens where user_id = $1 and $3::boolean and purpose <> 'restore'
     )
     update users set version = version + 1, updated_at = now(),
       email = case when not $3::boolean then email end,
@@ -135,7 +131,16 @@ package enum IdentitiesQueries {
     """
   )
 
+  /// Deletes the password and the mailed codes of a user without an address.
+  static let removePassword = Statement<NoRow, UserID>(
+    "identities.remove_password",
+    """
+    with password as (delete from passwords where user_id = $1)
+    delete from mail_tokens where user_id = $1 and purpose <> 'restore'
+    """
+  )
+
   package static let all: [any PreparedStatement] = [
-    list, setAddress, wayBack, isNoGuest, forgetKey, others, unlink,
+    list, setAddress, wayBack, isNoGuest, forgetKey, others, unlink, removePassword,
   ]
 }

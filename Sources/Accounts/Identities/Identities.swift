@@ -233,7 +233,8 @@ import Postgres
         let isReserved = found.isVerified
         Subjects.release(email: address, reserved: isReserved, of: user, in: transaction, context)
       }
-      _ = try await transaction.run(IdentitiesQueries.unlink, user, identity, isAddress)
+      _ = transaction.send(IdentitiesQueries.unlink, user, identity, isAddress)
+      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
       let isKey = found.provider == "api-key"
       try await Sessions.end(
         isKey
