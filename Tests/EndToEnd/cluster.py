@@ -128,10 +128,20 @@ class Cluster:
             check=True, cwd="/")
 
     def sql(self, text):
+        """Executes SQL as the owner. Returns its output."""
         run = subprocess.run(
             [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atqc", text],
             check=True, capture_output=True, text=True)
         return run.stdout.strip()
+
+    def counts(self, tables, queries):
+        """Returns the number of rows of each query by its name.
+
+        It reads the tables as a whole first, since Citus joins only rows of one node.
+        """
+        read = ", ".join(f"{table} as materialized (select * from {table})" for table in tables)
+        counts = ", ".join(f"(select count(*) from ({query}) q)" for query in queries.values())
+        return dict(zip(queries, map(int, self.sql(f"with {read} select {counts}").split("|"))))
 
     @contextlib.contextmanager
     def locked(self, table):
