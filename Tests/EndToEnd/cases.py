@@ -210,8 +210,7 @@ class Waiting(Case):
 
     def wait_for(self, count):
         """Waits until `count` requests wait for a lock, or one has a response."""
-        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-        wait_until(lambda: int(self.site.sql(waiting)) >= count
+        wait_until(lambda: self.site.waiting() >= count
                    or not all(thread.is_alive() for thread in self.threads),
                    what=f"{count} that wait")
 

@@ -127,12 +127,17 @@ class Cluster:
             [*AS_POSTGRES, self.tools / "pg_ctl", "-D", data, "-s", "-w", "-m", mode, "stop"],
             check=True, cwd="/")
 
-    def sql(self, text):
+    def sql(self, text, port=5432):
         """Executes SQL as the owner. Returns its output."""
         run = subprocess.run(
-            [TOOLS / "psql", "-h", self.folder, "-U", "owner", "-d", "dossier", "-Atqc", text],
+            [TOOLS / "psql", "-h", self.folder, "-p", str(port), "-U", "owner", "-d", "dossier", "-Atqc", text],
             check=True, capture_output=True, text=True)
         return run.stdout.strip()
+
+    def waiting(self):
+        """Returns the number of statements that wait for a lock."""
+        query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        return sum(int(self.sql(query, port)) for _, port in self.nodes())
 
     def counts(self, tables, queries):
         """Returns the number of rows of each query by its name.

@@ -36,9 +36,7 @@ class Abandoned(Case):
             with socket.create_connection(("127.0.0.1", self.site.port)) as client:
                 client.sendall(head + body)
                 # The update waits until it can read the document.
-                wait_until(lambda: self.site.sql(
-                    "select count(*) from pg_stat_activity where wait_event_type = 'Lock'") == "1",
-                    what="the update to wait for the table")
+                wait_until(lambda: self.site.waiting() == 1, what="the update to wait for the table")
             wait_until(lambda: " 499 " in self.log.read(), what="nginx to give it up")
         wait_until(updates, what="the end of the update")
         self.assertEqual(updates(), [503])

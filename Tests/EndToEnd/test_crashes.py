@@ -77,12 +77,11 @@ class Crashes(unittest.TestCase):
             answers[f"put-{index}"] = (answer.status, answer.json.get("code"))
 
         writers = [threading.Thread(target=write, args=[index]) for index in range(16)]
-        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         with self.site.locked("documents"):
             for writer in writers:
                 writer.start()
             # A worker has four write connections, so both workers have some of five writes.
-            wait_until(lambda: int(self.site.sql(waiting)) > 4, what="writes of both workers")
+            wait_until(lambda: self.site.waiting() > 4, what="writes of both workers")
             os.kill(first, signal.SIGSEGV)
             wait_until(lambda: answers, what="an answer to what the first worker had")
         for writer in writers:
@@ -98,7 +97,6 @@ class Crashes(unittest.TestCase):
         for token in tokens:
             self.assertIn(
                 self.site.request("PUT", "/v1/me/metadata", {"a": 1}, JSON, token).status, (200, 201))
-        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         for method in ["GET", "HEAD"]:
             first = self.site.workers()[0]
             answers = []
@@ -111,7 +109,7 @@ class Crashes(unittest.TestCase):
                 readers = [threading.Thread(target=read, args=[token]) for token in tokens]
                 for reader in readers:
                     reader.start()
-                wait_until(lambda: int(self.site.sql(waiting)) == 2, what="reads of both workers")
+                wait_until(lambda: self.site.waiting() == 2, what="reads of both workers")
                 os.kill(first, signal.SIGKILL)
                 wait_until(lambda: first not in self.site.workers(), what="the end of the worker")
             for reader in readers:

@@ -149,14 +149,13 @@ class Indexes(SearchCase):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         locked = ("select count(*) from pg_locks where relation = 'search_values'::regclass "
                   "and mode = 'AccessExclusiveLock' and granted")
-        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         try:
             wait_until(lambda: self.site.sql(locked) == "1", what="the lock")
             slow = []
             searcher = threading.Thread(
                 target=lambda: slow.append(self.search('metadata.theme = "dark"')))
             searcher.start()
-            wait_until(lambda: self.site.sql(waiting) == "1", what="the search that waits")
+            wait_until(lambda: self.site.waiting() == 1, what="the search that waits")
             self.expect(self.me(self.people["ada"]), 200)
             searcher.join()
             self.assertEqual(
