@@ -185,8 +185,6 @@ class Held:
 class Waiting(Case):
     """Tests of concurrent requests, one of which waits for a lock."""
 
-    # Longer than any test, so a request is refused only because of a deadlock.
-    SETTINGS = {"DOSSIER_LOCK_SECONDS": "600"}
     # One process sends two requests to different workers. In one worker, two writes of a user
     # would wait for each other, not for the lock.
     NGINX_PROCESSES = 1

@@ -28,6 +28,10 @@ class Conflicts(Case):
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(len(self.site.get("/v1/me/metadata", token=token).json), 60)
 
+
+class Locks(Case):
+    SETTINGS = {"DOSSIER_LOCK_SECONDS": "1"}
+
     def test_a_write_that_stays_locked_is_refused_for_now(self):
         token = self.site.login()["access_token"]
         with self.site.locked("documents"):
@@ -39,6 +43,8 @@ class Conflicts(Case):
 
 class Silence(Case):
     """Suspends PostgreSQL as on a frozen machine: connections stay open without a response."""
+
+    SETTINGS = {"DOSSIER_LOCK_SECONDS": "1"}
 
     def server(self):
         """Returns the processes of PostgreSQL."""

@@ -183,8 +183,8 @@ class Flow(OpenIDCase):
         page = other.open("/account/sessions")
         form = next(form for form in page.forms if form.action.endswith("/end")
                     and self.site.sql("select count(*) from sessions p join sessions c "
-                                      "on c.browser_id = p.device_id where p.session_id = "
-                                      f"'{form.fields['session']}'") != "0")
+                                      "on c.user_id = p.user_id and c.browser_id = p.device_id "
+                                      f"where p.session_id = '{form.fields['session']}'") != "0")
         page.forms = [form]
         other.submit()
         self.shows(self.visitor.open("/account"), "Sign in")

@@ -9,8 +9,6 @@ from openid import CALLBACK, FORM, OpenIDCase, Party
 
 
 class SignOutDuringExchange(OpenIDCase, Waiting):
-    SETTINGS = {**OpenIDCase.SETTINGS, **Waiting.SETTINGS}
-
     def sign_out_alone(self):
         self.visitor.open("/oidc/logout")
         return "/oidc/logout/confirm"

@@ -128,6 +128,8 @@ class Readiness(Case):
 class Reasons(Administration):
     """Tests the reason in the log line of a request that the database refused."""
 
+    SETTINGS = {"DOSSIER_LOCK_SECONDS": "1"}
+
     def expect_reports(self, *words):
         """Waits until readiness and the doctor report the words, and the metrics the last one."""
         *words, reason = words
