@@ -99,7 +99,7 @@ import WireKit
     }
     let properties = body["properties"] ?? .null
     guard properties == .null || properties.object != nil else {
-      throw .invalid([FieldError("/properties", "type", "This member must be an object or null.")])
+      throw .invalid([.wrongType("/properties", "an object or null")])
     }
     try properties.object?.checkProperties(at: "/properties", context)
     try await context.transaction { [members] transaction async throws(Failure) in

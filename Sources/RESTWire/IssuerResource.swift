@@ -123,7 +123,7 @@ extension Field<[String: String]> {
       for (member, claim) in members.object(name) {
         if claim.string == nil {
           let pointer = "/\(name)/\(JSONPointer.escaped(member))"
-          members.refuse(FieldError(pointer, "type", "This member must be a string."))
+          members.refuse(.wrongType(pointer, "a string"))
         }
         claims[member] = claim.string
       }

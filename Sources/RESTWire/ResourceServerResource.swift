@@ -153,7 +153,7 @@ extension Field<Int> {
   fileprivate static func seconds(_ name: String) -> Field {
     Field(name, .tokenSeconds) { members, name in
       if let seconds = members.json(name).number?.int { return seconds }
-      members.refuse(FieldError("/\(name)", "type", "This member must be a whole number."))
+      members.refuse(.wrongType("/\(name)", "a whole number"))
       return 0
     }
   }

@@ -182,7 +182,7 @@ import WireKit
     for (name, value) in members {
       func required<Value>(_ found: Value?, _ type: String) -> Value? {
         if found == nil {
-          faults.append(FieldError("/\(name)", "type", "This member must be \(type)."))
+          faults.append(.wrongType("/\(name)", type))
         }
         return found
       }

@@ -100,7 +100,7 @@ package struct ObjectDecoder {
       return nil
     }
     guard let value = reading(member) else {
-      faults.append(FieldError("/\(name)", "type", "This member must be \(kind)."))
+      faults.append(.wrongType("/\(name)", kind))
       return nil
     }
     return value

@@ -148,7 +148,8 @@ class Changes(Auth0Case):
                 ("PATCH", f"users/auth0|{user}", {"phone_number": "1"}, "phone_number"),
                 ("POST", "users", {**new, "user_metadata": {"a.b": 1}}, "user_metadata.a.b"),
                 ("POST", "users", {**new, "phone_number": "1"}, "phone_number"),
-                ("POST", "users", {**new, "picture": "x"}, "picture")]:
+                ("POST", "users", {**new, "picture": "x"}, "picture"),
+                ("POST", "users", {**new, "verify_email": "no"}, "verify_email")]:
             answer = self.management(method, path, body, token)
             self.refused(answer, 400, "invalid_body")
             self.assertIn(f"' on property {place}.", answer.json["message"])

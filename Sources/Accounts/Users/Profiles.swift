@@ -147,7 +147,7 @@ import ReferenceData
     }
     if value == .null { return nil }
     guard let text = value.string else {
-      return FieldError(pointer, "type", "This member must be a string or null.")
+      return .wrongType(pointer, "a string or null")
     }
     guard !text.isEmpty, text.unicodeScalars.count <= limit else {
       return FieldError(pointer, "length", "This member must have 1 to \(limit) characters.")

@@ -97,7 +97,7 @@ import WireKit
   ) async throws(Failure) -> JSON {
     let scopes = body["scope"]?.array?.compactMap(\.string) ?? []
     guard scopes.count == body["scope"]?.array?.count else {
-      throw .invalid([FieldError("/scope", "type", "This member must be an array of strings.")])
+      throw .invalid([.wrongType("/scope", "an array of strings")])
     }
     do throws(Failure) {
       let (grant, _) = try await ClientGrants.set(

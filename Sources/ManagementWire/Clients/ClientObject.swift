@@ -117,7 +117,7 @@ struct ClientBody {
     switch member {
     case "name":
       name = value.string
-      if name == nil { faults.append(FieldError(place, "type", "This member must be a string.")) }
+      if name == nil { faults.append(.wrongType(place, "a string")) }
     case "app_type":
       kind = ClientKind.allCases.first { value.string?.hasSameBytes(as: $0.auth0Name) == true }
       guard kind == nil else { return }

@@ -98,7 +98,7 @@ enum LinkRequest {
         continue
       }
       if texts[name] == nil {
-        faults.append(FieldError("/\(name)", "type", "This member must be a string."))
+        faults.append(.wrongType("/\(name)", "a string"))
       }
     }
     guard faults.isEmpty else { throw .invalid(faults) }

@@ -54,7 +54,7 @@ struct ResourceServerBody {
     case "token_lifetime":
       change.tokenSeconds = value.number?.int
       if change.tokenSeconds == nil {
-        faults.append(FieldError(place, "type", "This member must be a whole number."))
+        faults.append(.wrongType(place, "a whole number"))
       }
     case "token_lifetime_for_web": secondsForWeb = value
     case "allow_offline_access": change.allowsOfflineAccess = flag(value, place)
@@ -88,21 +88,21 @@ struct ResourceServerBody {
       }
     }
     if value.array == nil {
-      faults.append(FieldError("/scopes", "type", "This member must be an array."))
+      faults.append(.wrongType("/scopes", "an array"))
     }
     change.scopes = scopes
   }
 
   private mutating func text(_ value: JSON, _ place: String) -> String? {
     if value.string == nil {
-      faults.append(FieldError(place, "type", "This member must be a string."))
+      faults.append(.wrongType(place, "a string"))
     }
     return value.string
   }
 
   private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
     if value.bool == nil {
-      faults.append(FieldError(place, "type", "This member must be true or false."))
+      faults.append(.wrongType(place, "true or false"))
     }
     return value.bool
   }

@@ -145,9 +145,9 @@ import WireKit
         }
       case ("preserve_refresh_tokens", .bool(let flag)): preserves = flag
       case ("session_id", _):
-        faults.append(FieldError(place, "type", "This member must be a string."))
+        faults.append(.wrongType(place, "a string"))
       case ("preserve_refresh_tokens", _):
-        faults.append(FieldError(place, "type", "This member must be true or false."))
+        faults.append(.wrongType(place, "true or false"))
       default: faults.append(.unknownProperty(name))
       }
     }

@@ -107,7 +107,7 @@ struct TicketRequest {
         continue
       case "mark_email_as_verified" where purpose == .reset:
         guard case .bool(let flag) = value else {
-          faults.append(FieldError(place, "type", "This member must be true or false."))
+          faults.append(.wrongType(place, "true or false"))
           continue
         }
         verifies = flag
@@ -120,7 +120,7 @@ struct TicketRequest {
         continue
       }
       if texts[name] == nil {
-        faults.append(FieldError(place, "type", "This member must be a string."))
+        faults.append(.wrongType(place, "a string"))
       }
     }
     guard faults.isEmpty else { throw .invalid(faults) }

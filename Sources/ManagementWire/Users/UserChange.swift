@@ -50,7 +50,7 @@ struct UserChange {
       if value == .null {
         faults.append(FieldError(place, "null", "email cannot be removed: send another address."))
       } else if revision.email == nil {
-        faults.append(FieldError(place, "type", "This member must be a string."))
+        faults.append(.wrongType(place, "a string"))
       }
     case "email_verified": isVerified = flag(value, place)
     case "picture":
@@ -66,7 +66,7 @@ struct UserChange {
     case "password":
       revision.password = value.string
       if value.string == nil {
-        faults.append(FieldError(place, "type", "This member must be a string."))
+        faults.append(.wrongType(place, "a string"))
       }
     case "verify_email": asksToVerify = flag(value, place) ?? false
     case "connection":
@@ -82,7 +82,7 @@ struct UserChange {
 
   private mutating func take(_ kind: DocumentKind, _ value: JSON, _ place: String) {
     guard let members = value.object else {
-      faults.append(FieldError(place, "type", "This member must be an object."))
+      faults.append(.wrongType(place, "an object"))
       return
     }
     revision.documents.append((kind, members))
@@ -90,7 +90,7 @@ struct UserChange {
 
   private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
     if case .bool(let flag) = value { return flag }
-    faults.append(FieldError(place, "type", "This member must be true or false."))
+    faults.append(.wrongType(place, "true or false"))
     return nil
   }
 }
@@ -98,11 +98,8 @@ struct UserChange {
 /// The description of a new user, which becomes that of an import.
 struct UserDescription {
   let json: JSON
-
-  /// Members that ask for a mail, or that only other connections have.
-  private static let ignored: Set<String> = [
-    "connection", "verify_email", "client_id", "phone_verified",
-  ]
+  /// Whether a mail verifies the address; nil if the body does not say it.
+  let asksToVerify: Bool?
 
   /// - Throws: `.connectionUnknown`, `.invalid`.
   init(_ body: JSONObject) throws(Failure) {
@@ -115,19 +112,24 @@ struct UserDescription {
     }
     var row = JSONObject()
     var faults: [FieldError] = []
-    for (name, value) in body where !Self.ignored.contains(name) && value != .null {
+    for (name, value) in body where value != .null {
       let place = "/" + JSONPointer.escaped(name)
       if name == "app_metadata", let key = AppMetadata.reservedKey(in: value) {
         faults.append(FieldError(place, "reserved", "app_metadata cannot have the key \(key)."))
       }
-      if name == "user_id" {
+      switch name {
+      case "connection", "client_id": break
+      case "verify_email", "phone_verified":
+        if value.bool == nil { faults.append(.wrongType(place, "true or false")) }
+      case "user_id":
         row["foreign_id"] = value.string.map { .string(ForeignIDs.prefix + $0) } ?? value
-      } else if name == "username" {
-        faults.append(UserMember.noUsername)
-      } else if let member = UserMember.own[name] {
-        row[member] = value
-      } else {
-        faults.append(.unknownProperty(name))
+      case "username": faults.append(UserMember.noUsername)
+      default:
+        if let member = UserMember.own[name] {
+          row[member] = value
+        } else {
+          faults.append(.unknownProperty(name))
+        }
       }
     }
     for name in ["email", "password"] where row[name]?.string == nil {
@@ -135,6 +137,7 @@ struct UserDescription {
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     json = .object(row)
+    asksToVerify = body["verify_email"]?.bool
   }
 }
 

@@ -128,12 +128,12 @@ import WireKit
   private static func create(_ call: Call) async throws(Failure) -> UserID {
     let body = try call.json.objectOfBody
     let context = call.context
-    if body["verify_email"] == true { try requireMail(context) }
     let description = try UserDescription(body)
+    if description.asksToVerify == true { try requireMail(context) }
     let made = try await UserMember.naming { () async throws(Failure) in
       try await Users.create(NewUser(description.json, context), context)
     }
-    let verifies = body["verify_email"]?.bool ?? context.mailer.isConfigured
+    let verifies = description.asksToVerify ?? context.mailer.isConfigured
     if verifies, !made.isEmailVerified { try await mailVerification(to: made.email, context) }
     return made.id
   }

@@ -20,6 +20,11 @@ package struct FieldError: Sendable, Equatable {
     self.detail = detail.excerpt(512)
   }
 
+  /// Returns the error of a member with another type than the expected one.
+  package static func wrongType(_ place: String, _ expected: String) -> FieldError {
+    FieldError(place, "type", "This member must be \(expected).")
+  }
+
   /// Returns the same error of a value whose place is inside another.
   package func inside(_ outer: String) -> FieldError { FieldError(outer + place, code, detail) }
 

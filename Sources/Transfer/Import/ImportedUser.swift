@@ -228,7 +228,7 @@ package struct ImportedUser: Sendable {
   }
 
   private static func flag(_ place: String) -> FieldError {
-    FieldError(place, "type", "This member must be true or false.")
+    FieldError.wrongType(place, "true or false")
   }
 
   private mutating func takePassword(_ value: JSON, _ place: String) -> [FieldError] {
@@ -237,7 +237,7 @@ package struct ImportedUser: Sendable {
       return []
     }
     guard let text = value.string else {
-      return [FieldError(place, "type", "This member must be a string or null.")]
+      return [.wrongType(place, "a string or null")]
     }
     do throws(PasswordHashError) {
       try PasswordHash(text).checkCost()

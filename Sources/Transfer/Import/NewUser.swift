@@ -62,7 +62,7 @@ package struct NewUser: Sendable {
         faults.append(fault)
       }
     } else {
-      faults.append(FieldError("/password", "type", "This member must be a string."))
+      faults.append(.wrongType("/password", "a string"))
     }
     members["password"] = nil
     description = .object(members)
