@@ -36,7 +36,12 @@ package import Runtime
     guard isForeign(id) else { return nil }
     let holder = SubjectQueries.holder
     if let user = try await context.first(holder, context.app.id, "auth0", id) { return user }
-    return id.utf8.starts(with: prefix.utf8)
+    return named(by: id)
+  }
+
+  /// Returns the user that an id names if it did not come with one; nil for another form of id.
+  package nonisolated static func named(by id: String) -> UserID? {
+    id.utf8.starts(with: prefix.utf8)
       ? UserID(String(id.utf8.dropFirst(prefix.utf8.count)) ?? "") : nil
   }
 

@@ -28,7 +28,7 @@ package enum CredentialRowQueries {
   /// Gives an address to a user; undoes the transaction if another user has it.
   ///
   /// A former address can return to its user, and goes to others when it is no longer reserved.
-  /// `takeFreeAddress` has the same rule for a new user, and `ImportQueries.emails` for many users.
+  /// `takeFreeAddress` has the same rule for a new user, and `ImportQueries.claims` for many users.
   /// - Parameter 5: the time of the transaction.
   /// - Parameter 6: whether a back end gives the address. It counts only for a new address: the user
   ///   may have registered the present one.
@@ -83,8 +83,6 @@ package enum CredentialRowQueries {
   )
 
   /// Makes a user with a new credential no guest, and raises its version.
-  ///
-  /// `ImportQueries.settle` makes many users no guests.
   package static let settle = Statement<NoRow, UserID>(
     "credential_rows.settle",
     """

@@ -9,8 +9,11 @@ import Testing
 struct DistributedPlanTests {
   init() { LoopThread.start() }
 
-  /// Statements that insert the rows of a parameter, which the coordinator distributes.
-  private static let ofRows = ["apps.add_hosts", "imports.roles", "imports.documents"]
+  /// Statements that insert rows of many keys, which the coordinator distributes.
+  private static let ofRows = [
+    "apps.add_hosts", "imports.create", "imports.passwords", "imports.identities",
+    "imports.claims", "imports.roles", "imports.documents", "imports.move_events",
+  ]
 
   @Test @EventLoop func `statements ask one shard, except the listed ones`() async throws {
     let database = try DistributedCluster.createDatabase()

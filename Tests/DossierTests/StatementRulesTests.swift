@@ -36,11 +36,8 @@ import Testing
     logout_notices.due outbox.due outbox.expired outbox.ids outbox.page outbox.state
     readiness.late_mails
     """,
-    "An import writes a batch of users.": """
-    imports.create imports.unverified imports.guests imports.release imports.update
-    imports.readdress imports.passwords imports.address_identities imports.identities
-    imports.foreign_ids imports.authenticators imports.emails imports.settle imports.properties
-    imports.clear_properties imports.examine imports.lock_users imports.done
+    "An import finds the users of a batch in one read of the shards of their keys.": """
+    imports.subjects imports.users imports.identities_of_users imports.events imports.done
     """,
     "The sign-ins of a user at clients are found by the user, who is deleted.": """
     users.authorizations

@@ -38,7 +38,7 @@ extension FuzzTarget {
       roles: [ByteString("editor"): RoleID()],
       hashes: hashes
     )
-    var batch = ImportBatch(app: AppID(trusted: "fuzz"), import: nil)
+    var batch = ImportBatch(import: nil)
     for line in users {
       check { () throws(Failure) in
         let line = try reader.translated(line)
@@ -53,7 +53,7 @@ extension FuzzTarget {
           schemas: DocumentSchemas()
         )
         expect(row.foreignID != nil, "a user lost its id")
-        _ = batch.add(row, addressKey: row.email, .create(UserID()))
+        _ = batch.add(row, ImportMatch(emailKey: row.email), .create(UserID()))
       }
     }
   }

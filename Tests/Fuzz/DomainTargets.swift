@@ -64,14 +64,11 @@ extension FuzzTarget {
     bound: MemoryBound(factor: 200, base: 1_048_576)
   ) { input in
     let lines = lines(input).prefix(8)
-    var batch = ImportBatch(app: AppID(trusted: "fuzz"), import: nil)
-    var rows: [ImportedUser?] = []
+    var batch = ImportBatch(import: nil)
     for line in lines {
       do throws(Failure) {
         let row = try ImportedUser(line, stringLimit: 128)
-        rows.append(row)
-        _ = batch.add(row, addressKey: row.email, .create(UserID()))
-        _ = batch.add(row, addressKey: nil, .update(UserID(), wasVerified: false))
+        _ = batch.add(row, ImportMatch(emailKey: row.email), .create(UserID()))
       } catch let error where error.type == .invalid {
         expect(!error.faults.isEmpty, "a row is refused without a fault")
         for fault in error.faults {
@@ -81,7 +78,14 @@ extension FuzzTarget {
         fatalError("a row is refused otherwise: \(error)")
       }
     }
-    expectStorable(ImportBatch.questions(rows), "the questions of a batch")
+    var credentials = ImportedCredentials()
+    for write in batch.writes {
+      expectStorable(.object(write.members), "the members of a user")
+      credentials.add(write, to: [])
+    }
+    expectStorable(.array(credentials.passwords), "the passwords of a batch")
+    expectStorable(.array(credentials.identities), "the identities of a batch")
+    expectStorable(.array(credentials.subjects), "the subjects of a batch")
   }
 
   static let migrations = FuzzTarget(

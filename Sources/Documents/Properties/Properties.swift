@@ -1,8 +1,8 @@
 internal import Crypto
 package import Runtime
 import EventLoop
-import JSON
-import Postgres
+package import JSON
+package import Postgres
 
 /// Properties: a few small values of a user, by key.
 package enum Properties {
@@ -96,17 +96,48 @@ package enum Properties {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    if !set.removed.isEmpty || !set.written.isEmpty {
-      _ = transaction.send(
-        PropertyQueries.remove,
-        user,
-        TextArray(set.removed.map(\.text)),
-        set.floor
-      )
-      try await transaction.send(PropertyQueries.write, user, TextBytes(set.rows.serialized()))
-        .rows()
-    }
+    for statement in send([(user, set)], in: transaction) { try await statement.rows() }
     try await Event(changeOf: "properties", of: user, context)?.record(in: transaction, context)
+  }
+
+  /// Sends what has changed in the properties of users.
+  @EventLoop package static func send(
+    _ sets: [(user: UserID, set: PropertySet)],
+    in transaction: Transaction
+  ) -> [Sent<NoRow>] {
+    var sent: [Sent<NoRow>] = []
+    for (user, set) in sets where !set.removed.isEmpty || !set.written.isEmpty {
+      let removed = TextArray(set.removed.map(\.text))
+      let written = TextBytes(set.rows.serialized())
+      sent.append(transaction.send(PropertyQueries.remove, user, removed, set.floor))
+      sent.append(transaction.send(PropertyQueries.write, user, written))
+    }
+    return sent
+  }
+
+  /// Replaces all properties of users, for `send`.
+  ///
+  /// - Parameters:
+  ///   - properties: the users, whom the transaction has locked, and their new properties. The floor
+  ///     is the greatest version of a deleted property, or nil for a user who is about to be made.
+  ///   - transaction: the transaction.
+  /// - Returns: the users with their properties.
+  /// - Throws: `.tooManyProperties`, `.databaseUnavailable`.
+  @EventLoop package static func replaced(
+    _ properties: [(user: UserID, floor: Int?, by: JSONObject)],
+    in transaction: Transaction
+  ) async throws(Failure) -> [(user: UserID, set: PropertySet)] {
+    let reads = properties.map { one in
+      one.floor.map { _ in transaction.send(PropertyQueries.stored, one.user) }
+    }
+    var sets: [(user: UserID, set: PropertySet)] = []
+    for ((user, floor, object), read) in zip(properties, reads) {
+      let stored = try await read?.rows() ?? []
+      var set = PropertySet(stored.compactMap(\.property), floor: floor ?? 0)
+      try set.apply(.replace(object))
+      sets.append((user, set))
+    }
+    return sets
   }
 
   private static func faults(in change: PropertyChange, _ stringLimit: Int) -> [FieldError] {

@@ -141,20 +141,19 @@ package struct ImportLine: Sendable {
     guard place.first == progress.lines else {
       throw .preconditionFailed(current: place.first ?? 0)
     }
-    var batch = ImportBatch(app: app, import: progress.id)
+    var batch = ImportBatch(import: progress.id)
     let rows = lines.map { try? $0.content.get() }
-    let findings = try await ImportMatch.all(
+    let matches = try await ImportExamination.matches(
       of: rows,
       isForUpdate: existing.isChanged,
       in: app,
       transaction
     )
-    var done: Set<Int> = []
+    var done: Set<UserID> = []
     if existing == .require {
-      let questions = TextBytes(ImportBatch.questions(rows).serialized())
-      done = Set(try await transaction.run(ImportQueries.done, app, questions, progress.id))
+      let ids = rows.compactMap { $0?.id }.list
+      done = Set(try await transaction.run(ImportQueries.done, app, ids, progress.id))
     }
-    let found = Dictionary(uniqueKeysWithValues: findings.map { ($0.index, $0) })
     var keys = BatchConflictKeys()
     var results: [ImportResult] = []
     for (index, line) in lines.enumerated() {
@@ -164,14 +163,13 @@ package struct ImportLine: Sendable {
       switch line.content {
       case .failure(let failure): outcome = .failed(failure.importFaults)
       case .success(let row):
-        let finding = try found[index].orUnforeseen("a row that was examined")
-        guard keys.take(row, finding) else {
+        let match = try matches[index].orUnforeseen("a row that was examined")
+        guard keys.take(row, match) else {
           return try await commit(batch, results, lines, in: transaction)
         }
-        let decision =
-          done.contains(index)
-          ? .duplicate(row.id) : ImportAction(row, finding, of: app, existing)
-        (user, outcome) = batch.add(row, addressKey: finding.emailKey, decision)
+        let isDone = row.id.map(done.contains) ?? false
+        let action = isDone ? .duplicate(row.id) : ImportAction(row, match, existing)
+        (user, outcome) = batch.add(row, match, action)
         if outcome.isWritten { leftOut = row.leftOut }
       }
       results.append(

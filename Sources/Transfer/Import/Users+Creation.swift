@@ -44,14 +44,18 @@ extension Users {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) -> UserID {
-    let app = context.app.id
-    var batch = ImportBatch(app: app, import: nil)
-    let found = try await ImportMatch.all(of: [row], isForUpdate: false, in: app, transaction)
-    let finding = try found.first.orUnforeseen("a user that was examined")
-    let decision = ImportAction(row, finding, of: app, .fail)
-    switch decision {
+    var batch = ImportBatch(import: nil)
+    let found = try await ImportExamination.matches(
+      of: [row],
+      isForUpdate: false,
+      in: context.app.id,
+      transaction
+    )
+    let match = try found.first.flatMap(\.self).orUnforeseen("a user that was examined")
+    let action = ImportAction(row, match, .fail)
+    switch action {
     case .create(let user):
-      _ = batch.add(row, addressKey: finding.emailKey, decision)
+      _ = batch.add(row, match, action)
       try await batch.write(in: transaction, context)
       try await Event("user_create", of: user).record(in: transaction, context)
       return user

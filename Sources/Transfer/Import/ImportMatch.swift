@@ -1,22 +1,27 @@
-import Runtime
-import EventLoop
 import JSON
-import Postgres
+import Runtime
+import Sessions
 
 /// The existing users, addresses and identities that conflict with or match an import row.
-struct ImportMatch: RowDecodable {
-  /// The index of the row in the batch.
-  let index: Int
-  /// The app of the user with the row's id; the app id of zeros if an app has or had that id.
-  let app: String?
+struct ImportMatch {
   /// The comparison key of its address.
   let emailKey: String?
+  /// Whether the row's id is no id of a user of the app, and cannot become one.
+  private(set) var isIDTaken = false
+  /// Whether a user with the row's id has left events.
+  private(set) var hasEvents = false
+  /// The user with the row's id.
+  private(set) var own: StoredUser?
   /// The user of the row's address.
-  let holder: UserID?
+  private(set) var holder: UserID?
   /// The state of the row's address; nil if no user has it.
-  let address: AddressState?
+  private(set) var address: AddressState?
+  /// The user for whom the row's address is not reserved any more.
+  private(set) var formerHolder: UserID?
   /// The users of its identities, and of its foreign id.
-  let owners: [UserID?]
+  private(set) var owners: [UserID?] = []
+  /// The users of the app whom the row names, or who have its address or one of its identities.
+  private(set) var existing: [StoredUser] = []
 
   enum AddressState: String {
     case verified
@@ -28,13 +33,60 @@ struct ImportMatch: RowDecodable {
     case reserved
   }
 
-  init(from row: Row) throws(DatabaseError) {
-    index = try row.int(0)
-    app = row.text(ifAny: 1)
-    emailKey = row.text(ifAny: 2)
-    holder = row.text(ifAny: 3).map(UserID.init(trusted:))
-    address = row.text(ifAny: 4).flatMap(AddressState.init(rawValue:))
-    owners = (row.text(ifAny: 5) ?? "").split(separator: " ").map { UserID($0) }
+  init(emailKey: String?) { self.emailKey = emailKey }
+
+  /// - Parameters:
+  ///   - row: the row.
+  ///   - emailKey: the comparison key of its address.
+  ///   - app: the app of the import.
+  ///   - users: the existing users, of any app.
+  ///   - subjects: the users of subjects in the app.
+  ///   - isOfApp: whether an app has or had the row's id.
+  ///   - hasEvents: whether a user with the row's id has left events.
+  init(
+    _ row: ImportedUser,
+    emailKey: String?,
+    of app: AppID,
+    _ users: [UserID: StoredUser],
+    _ subjects: StoredSubjects,
+    isOfApp: Bool,
+    hasEvents: Bool
+  ) {
+    self.init(emailKey: emailKey)
+    self.hasEvents = hasEvents
+    let foreign = subjects[.foreign] ?? [:]
+    if let id = row.id {
+      own = users[id]
+      // Audit events share one key space. Auth0's clients may know another user by this id.
+      let known = foreign[ByteString(ForeignIDs.id(of: id))]?.user
+      isIDTaken =
+        isOfApp || id.text.utf8.allSatisfy { $0 == UInt8(ascii: "0") }
+        || own.map { $0.app != app } ?? (known != nil && known != id)
+    }
+    if let subject = emailKey.flatMap({ subjects[.email]?[ByteString($0)] }) {
+      if subject.isExpired {
+        formerHolder = subject.user
+      } else {
+        holder = subject.user
+        address =
+          subject.isReserved
+          ? .reserved
+          : users[subject.user]?.isVerified == true
+            ? .verified : subject.isAssigned ? .assigned : .registered
+      }
+    }
+    owners = row.subjects.map { identity in
+      let found = subjects[ByteString(identity.provider)]?[ByteString(identity.subject)]
+      if let found { return found.user }
+      guard identity.provider == ImportedUser.Identity.foreign,
+        let user = ForeignIDs.named(by: identity.subject).flatMap({ users[$0] }),
+        user.app == app, !user.hasForeignID,
+        ForeignIDs.id(of: user.id).hasSameBytes(as: identity.subject)
+      else { return nil }
+      return user.id
+    }
+    existing = Set([own?.id, holder] + owners).compactMap { $0.flatMap { users[$0] } }
+      .filter { $0.app == app }
   }
 
   /// Returns the user that the row's address identifies; nil if it identifies none.
@@ -48,45 +100,6 @@ struct ImportMatch: RowDecodable {
     case .registered: existing.isChanged && row.isVerified != true ? nil : holder
     case .reserved, nil: nil
     }
-  }
-}
-
-extension ImportMatch {
-  /// Finds the existing users, addresses and identities for rows.
-  ///
-  /// Users that the import changes stay locked until the transaction ends.
-  /// - Parameters:
-  ///   - rows: the rows; nil for invalid lines.
-  ///   - isForUpdate: whether the import changes existing users.
-  ///   - app: the app of the users.
-  ///   - transaction: the transaction that writes the rows.
-  /// - Returns: one finding for each row that is not nil, with its index.
-  /// - Throws: the error of the database.
-  @EventLoop package static func all(
-    of rows: [ImportedUser?],
-    isForUpdate: Bool,
-    in app: AppID,
-    _ transaction: Transaction
-  ) async throws(Failure) -> [ImportMatch] {
-    let questions = TextBytes(ImportBatch.questions(rows).serialized())
-    var locked: Set<String> = []
-    while true {
-      let findings = try await transaction.run(ImportQueries.examine, app, questions)
-      let users = Set(findings.flatMap { $0.users(of: rows[$0.index]) }).subtracting(locked)
-      guard isForUpdate, !users.isEmpty else { return findings }
-      // Find again: another transaction may have changed the users before the lock.
-      _ = try await transaction.run(
-        ImportQueries.lockUsers,
-        app,
-        TextBytes(JSON.array(users.map { .string($0) }).serialized())
-      )
-      locked.formUnion(users)
-    }
-  }
-
-  private func users(of row: ImportedUser?) -> [String] {
-    let own = app == nil ? nil : row?.id
-    return ([own, holder] + owners).compactMap { $0?.text }
   }
 }
 
@@ -106,7 +119,7 @@ package enum ExistingUser: Sendable {
 enum ImportAction {
   case create(UserID)
   /// Also whether the user already had the row's address, verified.
-  case update(UserID, wasVerified: Bool)
+  case update(StoredUser, wasVerified: Bool)
   case skip(UserID)
   case fail(UserID?, [FieldError])
 
@@ -116,8 +129,8 @@ enum ImportAction {
   }
 
   /// Decides by the row and by the existing data.
-  init(_ row: ImportedUser, _ found: ImportMatch, of app: AppID, _ existing: ExistingUser) {
-    if let id = row.id, let other = found.app, other != app.text {
+  init(_ row: ImportedUser, _ found: ImportMatch, _ existing: ExistingUser) {
+    if let id = row.id, found.isIDTaken {
       self = .fail(
         id,
         [FieldError("/id", "id_taken", "An app, or a user of another app, has this id.")]
@@ -126,7 +139,6 @@ enum ImportAction {
     }
     let address = found.user(of: row, existing)
     let known = row.id ?? address ?? found.owners.compactMap(\.self).first
-    let isThere = row.id == nil ? known != nil : found.app != nil
     var faults: [FieldError] = []
     if let holder = found.holder, holder != known {
       faults.append(FieldError("/email", "email_taken", "Another user has this address."))
@@ -143,7 +155,7 @@ enum ImportAction {
           : FieldError("/foreign_id", "foreign_id_taken", "Another user has this foreign id.")
       )
     }
-    guard let known, isThere else {
+    guard let user = found.existing.first(where: { $0.id == known }) else {
       if existing == .require {
         faults.append(
           FieldError("/id", "no_such_user", "No user has this id: import the users first.")
@@ -155,11 +167,11 @@ enum ImportAction {
     switch existing {
     case .fail:
       let place = row.id != nil ? "/id" : address != nil ? "/email" : "/identities"
-      self = .fail(known, [FieldError(place, "exists", "This user already exists.")])
-    case .skip: self = .skip(known)
+      self = .fail(user.id, [FieldError(place, "exists", "This user already exists.")])
+    case .skip: self = .skip(user.id)
     case .update, .require:
-      let wasVerified = found.holder == known && found.address == .verified
-      self = faults.isEmpty ? .update(known, wasVerified: wasVerified) : .fail(known, faults)
+      let wasVerified = found.holder == user.id && found.address == .verified
+      self = faults.isEmpty ? .update(user, wasVerified: wasVerified) : .fail(user.id, faults)
     }
   }
 }

@@ -1,0 +1,158 @@
+import Postgres
+import Runtime
+
+/// The statements that find the existing data of a batch.
+///
+/// On a distributed database, each asks only the shards of its keys.
+extension ImportQueries {
+  /// Returns the keys of addresses, in their order.
+  static let emailKeys = Statement<String, TextArray>(
+    "imports.email_keys",
+    """
+    select email_key(r.email) from unnest($1::text[]) with ordinality as r (email, place)
+    order by r.place
+    """
+  )
+
+  /// Returns the users of subjects at a provider, also those that are no longer reserved for them.
+  ///
+  /// Served by the primary key.
+  /// - Parameter 4: the time of the transaction.
+  static let subjects = Statement<StoredSubject, AppID, String, TextArray, ServerTime>(
+    "imports.subjects",
+    """
+    select subject, user_id, assigned, reserved_until is not null,
+      coalesce(reserved_until <= $4::timestamptz, false)
+    from identity_subjects
+    where app_id = $1 and provider = $2 and subject = any ($3::text[])
+    """
+  )
+
+  /// Returns those of some users that exist, in any app.
+  static let users = Statement<StoredUser, TextArray>(
+    "imports.users",
+    """
+    select user_id, app_id, foreign_id is not null, anonymous, email_key(email), email_verified,
+      property_version_floor
+    from users where user_id = any ($1::text[])
+    """
+  )
+
+  /// Returns the identities of some users, the oldest first.
+  static let identitiesOfUsers = Statement<StoredIdentity, TextArray>(
+    "imports.identities_of_users",
+    """
+    select user_id, identity_id, provider, subject, verified_via_mail_only
+    from identities where user_id = any ($1::text[]) order by created_at, identity_id
+    """
+  )
+
+  /// Returns those of some ids that apps have.
+  static let apps = Statement<UserID, TextArray>(
+    "imports.apps",
+    "select app_id from apps where app_id = any ($1::text[])"
+  )
+
+  /// Returns those of some ids that have events, and whether a former app has left them.
+  static let events = Statement<FormerID, TextArray>(
+    "imports.events",
+    """
+    select user_id, bool_or(app_id = user_id) from audit where user_id = any ($1::text[])
+    group by user_id
+    """
+  )
+
+  /// Returns those of some users whom the import has already changed, by their audit events.
+  static let done = Statement<UserID, AppID, TextArray, ImportID>(
+    "imports.done",
+    """
+    select distinct user_id from audit
+    where app_id = $1 and user_id = any ($2::text[]) and action = 'user_import'
+      and detail ->> 'import' = $3
+    """
+  )
+}
+
+/// The user of a subject.
+struct StoredSubject: RowDecodable {
+  let name: String
+  let user: UserID
+  let isAssigned: Bool
+  /// Whether it is a former address of the user.
+  let isReserved: Bool
+  /// Whether it is not reserved any more, so that other users can get it.
+  let isExpired: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    name = try row.text(0)
+    user = try row.id(1)
+    isAssigned = try row.bool(2)
+    isReserved = try row.bool(3)
+    isExpired = try row.bool(4)
+  }
+}
+
+/// An existing user that matches a row, or conflicts with it.
+struct StoredUser: RowDecodable {
+  let id: UserID
+  let app: AppID
+  /// Whether Auth0's clients know the user by an id with which it came.
+  let hasForeignID: Bool
+  let isAnonymous: Bool
+  /// The key of the address; nil without one.
+  let emailKey: String?
+  /// Whether the address is verified, perhaps by mail only.
+  private let hasVerifiedEmail: Bool
+  /// The greatest version of a deleted property.
+  let propertyFloor: Int
+  /// The oldest first.
+  var identities: [StoredIdentity] = []
+
+  init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    app = try row.id(1)
+    hasForeignID = try row.bool(2)
+    isAnonymous = try row.bool(3)
+    emailKey = row.text(ifAny: 4)
+    hasVerifiedEmail = try row.bool(5)
+    propertyFloor = try row.int(6)
+  }
+
+  /// Whether the address is verified, and not by mail only.
+  var isVerified: Bool { hasVerifiedEmail && !identities.contains(where: \.isVerifiedViaMailOnly) }
+
+  /// Whether the user has no more than what a guest can have.
+  var isGuest: Bool { identities.allSatisfy { ["anonymous", "api-key"].contains($0.provider) } }
+}
+
+/// An identity of an existing user.
+struct StoredIdentity: RowDecodable {
+  let user: UserID
+  let id: IdentityID
+  let provider: String
+  let subject: String
+  let isVerifiedViaMailOnly: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    id = try row.id(1)
+    provider = try row.text(2)
+    subject = try row.text(3)
+    isVerifiedViaMailOnly = try row.bool(4)
+  }
+
+  /// Whether the user signs in by its address with it.
+  var isOfAddress: Bool { provider == "password" || provider == "email" }
+}
+
+/// An id with events.
+struct FormerID: RowDecodable {
+  let id: UserID
+  /// Whether it is the id of a former app.
+  let isOfApp: Bool
+
+  init(from row: Row) throws(DatabaseError) {
+    id = try row.id(0)
+    isOfApp = try row.bool(1)
+  }
+}
