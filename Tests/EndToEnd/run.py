@@ -1,17 +1,19 @@
 #!/usr/bin/python3 -B
 """Runs the tests, several classes at a time: each class has deployments of its own.
 
-usage: run.py [--jobs N] [--report FILE] [--citus] [MODULE[.CLASS]...]
+usage: run.py [--jobs N] [--report FILE] [--citus] [--shuffle SEED] [MODULE[.CLASS]...]
 
 With --citus, each deployment has a database that is distributed over two nodes of Citus, which must
-be installed. The output of a class is printed when the class ends. The last line counts the tests that passed
-and failed. The report has both numbers, and the classes with failures.
+be installed. With --shuffle, the tests of a class run in an order that follows from the seed. The
+output of a class is printed when the class ends. The last line counts the tests that passed and
+failed. The report has both numbers, and the classes with failures.
 """
 
 import argparse
 import concurrent.futures
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -49,9 +51,13 @@ def classes(names):
     return sorted(ranks, key=ranks.get, reverse=True)
 
 
-def run_class(name):
+def run_class(name, seed):
     """Runs a class in this process. Prints its output, then the numbers of passed and failed tests."""
     suite = unittest.TestLoader().loadTestsFromName(name)
+    if seed is not None:
+        tests = list(suite)
+        random.Random(seed).shuffle(tests)
+        suite = unittest.TestSuite(tests)
     result = unittest.TextTestRunner(stream=sys.stderr, verbosity=2).run(suite)
     # A test with faults in several parts failed once; a class that could not start failed as one.
     faulty = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
@@ -61,12 +67,13 @@ def run_class(name):
     print(result.testsRun - started, failed)
 
 
-def start_class(name):
+def start_class(name, seed):
     # Files, since processes that remain would keep a pipe open.
     with tempfile.TemporaryFile("w+") as numbers, tempfile.TemporaryFile("w+") as said:
         start = time.monotonic()
         child = subprocess.run(
-            [sys.executable, "-B", __file__, "--class", name], cwd=HERE,
+            [sys.executable, "-B", __file__, "--class", name,
+             *([] if seed is None else ["--shuffle", seed])], cwd=HERE,
             stdout=numbers, stderr=said)
         numbers.seek(0)
         said.seek(0)
@@ -85,12 +92,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) + 1))
     parser.add_argument("--report", type=os.path.abspath)
     parser.add_argument("--citus", action="store_true")
+    parser.add_argument("--shuffle", metavar="SEED")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.chdir(HERE)
     sys.path.insert(0, str(HERE))
     if options.one:
-        return run_class(options.one)
+        return run_class(options.one, options.shuffle)
     from cluster import CITUS, TEMPLATE, template
     if options.citus:
         os.environ[CITUS] = "1"
@@ -98,7 +106,7 @@ def main():
     passed = failed = 0
     broken = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = [pool.submit(start_class, name) for name in classes(options.names)]
+        runs = [pool.submit(start_class, name, options.shuffle) for name in classes(options.names)]
         for run in concurrent.futures.as_completed(runs):
             name, good, bad, seconds, said = run.result()
             passed, failed = passed + good, failed + bad
