@@ -16,30 +16,30 @@ ROUNDS = int(os.environ.get("DOSSIER_TEST_ROUNDS", "2"))
 # Data that is stored twice must agree after all requests.
 FAULTS = {
     "a user without the row of its address": """
-        select from users u where u.email is not null and not exists (
-          select from identity_subjects s where s.app_id = u.app_id and s.provider = 'email'
+        select 1 from users u where u.email is not null and not exists (
+          select 1 from identity_subjects s where s.app_id = u.app_id and s.provider = 'email'
             and s.subject = email_key(u.email) and s.user_id = u.user_id
             and s.reserved_until is null)""",
     "an address of a user who has another": """
-        select from identity_subjects s left join users u on u.user_id = s.user_id
+        select 1 from identity_subjects s left join users u on u.user_id = s.user_id
         where s.provider = 'email' and s.reserved_until is null
           and email_key(u.email) is distinct from s.subject""",
     "a password without its identity": """
-        select from passwords p where not exists (
-          select from identities i where i.user_id = p.user_id and i.provider = 'password')""",
+        select 1 from passwords p where not exists (
+          select 1 from identities i where i.user_id = p.user_id and i.provider = 'password')""",
     "an identity without its password": """
-        select from identities i where i.provider = 'password' and not exists (
-          select from passwords p where p.user_id = i.user_id)""",
+        select 1 from identities i where i.provider = 'password' and not exists (
+          select 1 from passwords p where p.user_id = i.user_id)""",
     "an identity of another address": """
-        select from identities i join users u on u.user_id = i.user_id
+        select 1 from identities i join users u on u.user_id = i.user_id
         where i.provider in ('password', 'email')
           and i.subject is distinct from email_key(u.email)""",
     "two identities by an address": """
-        select from identities where provider in ('password', 'email')
+        select 1 from identities where provider in ('password', 'email')
         group by user_id having count(*) > 1""",
     "a user without an identity": """
-        select from users u where not exists (
-          select from identities i where i.user_id = u.user_id)""",
+        select 1 from users u where not exists (
+          select 1 from identities i where i.user_id = u.user_id)""",
 }
 
 

@@ -9,14 +9,14 @@ MINE, THEIRS = "my old house", "another house"
 # A subject names its user, and the rows of the user name the subject.
 FAULTS = {
     "a subject of no user": """
-        select from identity_subjects s left join users u using (user_id) where u.user_id is null""",
+        select 1 from identity_subjects s left join users u using (user_id) where u.user_id is null""",
     "an address that its user does not name": """
-        select from identity_subjects s join users u using (user_id)
+        select 1 from identity_subjects s join users u using (user_id)
         where s.provider = 'email' and s.reserved_until is null
           and email_key(u.email) is distinct from s.subject""",
     "a reserved address that its user does not name": """
-        select from identity_subjects s where s.reserved_until is not null and not exists (
-          select from additional_subjects a where a.user_id = s.user_id
+        select 1 from identity_subjects s where s.reserved_until is not null and not exists (
+          select 1 from additional_subjects a where a.user_id = s.user_id
             and a.provider = s.provider and a.subject = s.subject)""",
 }
 
@@ -104,7 +104,7 @@ class SubjectRaces(Waiting, Consistent):
 
     def meet(self, email, *requests):
         """Returns the responses to requests that all waited for the row of an address."""
-        query = f"select from identity_subjects where subject = '{email}' for update"
+        query = f"select 1 from identity_subjects where subject = '{email}' for update"
         with Held(self.site, query):
             answers = []
             for request in requests:
