@@ -105,7 +105,8 @@ package enum Setting: String, CaseIterable {
     case .listen:
       "address:port (or [address]:port) of the first worker; further workers use the next ports"
     case .writeConnections: "connections of a worker for writes"
-    case .lockSeconds: "seconds that a write may wait for a lock in the database"
+    case .lockSeconds:
+      "seconds that a write may wait for a connection, and then for a lock in the database"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory:
       "memory of a password hash, in KiB; `dossier calibrate` suggests both values"

@@ -102,6 +102,7 @@ import WireKit
     settings.writeConnections = configuration.writeConnections
     if configuration.logsStatements { settings.observer = Log.observeStatement }
     settings.lockTimeout = configuration.lockTimeout
+    settings.exclusivePatience = configuration.lockTimeout
     settings.writeTimeout = configuration.lockTimeout + .seconds(2)
     let database = Database(settings)
     self.database = database
