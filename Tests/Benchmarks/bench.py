@@ -16,22 +16,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("DOSSIER_TEST_BUILD", str(HERE.parents[1] / ".build/release"))
 sys.path.insert(0, str(HERE.parent / "EndToEnd"))
 from deployment import Deployment  # noqa: E402
+from load import load  # noqa: E402
 from machine import ROOT, TOOLS, free_port, is_listening, wait_until  # noqa: E402
 
 YARDSTICKS = ROOT / ".build/benchmarks"
-
-SEED = """
-insert into users (user_id, app_id, anonymous, name, email)
-select lpad(to_hex(g), 24, '0'), (select app_id from apps), false, 'User ' || g,
-  'user' || g || '@example.com' from generate_series(1, {count}) g;
-insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt, expires_at)
-select user_id, user_id, app_id, user_id, 'password', '', decode(md5(user_id), 'hex'),
-  now() + interval '60 days' from users where email is not null;
-insert into documents (user_id, kind, body, version)
-select user_id, 'metadata', jsonb_build_object('theme', 'dark', 'counter', 0, 'group',
-  hashtext(user_id) & 65535), 1 from users where email is not null;
-vacuum analyze;
-"""
 
 
 def claims(token):
@@ -61,11 +49,7 @@ class Bench:
         self.seconds = seconds
         self.site = Deployment(
             settings={"DOSSIER_LOG": "errors", "DOSSIER_APP_CACHE_TTL_MS": "5000"}.items())
-        started = time.monotonic()
-        for statement in SEED.format(count=users).split(";\n"):
-            if statement.strip():
-                self.site.sql(statement)
-        print(f"seeded {users} users in {time.monotonic() - started:.1f} s", file=sys.stderr)
+        load(self.site, users)
         tokens = [self.site.login()["access_token"] for _ in range(sessions)]
         self.ids = [(claims(token)["sub"], claims(token)["sid"]) for token in tokens]
         self.site.sql("insert into documents (user_id, kind, body, version) values " + ",".join(

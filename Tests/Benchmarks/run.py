@@ -12,6 +12,7 @@ import argparse
 import json
 import pathlib
 import subprocess
+import urllib.parse
 
 from bench import HERE
 from wire_bench import SERVICES, WireBench
@@ -41,6 +42,7 @@ def main():
         threads = bench.yardstick("yardstick_threads", 1, keep=False)
         loop = bench.yardstick("yardstick_loop", 2, keep=True)
         script = bench.pgbench_script()
+        address = bench.site.sql("select min(email) from users")
         measures = {
             "GET /v1/me, threads": lambda: bench.wrk(threads, bench.bare),
             "GET /v1/me, loop": lambda: bench.wrk(loop, bench.bare),
@@ -65,9 +67,9 @@ def main():
             "POST /api/v2/users": bench.created_users,
             "GET /api/v2/users, page of 50": lambda: bench.managed_users("per_page=50"),
             "GET /api/v2/users, q=email": lambda: bench.managed_users(
-                "q=email%3A%22user7%40example.com%22"),
+                urllib.parse.urlencode({"q": f'email:"{address}"'})),
             "GET /api/v2/users-by-email": lambda: bench.managed_users(
-                "email=user7%40example.com", "users-by-email"),
+                urllib.parse.urlencode({"email": address}), "users-by-email"),
         }
         if options.large:
             large = WireBench(options.large, options.seconds)

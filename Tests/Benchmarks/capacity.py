@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Measures what users take on the disk, and what a request of many users costs PostgreSQL.
+
+    Tests/Benchmarks/capacity.py [--users 1000000] [--few 1000] [--citus] [--requests 100]
+                                 [--rounds 3]
+
+Loads both numbers of users, with --citus on three nodes of this machine. Each request is one of
+another user. The table has the ratio of the processor time for many users to that for few, and what
+the nodes do for a request: statements, pages that they read or change, bytes of WAL after a
+checkpoint. Needs a release build, nginx, PostgreSQL and pg_stat_statements.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import time
+
+from bench import children
+from load import SECONDS, TABLES, load
+from asking import ADDRESS, JSON, MERGE
+from deployment import Deployment
+from machine import TOOLS
+
+PASSWORD = "correct horse"
+KINDS = {
+    "GET /v1/me": None,
+    "GET /v1/device": None,
+    "GET /v1/me/sessions": None,
+    "PATCH /v1/me/metadata": {"counter": 7},
+    "PUT /v1/me/properties/level": {"value": 7},
+    "POST /v1/token/refresh": {},
+    "POST /v1/login/password": {},
+}
+
+
+def nanoseconds(pids):
+    """Returns the processor time of those of these processes that still run."""
+    total = 0
+    for pid in pids:
+        for thread in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                total += int(thread.read_text().split()[0])
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+    return total
+
+
+class Measured(Deployment):
+    """A deployment with users, and some of them who are signed in."""
+
+    def __init__(self, users, signed_in, citus):
+        super().__init__(settings={"DOSSIER_LOG": "errors",
+                                   "DOSSIER_APP_CACHE_TTL_MS": "5000"}.items(), citus=citus)
+        self.users = users
+        self.fill()
+        for node in range(len(self.nodes())):
+            self.node_sql(node, "create extension pg_stat_statements")
+        self.sign_in(signed_in)
+
+    def fill(self):
+        load(self, self.users)
+
+    def connections(self):
+        options = super().connections()
+        libraries = "citus,pg_stat_statements" if self.citus else "pg_stat_statements"
+        return (options.replace("-c shared_preload_libraries=citus", "")
+                + f" -c shared_preload_libraries={libraries} -c shared_buffers=1GB"
+                " -c max_wal_size=4GB")
+
+    def node_sql(self, node, text):
+        run = subprocess.run(
+            [TOOLS / "psql", "-h", self.folder, "-p", str(5432 + node), "-U", "owner", "-d",
+             "dossier", "-Atqc", text], check=True, capture_output=True, text=True)
+        return run.stdout.strip()
+
+    def sign_in(self, count):
+        """Signs in users of all ages, each on a device of their own."""
+        self.request("POST", "/v1/register", {"email": "a@example.com", "password": PASSWORD}, JSON)
+        spread = " union all ".join(
+            f"(select user_id, email from users where user_id >= '{place:08x}' "
+            "and login_count = 6 order by user_id limit 1)"
+            for place in range(int(time.time()) - SECONDS + 60, int(time.time()) - SECONDS // 8,
+                               SECONDS * 7 // 8 // count))
+        found = [row.split("|") for row in self.sql(spread).splitlines()][:count]
+        ids = ",".join(f"'{user}'" for user, _ in found)
+        self.sql(f"""update passwords set hash = '{self.sql(
+            "select hash from passwords join users using (user_id) where email = 'a@example.com'")}'
+            where user_id in ({ids})""")
+        self.grants = [{"email": email, "address": f"10.0.{n // 250}.{n % 250}"}
+                       for n, (_, email) in enumerate(found)]
+        for grant in self.grants:
+            self.one("POST /v1/login/password", grant)
+
+    def one(self, kind, grant):
+        method, path = kind.split()
+        headers = {**(MERGE if method == "PATCH" else JSON), ADDRESS: grant["address"]}
+        body = KINDS[kind]
+        if path == "/v1/login/password":
+            body = {"email": grant["email"], "password": PASSWORD}
+        elif path == "/v1/token/refresh":
+            body = {"refresh_token": grant["refresh_token"]}
+        else:
+            headers["Authorization"] = f"Bearer {grant['access_token']}"
+        if "device_secret" in grant:
+            headers["Dossier-Device"] = grant["device_secret"]
+        answer = self.request(method, path, body, headers, connection=self.client)
+        assert answer.status == 200, (kind, answer.status, answer.body)
+        if method == "POST":
+            grant.update(answer.json)
+
+    client = None
+
+    def pids(self, kind):
+        if kind == "program":
+            return self.workers()
+        if kind == "nginx":
+            return children(self.nginx.pid)
+        return [child for data, _ in self.nodes()
+                for child in children(int((data / "postmaster.pid").read_text().split()[0]))]
+
+    def measure(self, kind):
+        """Returns the cost of one request of a kind."""
+        nodes = range(len(self.nodes()))
+        for node in nodes:
+            self.node_sql(node, "checkpoint; select pg_stat_statements_reset()")
+        wal = [self.node_sql(node, "select pg_current_wal_insert_lsn() - '0/0'") for node in nodes]
+        self.client = self.connection()
+        started = {name: nanoseconds(self.pids(name)) for name in self.TIMED}
+        for grant in self.grants:
+            self.one(kind, grant)
+        ended = {name: nanoseconds(self.pids(name)) for name in self.TIMED}
+        self.client.close()
+        self.client = None
+        result = {name: (ended[name] - started[name]) / 1000 / len(self.grants)
+                  for name in self.TIMED}
+        result["WAL"] = sum(
+            float(self.node_sql(node, "select pg_current_wal_insert_lsn() - '0/0'")) - float(wal[node])
+            for node in nodes) / len(self.grants)
+        for node in nodes:
+            calls, pages = map(float, self.node_sql(node, """
+                select sum(calls), sum(shared_blks_hit + shared_blks_read) from pg_stat_statements
+                where query not like '%pg_stat_statements%'""").split("|"))
+            name = "coordinator" if node == 0 else "nodes"
+            result[name] = result.get(name, 0) + calls / len(self.grants)
+            result["pages"] = result.get("pages", 0) + pages / len(self.grants)
+        return result
+
+    TIMED = ["program", "nginx", "postgres"]
+
+    def sizes(self):
+        """Returns the bytes of a user in each table and its indexes."""
+        kind = "citus" if self.citus else "pg"
+        rows = [(table, *map(int, self.sql(
+            f"select {kind}_table_size('{table}'), {kind}_total_relation_size('{table}')").split("|")))
+            for table in TABLES]
+        return {table: (rows_size / self.users, (total - rows_size) / self.users)
+                for table, rows_size, total in rows}
+
+
+def main(deployments=None):
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--users", type=int, default=1_000_000)
+    options.add_argument("--few", type=int, default=1_000)
+    options.add_argument("--citus", action="store_true")
+    options.add_argument("--requests", type=int, default=100, help="of each kind, a round")
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--json", type=pathlib.Path)
+    options = options.parse_args()
+    sites = []
+    try:
+        for users in (options.few, options.users):
+            sites.append(Measured(users, options.requests, options.citus))
+        sizes = sites[1].sizes()
+        # Alternating, so that a slower machine slows both.
+        rounds = [{kind: [site.measure(kind) for site in sites] for kind in KINDS}
+                  for _ in range(options.rounds)]
+    finally:
+        for site in sites:
+            site.stop()
+    report(options, sizes, rounds)
+
+
+def report(options, sizes, rounds):
+    print(f"| {'bytes of a user':20} |  rows | indexes |")
+    print(f"|{'-' * 22}|------:|--------:|")
+    for table, (rows, indexes) in sizes.items():
+        print(f"| {table:20} | {rows:5.0f} | {indexes:7.0f} |")
+    rows, indexes = (sum(size[part] for size in sizes.values()) for part in (0, 1))
+    print(f"| {'all':20} | {rows:5.0f} | {indexes:7.0f} |\n")
+
+    def median(kind, side, name):
+        return statistics.median(result[kind][side][name] for result in rounds)
+
+    print(f"| {options.users} users{' ':14} | program us | nginx us | postgres us | time, ratio to "
+          f"{options.few} | pages | ratio | statements | of nodes | WAL bytes |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for kind in KINDS:
+        times = [median(kind, 1, name) for name in Measured.TIMED]
+        ratio = statistics.median(
+            sum(result[kind][1][name] for name in Measured.TIMED)
+            / sum(result[kind][0][name] for name in Measured.TIMED) for result in rounds)
+        pages = [median(kind, side, "pages") for side in (0, 1)]
+        nodes = median(kind, 1, "nodes") if options.citus else 0
+        print(f"| {kind} | " + " | ".join(f"{time:.0f}" for time in times)
+              + f" | {ratio:.2f} | {pages[1]:.1f} | {pages[1] / pages[0]:.2f} "
+              f"| {median(kind, 1, 'coordinator'):.1f} | {nodes:.1f} | {median(kind, 1, 'WAL'):.0f} |")
+    if options.json:
+        options.json.write_text(json.dumps({"sizes": sizes, "rounds": rounds}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
