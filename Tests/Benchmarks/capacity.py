@@ -191,8 +191,9 @@ def report(options, sizes, rounds):
     def median(kind, side, name):
         return statistics.median(result[kind][side][name] for result in rounds)
 
-    print(f"| {options.users} users{' ':14} | program us | nginx us | postgres us | time, ratio to "
-          f"{options.few} | pages | ratio | statements | of nodes | WAL bytes |")
+    # A ratio compares the many users with the few.
+    print(f"| {options.users} users | program us | nginx us | postgres us | ratio | pages | ratio "
+          "| statements | of the other nodes | WAL bytes |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for kind in KINDS:
         times = [median(kind, 1, name) for name in Measured.TIMED]
