@@ -23,14 +23,15 @@ from deployment import Deployment
 from machine import TOOLS
 
 PASSWORD = "correct horse"
+# Each request, and the member whose value it changes.
 KINDS = {
     "GET /v1/me": None,
     "GET /v1/device": None,
     "GET /v1/me/sessions": None,
-    "PATCH /v1/me/metadata": {"counter": 7},
-    "PUT /v1/me/properties/level": {"value": 7},
-    "POST /v1/token/refresh": {},
-    "POST /v1/login/password": {},
+    "PATCH /v1/me/metadata": "counter",
+    "PUT /v1/me/properties/level": "value",
+    "POST /v1/token/refresh": None,
+    "POST /v1/login/password": None,
 }
 
 
@@ -48,6 +49,10 @@ def nanoseconds(pids):
 
 class Measured(Deployment):
     """A deployment with users, and some of them who are signed in."""
+
+    TIMED = ["program", "nginx", "postgres"]
+    # The connection of a measurement, and the requests so far.
+    client, sent = None, 0
 
     def __init__(self, users, signed_in, citus):
         super().__init__(settings={"DOSSIER_LOG": "errors",
@@ -94,7 +99,8 @@ class Measured(Deployment):
     def one(self, kind, grant):
         method, path = kind.split()
         headers = {**(MERGE if method == "PATCH" else JSON), ADDRESS: grant["address"]}
-        body = KINDS[kind]
+        self.sent += 1
+        body = {KINDS[kind]: self.sent} if KINDS[kind] else None
         if path == "/v1/login/password":
             body = {"email": grant["email"], "password": PASSWORD}
         elif path == "/v1/token/refresh":
@@ -107,8 +113,6 @@ class Measured(Deployment):
         assert answer.status == 200, (kind, answer.status, answer.body)
         if method == "POST":
             grant.update(answer.json)
-
-    client = None
 
     def pids(self, kind):
         if kind == "program":
@@ -144,8 +148,6 @@ class Measured(Deployment):
             result[name] = result.get(name, 0) + calls / len(self.grants)
             result["pages"] = result.get("pages", 0) + pages / len(self.grants)
         return result
-
-    TIMED = ["program", "nginx", "postgres"]
 
     def sizes(self):
         """Returns the bytes of a user in each table and its indexes."""
