@@ -56,17 +56,15 @@ class Measured(Deployment):
     # The connection of a measurement, and the requests so far.
     client, sent = None, 0
 
-    def __init__(self, users, signed_in, citus):
+    def __init__(self, citus):
         super().__init__(settings={"DOSSIER_LOG": "errors",
                                    "DOSSIER_APP_CACHE_TTL_MS": "5000"}.items(), citus=citus)
-        self.users = users
-        self.fill()
         # Citus creates it on the other nodes too.
-        self.sql("create extension if not exists pg_stat_statements")
-        self.sign_in(signed_in)
+        self.sql("create extension pg_stat_statements")
 
-    def fill(self):
-        load(self, self.users)
+    def fill(self, users):
+        self.users = users
+        load(self, users)
 
     def connections(self):
         options = super().connections()
@@ -173,7 +171,9 @@ def main():
     sites = []
     try:
         for users in (options.few, options.users):
-            sites.append(Measured(users, options.requests, options.citus))
+            sites.append(Measured(options.citus))
+            sites[-1].fill(users)
+            sites[-1].sign_in(options.requests)
         sizes = sites[1].sizes()
         # Alternating, so that a slower machine slows both.
         rounds = [{kind: [site.measure(kind) for site in sites] for kind in KINDS}
