@@ -110,7 +110,7 @@ class Import(Services):
                           self.load(path, kind=DOCUMENTS, status=17)],
                          [(attacker, "updated"), (nobody, "failed")])
         self.assertEqual(self.site.sql(
-            "select string_agg(concat_ws(' ', u.user_id, u.email, i.provider), ',' order by 1)"
+            "select string_agg(concat_ws(' ', u.user_id, u.email, i.provider), ',' order by u.user_id)"
             " from users u join identities i using (user_id)"
             f" where u.user_id in ('{victim}', '{attacker}', '{nobody}')"),
             f"{victim} victim@example.test password,{attacker} evil@example.test password")

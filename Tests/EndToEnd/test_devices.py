@@ -66,7 +66,7 @@ class DeviceCase(Case):
 
     def end_the_grace_period(self, device):
         """Ends the time in which the previous secret still works."""
-        self.site.sql("update devices set replaced_at = replaced_at - interval '31 seconds' "
+        self.site.sql("update devices set replaced_at = now() - interval '31 seconds' "
                       f"where device_id = '{device}'")
 
 

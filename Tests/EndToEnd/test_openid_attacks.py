@@ -44,7 +44,7 @@ class Codes(OpenIDCase):
             self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         party, code = self.coded()
         tokens = self.expect(party.exchange(code), 200).json
-        self.site.sql("update authorizations set redeemed_at = redeemed_at - interval '1 minute' "
+        self.site.sql("update authorizations set redeemed_at = now() - interval '1 minute' "
                       "where redeemed_at is not null")
         self.refused(party.exchange(code))
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)

@@ -30,7 +30,7 @@ class RefreshTokens(OpenIDCase):
         ask = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
         self.error(party.token(**ask, scope="email phone"), 400, "invalid_scope")
         # The refused request did not use the token.
-        self.site.sql("update sessions set refreshed_at = refreshed_at - interval '1 hour'")
+        self.site.sql("update sessions set refreshed_at = now() - interval '1 hour'")
         less = self.expect(party.token(**ask, scope="openid email"), 200).json
         self.assertEqual(less["scope"], "openid")
         self.assertNotIn("name", claims(less["id_token"]))
