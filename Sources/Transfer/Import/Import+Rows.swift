@@ -4,6 +4,7 @@ import Runtime
 
 /// The statements that insert the rows of a batch: each takes the rows of one table.
 extension ImportQueries {
+  /// Creates users; returns no row for an id that another transaction has taken.
   static let create = Statement<NoRow, AppID, TextBytes>(
     "imports.create",
     """
@@ -19,6 +20,7 @@ extension ImportQueries {
       nickname text, phone text, locale text, zone text, picture_url text, blocked boolean,
       created_at timestamptz, last_login_at timestamptz, login_count bigint)
     order by r.user_id
+    on conflict (user_id) do nothing returning 1
     """
   )
 

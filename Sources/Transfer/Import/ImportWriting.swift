@@ -25,8 +25,9 @@ import Tenancy
       },
       in: transaction
     )
-    var sent = sendNewUsers(writes.filter { $0.stored == nil })
-    sent += send(ImportQueries.passwords, credentials.passwords)
+    let new = writes.filter { $0.stored == nil }
+    let created = sendNewUsers(new)
+    var sent = send(ImportQueries.passwords, credentials.passwords)
     for (user, key) in credentials.readdressed {
       sent.append(transaction.send(ImportQueries.readdress, user, key))
     }
@@ -48,9 +49,9 @@ import Tenancy
       sent.append(transaction.send(CredentialRowQueries.settle, user))
     }
     sent += Properties.send(properties, in: transaction)
-    var claimed = 0
-    for claims in claims { claimed += try await rows(of: claims).count }
-    guard claimed == subjects.count else { throw .identityTaken }
+    var count = 0
+    for statement in created + claims { count += try await rows(of: statement).count }
+    guard count == new.count + subjects.count else { throw .identityTaken }
     try await write(documents: writes)
     for statement in sent { _ = try await rows(of: statement) }
   }
