@@ -1,0 +1,180 @@
+"""The nodes of a distributed database, and clients that keep a ledger of acknowledged writes."""
+
+import collections
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import writing  # makes the modules of EndToEnd known
+from asking import JSON, MERGE
+from high_availability import descendants
+from machine import TOOLS, wait_until
+
+
+class Node:
+    """One PostgreSQL of a deployment."""
+
+    def __init__(self, site, data, port):
+        self.site, self.data, self.port = site, data, port
+
+    def processes(self):
+        return descendants(int((self.data / "postmaster.pid").read_text().split()[0]))
+
+    def signal(self, number):
+        """Sends a signal to all processes, as if the machine did."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def kill(self):
+        # A stopped process starts no other.
+        self.signal(signal.SIGSTOP)
+        postmaster = self.processes()[0]
+        self.signal(signal.SIGKILL)
+        wait_until(lambda: not os.path.exists(f"/proc/{postmaster}"), what="the end of a node")
+
+    def start(self):
+        self.site.start_node(self.data, self.port)
+
+    def sql(self, text):
+        run = subprocess.run(
+            [TOOLS / "psql", "-h", self.site.folder, "-p", str(self.port), "-U", "owner", "-d",
+             "dossier", "-Atqc", text], check=True, capture_output=True, text=True)
+        return run.stdout.strip()
+
+
+def place(site, user):
+    """Returns the name of the node with a user's rows."""
+    port = site.sql(
+        "select n.nodeport from pg_dist_node n join pg_dist_placement p using (groupid) "
+        f"where p.shardid = get_shard_id_for_distribution_column('users', '{user}')")
+    return next(data.name for data, known in site.nodes() if known == int(port))
+
+
+Response = collections.namedtuple("Response", "start end node status what")
+
+
+class Ledger:
+    """Clients that write and refresh continuously, as many on each node."""
+
+    def __init__(self, site, clients=4):
+        self.site, self.stopping, self.responses = site, False, []
+        waiting = {data.name: clients for data, _ in site.nodes()[1:]}
+        self.clients = []
+        while any(waiting.values()):
+            grant = site.login()
+            node = place(site, grant["user_id"])
+            if waiting[node]:
+                waiting[node] -= 1
+                self.clients.append(Client(self, node, grant))
+        for client in self.clients:
+            client.start()
+
+    def count(self, node, *statuses, since=0):
+        """Returns how many requests of a node's users got one of these statuses."""
+        return sum(response.node == node and response.status in statuses
+                   and response.start >= since for response in list(self.responses))
+
+    def wait_for(self, node, count, *statuses):
+        """Waits for this number of further responses to the users of a node."""
+        since = time.monotonic()
+        wait_until(lambda: self.count(node, *statuses, since=since) >= count, seconds=600,
+                   what=f"{count} responses {statuses} to users of {node}")
+
+    def go_on(self, count=100):
+        """Waits for this number of further successes on each node."""
+        for node in sorted({client.node for client in self.clients}):
+            self.wait_for(node, count, 200)
+
+    def stop(self):
+        self.stopping = True
+        for client in self.clients:
+            client.join()
+
+    def unexpected(self):
+        """Returns the responses other than a success or an error of an unavailable service."""
+        return {(response.status, response.what) for response in self.responses
+                if response.status not in (200, 503)}
+
+    def lost(self):
+        """Returns the acknowledged writes that are not stored."""
+        return [found for client in self.clients for found in client.lost()]
+
+    def outage(self, node, since):
+        """Returns the seconds between the first and the last failed request of a node's users.
+
+        The second value is the number of failed requests, and the third the time that the slowest
+        request took.
+        """
+        mine = [response for response in self.responses
+                if response.node == node and response.end >= since]
+        failed = [response for response in mine if response.status != 200]
+        length = (max(response.end for response in failed)
+                  - min(response.start for response in failed)) if failed else 0
+        return length, len(failed), max(response.end - response.start for response in mine)
+
+    def report(self, what, away, since, until):
+        """Prints the outage of the users of a node, and of the others."""
+        for node in sorted({client.node for client in self.clients}):
+            length, failed, slowest = self.outage(node, since)
+            users = "its users" if node == away else f"users of {node}"
+            print(f"{what} for {until - since:.1f} s: {users}: outage {length:.1f} s, {failed} failed, "
+                  f"{self.count(node, 200, since=since)} succeeded, slowest {slowest:.2f} s",
+                  file=sys.stderr)
+
+
+class Client(threading.Thread):
+    """A user who writes metadata and a property, and refreshes the tokens now and then."""
+
+    def __init__(self, ledger, node, grant):
+        super().__init__()
+        self.ledger, self.node, self.grant = ledger, node, grant
+        self.metadata = self.property = 0
+
+    def run(self):
+        turn = 0
+        while not self.ledger.stopping:
+            turn += 1
+            if self.send("metadata", "PATCH", "/v1/me/metadata", {"turn": turn}, MERGE) == 200:
+                self.metadata = turn
+            if self.send("property", "PUT", "/v1/me/properties/turn", {"value": turn}, JSON) == 200:
+                self.property = turn
+            self.send("read", "GET", "/v1/me", None, {})
+            if turn % 20 == 0:
+                self.refresh()
+
+    def refresh(self):
+        """Refreshes the tokens, and repeats a request that failed."""
+        body = {"refresh_token": self.grant["refresh_token"]}
+        while self.send("refresh", "POST", "/v1/token/refresh", body, JSON) == 503:
+            if self.ledger.stopping:
+                return
+
+    def send(self, what, method, path, body, headers):
+        """Sends a request, and keeps the time and the status of its response."""
+        start = time.monotonic()
+        try:
+            token = self.grant["access_token"] if what != "refresh" else None
+            answer = self.ledger.site.request(method, path, body, headers, token)
+            status = answer.status
+            if status == 200 and what == "refresh":
+                self.grant = answer.json
+        except Exception as error:
+            status = repr(error)
+        self.ledger.responses.append(Response(start, time.monotonic(), self.node, status, what))
+        return status
+
+    def lost(self):
+        token = self.grant["access_token"]
+        metadata = self.ledger.site.get("/v1/me/metadata", token=token)
+        value = self.ledger.site.get("/v1/me/properties/turn", token=token)
+        found = []
+        if metadata.status != 200 or metadata.json.get("turn", 0) < self.metadata:
+            found.append((self.node, "metadata", self.metadata, metadata.body))
+        if self.property and (value.status != 200 or value.json["value"] < self.property):
+            found.append((self.node, "property", self.property, value.body))
+        return found
