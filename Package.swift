@@ -300,7 +300,7 @@ let package = Package(
       name: "dossierd",
       dependencies: [
         "OpenID", "OpenIDWire", "ManagementWire", "AppServicesWire", "ParraWire", "CLinux",
-        "Configuration", "Accounts", "Delivery", "Documents",
+        "Configuration", "Accounts", "Delivery", "Distribution", "Documents",
         "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "FastCGI", "HTTP", "JSON",
         "Encoding",
         "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",

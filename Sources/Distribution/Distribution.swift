@@ -53,6 +53,23 @@ package enum DistributionQueries {
     """
   )
 
+  /// Returns where the shards of each group of tables are.
+  static let ranges = Statement<ShardRange>(
+    "distribution.ranges",
+    """
+    select c.relname::text, s.shardminvalue, s.shardmaxvalue, p.groupid
+    from pg_class c join pg_dist_shard s on s.logicalrelid = c.oid
+      join pg_dist_placement p using (shardid)
+    where c.relnamespace = current_schema()::regnamespace and c.relname in ('users', 'rate_limits')
+    """
+  )
+
+  /// Reads a user, whom there need not be.
+  static let probe = Statement<Int, String>(
+    "distribution.probe",
+    "select 1 from users where user_id = $1"
+  )
+
   /// Returns the clocks of the other nodes.
   package static let clocks = Statement<NodeClock>(
     "distribution.clocks",
@@ -64,6 +81,16 @@ package enum DistributionQueries {
     order by 1
     """
   )
+}
+
+extension NodeSettings {
+  /// The statements for the nodes of a database that is distributed by `Placement`.
+  package static let ofCitus = NodeSettings(
+    ranges: DistributionQueries.ranges,
+    probe: DistributionQueries.probe,
+    group: "users",
+    binaryGroups: ["rate_limits"]
+  ) { StatementReach(of: $0) }
 }
 
 /// The tables of a database that Citus manages, compared with their placements.

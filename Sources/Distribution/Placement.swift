@@ -44,6 +44,15 @@ package enum Placement: Hashable, Sendable {
     + words(ofOperators).map { ($0, .everywhere) }
     + ["hosts", "imports", "master_keys"].map { ($0, .coordinator) }
 
+  /// The placements of the tables, and of the views of one table of users.
+  package static let ofRelations: [String: Placement] = {
+    var found = Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0.placement) })
+    found["live_sessions"] = .sharded(by: "user_id", group: "users")
+    found["profiles"] = .sharded(by: "id", group: "users")
+    found["audit_entries"] = .sharded(by: "subject_id", group: "users")
+    return found
+  }()
+
   private static func words(_ text: String) -> [String] {
     text.split(whereSeparator: \.isWhitespace).map(String.init)
   }

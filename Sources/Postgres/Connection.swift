@@ -259,6 +259,13 @@ package import EventLoop
     connectionWatch.onSuspicion()
   }
 
+  /// Returns the oldest statement if the server has been silent for this time.
+  func stuckCall(for time: Duration) -> PendingQuery? {
+    guard isOwed, EventLoop.now() &- lastHeard >= time.nanoseconds else { return nil }
+    for case .result(let call) in expected { return call }
+    return nil
+  }
+
   /// Fails the connection if the server has been silent for this time, or if no reply is due.
   func giveUp(ifSilentFor time: Duration, _ error: DatabaseError) {
     if isOwed, EventLoop.now() &- lastHeard < time.nanoseconds { return }

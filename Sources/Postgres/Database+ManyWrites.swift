@@ -18,6 +18,7 @@ extension Database {
     toWrites calls: [PendingQuery],
     for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> [ResultSet] {
+    if let refusal = guardian.nodes?.refusal(of: calls) { throw refusal }
     var results: [ResultSet] = []
     for start in stride(from: 0, to: calls.count, by: Self.share) {
       let share = calls[start..<min(start + Self.share, calls.count)]

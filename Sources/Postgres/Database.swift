@@ -59,7 +59,9 @@ package import EventLoop
       guardian: guardian
     )
     express.onOpen = { _ in guardian.serverIsThere() }
-    guardian.probe = { [weak express] in
+    guardian.nodes = settings.nodes.map { NodeGuard($0, settings, guardian) }
+    guardian.probe = { [weak express, guardian] in
+      guardian.nodes?.suspect()
       guard let connection = express?.connection, connection.load == 0 else { return }
       connection.send(PendingQuery(Self.sign))
     }
@@ -95,6 +97,7 @@ package import EventLoop
   }
 
   package func stop() {
+    guardian.nodes?.stop()
     express.stop()
     exclusive.stop()
     search.stop()
@@ -144,6 +147,7 @@ package import EventLoop
 
   /// Runs one read on the shared connection, as `read` does.
   package func answer(to call: PendingQuery) async throws(DatabaseError) -> ResultSet {
+    if let refusal = guardian.nodes?.refusal(of: call) { throw refusal }
     let connection =
       if let connected = express.connection { connected } else { try await expressConnection() }
     guard connection.load < settings.expressDepth else {
@@ -151,8 +155,11 @@ package import EventLoop
     }
     // This repeats the body of `run`, which saves each read one function call.
     await unsafe withUnsafeContinuation { unsafe call.start(on: connection, $0) }
-    if call.metConflict { return try await answerAgain(to: call) }
-    return try call.outcome()
+    do throws(DatabaseError) {
+      return try call.outcome()
+    } catch {
+      return try await answerAgain(to: call, after: error)
+    }
   }
 
   /// Runs several reads on the shared connection, and sends them together.
@@ -160,6 +167,7 @@ package import EventLoop
   /// - Returns: the result of each, in the order of the calls.
   package func answers(to calls: [PendingQuery]) async throws(DatabaseError) -> [ResultSet] {
     guard let first = calls.first else { return [] }
+    if let refusal = guardian.nodes?.refusal(of: calls) { throw refusal }
     let connection =
       if let connected = express.connection { connected } else { try await expressConnection() }
     guard connection.load + calls.count <= settings.expressDepth else {
@@ -175,19 +183,25 @@ package import EventLoop
     do throws(DatabaseError) {
       return try await call.settled()
     } catch {
-      guard error.isConflict else { throw error }
-      return try await answerAgain(to: call)
+      return try await answerAgain(to: call, after: error)
     }
   }
 
-  private func answerAgain(to call: PendingQuery) async throws(DatabaseError) -> ResultSet {
-    try await retryingConflicts { () async throws(DatabaseError) in
-      guard let connection = express.connection else { throw .away(express.failure) }
-      return try await call.run(on: connection)
+  /// Repeats a read after a conflict, or after its connection waited for a node of other users.
+  private func answerAgain(
+    to call: PendingQuery,
+    after error: DatabaseError
+  ) async throws(DatabaseError) -> ResultSet {
+    let waited = error.isConnectionLost && guardian.nodes?.isExamining == true
+    guard error.isConflict || waited else { throw error }
+    return try await retryingConflicts { () async throws(DatabaseError) in
+      if let refusal = guardian.nodes?.refusal(of: call) { throw refusal }
+      return try await call.run(on: try await expressConnection())
     }
   }
 
   private func expressConnection() async throws(DatabaseError) -> Connection {
+    if let connection = express.connection { return connection }
     // A worker that has just started may get requests before it has connected. They wait once.
     let deadline = EventLoop.now() &+ settings.expressPatience.nanoseconds
     while !express.hasFailed, EventLoop.now() < deadline {
@@ -259,7 +273,7 @@ package import EventLoop
   ) async throws(DatabaseError) -> Value {
     try await retryingConflicts { () async throws(DatabaseError) in
       try await exclusive.withConnection(for: owner) { (connection) async throws(DatabaseError) in
-        try await DatabaseTransaction.run(on: connection, body)
+        try await DatabaseTransaction.run(on: connection, guardian.nodes, body)
       }
     }
   }

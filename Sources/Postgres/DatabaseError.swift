@@ -56,15 +56,27 @@ package struct DatabaseError: Error, Sendable {
     isConnectionLost = state.category == "08"
   }
 
+  /// The starts of libpq's messages about a lost connection.
+  private static let losses = [
+    "server closed the connection", "could not receive data from server",
+    "could not send data to server", "SSL SYSCALL error", "SSL connection has been closed",
+    "no connection to the server",
+  ]
+
   /// Reads the fields of a failed result.
   @safe init(result: OpaquePointer) {
     func field(_ code: CPostgresField) -> String? {
       guard let text = unsafe PQresultErrorField(result, Int32(code.rawValue)) else { return nil }
       return unsafe String(cString: text)
     }
-    state = SQLState(rawValue: field(CPostgresFieldSQLState) ?? SQLState.connectionFailure.rawValue)
-    message =
+    let message =
       unsafe field(CPostgresFieldMessage) ?? String(cString: PQresultErrorMessage(result)).trimmed
+    let code = field(CPostgresFieldSQLState).map { SQLState(rawValue: $0) }
+    // A coordinator of Citus reports a lost connection to a node as an internal error, with the
+    // message of libpq.
+    let isNodeLost = code?.rawValue == "XX000" && Self.losses.contains { message.hasPrefix($0) }
+    state = isNodeLost ? .connectionFailure : code ?? .connectionFailure
+    self.message = message
     detail = field(CPostgresFieldDetail)
     hint = field(CPostgresFieldHint)
     position = field(CPostgresFieldPosition).flatMap { Int($0) }

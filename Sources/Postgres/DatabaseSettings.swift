@@ -33,13 +33,15 @@ package struct DatabaseSettings: Sendable {
   /// The time after which the server ends a write that waits for a lock and so holds a connection.
   package var lockTimeout = Duration.seconds(1)
   /// The time that the server may be silent on a connection before it gets a probe.
-  package var suspicion = Duration.seconds(1)
+  package var suspicion = Duration.milliseconds(500)
   /// The time that the server may be silent after the time-out of a statement.
   ///
   /// After that, its connection counts as lost.
   package var grace = Duration.seconds(1)
   /// The time that a transaction may be idle before the server ends it.
   package var transactionIdleTimeout = Duration.seconds(10)
+  /// The statements for the nodes of a database that may be distributed; nil to guard no nodes.
+  package var nodes: NodeSettings?
   /// Observes each statement; nil for none.
   package var observer: StatementObserver?
 

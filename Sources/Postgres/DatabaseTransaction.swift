@@ -3,21 +3,28 @@ package import EventLoop
 /// A transaction in progress, on a connection of its own.
 @EventLoop package final class DatabaseTransaction {
   private let connection: Connection
+  private let nodes: NodeGuard?
   private var commitment: PendingQuery?
+  /// The refusal of a statement, after which all others fail too.
+  private var refusal: DatabaseError?
 
   private static let begin = Statement<NoRow>("transaction.begin", "begin")
   private static let commit = Statement<NoRow>("transaction.commit", "commit")
   private static let rollback = Statement<NoRow>("transaction.rollback", "rollback")
 
-  private init(on connection: Connection) { self.connection = connection }
+  private init(on connection: Connection, _ nodes: NodeGuard?) {
+    self.connection = connection
+    self.nodes = nodes
+  }
 
   static func run<Value>(
     on connection: Connection,
+    _ nodes: NodeGuard?,
     _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     // It is sent together with the first statement; its reply need not be awaited.
     connection.send(PendingQuery(begin.name, begin.sql, Parameters()))
-    let transaction = DatabaseTransaction(on: connection)
+    let transaction = DatabaseTransaction(on: connection, nodes)
     do throws(DatabaseError) {
       let outcome = try await body(transaction)
       transaction.sendCommit()
@@ -39,9 +46,15 @@ package import EventLoop
   package func sendCommit() {
     guard commitment == nil else { return }
     let call = PendingQuery(Self.commit)
+    send(call)
+    commitment = call
+  }
+
+  private func send(_ call: PendingQuery) {
+    refusal = refusal ?? nodes?.refusal(of: call)
+    if let refusal { return call.fail(refusal) }
     call.isAlone = false
     connection.send(call)
-    commitment = call
   }
 
   /// Sends a statement without waiting for earlier ones.
@@ -53,8 +66,7 @@ package import EventLoop
     _ values: repeat each Value
   ) -> SentStatement<Row> {
     let call = PendingQuery(statement, repeat each values)
-    call.isAlone = false
-    connection.send(call)
+    send(call)
     return SentStatement(call: call)
   }
 
@@ -63,13 +75,15 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await connection.run(statement, repeat each values).decode(Row.self)
+    try await run(PendingQuery(statement, repeat each values)).decode(Row.self)
   }
 
   /// Runs a call that the caller has built.
   @discardableResult
   package func run(_ call: PendingQuery) async throws(DatabaseError) -> ResultSet {
-    try await call.run(on: connection)
+    refusal = refusal ?? nodes?.refusal(of: call)
+    if let refusal { throw refusal }
+    return try await call.run(on: connection)
   }
 }
 

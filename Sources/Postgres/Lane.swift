@@ -87,6 +87,7 @@ import EventLoop
     to call: PendingQuery,
     for owner: (any JobOwner)?
   ) async throws(DatabaseError) -> ResultSet {
+    if let refusal = guardian.nodes?.refusal(of: call) { throw refusal }
     let loan =
       if let free = queue.takeAtOnce(for: owner) { free } else { try await borrow(for: owner) }
     defer { giveBack(loan) }

@@ -127,6 +127,22 @@ package struct Parameters: Sendable {
     count += 1
   }
 
+  /// Returns the text of a value, or the bytes of one of type `bytea`; nil for null.
+  func value(at index: Int, isBinary: Bool) -> [UInt8]? {
+    var offset = 0
+    for place in 0..<count {
+      let length = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
+      offset += 4
+      let isNull = length == Self.null
+      if place == index {
+        let text = isNull ? nil : bytes[offset..<offset + Int(length)]
+        return isBinary ? text.flatMap { [UInt8](hexadecimal: $0.dropFirst(2)) } : text.map(Array.init)
+      }
+      if !isNull { offset += Int(length) + 1 }
+    }
+    return nil
+  }
+
   /// Calls `body` with the values as an array of C strings, and their number.
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, Int32) -> Result

@@ -95,9 +95,6 @@ package import EventLoop
     throw rare?.last ?? DatabaseError(.connectionFailure, "a call ended without an outcome")
   }
 
-  /// Whether the call should be retried.
-  var metConflict: Bool { result == nil && rare?.last?.isConflict == true }
-
   /// Reports the outcome to an observer, unless one is already waiting for it.
   func observe(_ observer: StatementObserver) {
     let rare = remember()

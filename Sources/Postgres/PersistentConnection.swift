@@ -55,6 +55,17 @@ import EventLoop
     connection = nil
   }
 
+  /// Replaces the connection if the oldest statement has waited for this time, for a silent node.
+  func renew(ifSilentFor time: Duration, _ nodes: NodeGuard?) {
+    guard let connection, let call = connection.stuckCall(for: time),
+      let refusal = nodes?.refusal(of: call)
+    else { return }
+    connection.onFailure = nil
+    connection.fail(refusal)
+    self.connection = nil
+    connect()
+  }
+
   private func connect() {
     EventLoop.task { [self] in
       do throws(DatabaseError) {

@@ -12,6 +12,8 @@ import EventLoop
   /// The time that the server may be silent after the time-out of a statement.
   private let grace: Duration
   private var watched: [WatchedConnection] = []
+  /// The guard of a database that may be distributed.
+  var nodes: NodeGuard?
   /// The error that made the server count as silent; nil while it does not.
   private(set) var failure: DatabaseError?
   /// Sends a probe to the server.
@@ -38,9 +40,16 @@ import EventLoop
 
   /// Fails all silent connections, after the connection for reads has reached its limit.
   func serverIsSilent(_ error: DatabaseError) {
+    // Then the server waited for a node, and all others have what they need.
+    guard nodes?.hasHeardCoordinator(within: suspicion * 2) != true else { return }
     failure = error
     for watched in watched { watched.connection?.connection?.giveUp(ifSilentFor: suspicion, error) }
     for body in onSilence { body() }
+  }
+
+  /// Replaces the connections that wait for a silent node.
+  func nodeIsSilent() {
+    for watched in watched { watched.connection?.renew(ifSilentFor: suspicion, nodes) }
   }
 
   /// Clears the failure after a connection for reads has opened.

@@ -2,6 +2,7 @@ import CLinux
 import Configuration
 import Accounts
 import Delivery
+import Distribution
 import OpenID
 import Documents
 import Runtime
@@ -100,6 +101,7 @@ import WireKit
     self.configuration = configuration
     var settings = DatabaseSettings(conninfo: configuration.database, applicationName: "dossierd")
     settings.writeConnections = configuration.writeConnections
+    settings.nodes = .ofCitus
     if configuration.logsStatements { settings.observer = Log.observeStatement }
     settings.lockTimeout = configuration.lockTimeout
     settings.exclusivePatience = configuration.lockTimeout

@@ -6,22 +6,12 @@ import Postgres
 /// Where Citus breaks a rule without an error, no plan shows it. So this test reads the text.
 struct StatementRules {
   /// The tables that are distributed, and views of them, each with its key.
-  static let keys: [String: String] = {
-    var keys: [String: String] = [:]
-    for (name, placement) in Placement.tables { keys[name] = placement.key }
-    keys["live_sessions"] = "user_id"
-    keys["profiles"] = "id"
-    keys["audit_entries"] = "subject_id"
-    return keys
-  }()
+  static let keys = Placement.ofRelations.compactMapValues(\.key)
 
   private let tokens: [Substring]
 
   /// Reads SQL; literals and comments do not count.
-  init(_ sql: String) {
-    let text = sql.replacing(/--[^\n]*/, with: "").replacing(/'[^']*'/, with: "''").lowercased()
-    tokens = text.matches(of: /[\w.$]+|[^\s\w.$]/).map(\.output)
-  }
+  init(_ sql: String) { tokens = StatementTokens(sql).tokens }
 
   /// Returns the rules that the statement breaks, in plain words.
   var broken: Set<String> {

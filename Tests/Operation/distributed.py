@@ -55,43 +55,51 @@ def place(site, user):
     return next(data.name for data, known in site.nodes() if known == int(port))
 
 
-Response = collections.namedtuple("Response", "start end node status what")
+def clients_of_nodes(site, count):
+    """Signs in this number of users of each node."""
+    waiting = {data.name: count for data, _ in site.nodes()[1:]}
+    clients = []
+    while any(waiting.values()):
+        grant = site.login()
+        node = place(site, grant["user_id"])
+        if waiting[node]:
+            waiting[node] -= 1
+            clients.append(Client(site, node, grant))
+    return clients
+
+
+Response = collections.namedtuple("Response", "start end group status what")
 
 
 class Ledger:
-    """Clients that write and refresh continuously, as many on each node."""
+    """Clients that write and refresh continuously, in groups that may fail apart."""
 
-    def __init__(self, site, clients=4):
-        self.site, self.stopping, self.responses = site, False, []
-        waiting = {data.name: clients for data, _ in site.nodes()[1:]}
-        self.clients = []
-        while any(waiting.values()):
-            grant = site.login()
-            node = place(site, grant["user_id"])
-            if waiting[node]:
-                waiting[node] -= 1
-                self.clients.append(Client(self, node, grant))
+    def __init__(self, clients):
+        self.clients, self.responses = clients, []
+        self.groups = sorted({client.group for client in clients})
         for client in self.clients:
+            client.responses = self.responses
             client.start()
 
-    def count(self, node, *statuses, since=0):
-        """Returns how many requests of a node's users got one of these statuses."""
-        return sum(response.node == node and response.status in statuses
+    def count(self, group, *statuses, since=0):
+        """Returns how many requests of a group got one of these statuses."""
+        return sum(response.group == group and response.status in statuses
                    and response.start >= since for response in list(self.responses))
 
-    def wait_for(self, node, count, *statuses):
-        """Waits for this number of further responses to the users of a node."""
+    def wait_for(self, group, count, *statuses):
+        """Waits for this number of further responses to the users of a group."""
         since = time.monotonic()
-        wait_until(lambda: self.count(node, *statuses, since=since) >= count, seconds=600,
-                   what=f"{count} responses {statuses} to users of {node}")
+        wait_until(lambda: self.count(group, *statuses, since=since) >= count, seconds=600,
+                   what=f"{count} responses {statuses} to users of {group}")
 
     def go_on(self, count=100):
-        """Waits for this number of further successes on each node."""
-        for node in sorted({client.node for client in self.clients}):
-            self.wait_for(node, count, 200)
+        """Waits for this number of further successes of each group."""
+        for group in self.groups:
+            self.wait_for(group, count, 200)
 
     def stop(self):
-        self.stopping = True
+        for client in self.clients:
+            client.stopping = True
         for client in self.clients:
             client.join()
 
@@ -104,40 +112,43 @@ class Ledger:
         """Returns the acknowledged writes that are not stored."""
         return [found for client in self.clients for found in client.lost()]
 
-    def outage(self, node, since):
-        """Returns the seconds between the first and the last failed request of a node's users.
+    def outage(self, group, since):
+        """Returns the seconds between the first and the last failed request of a group.
 
         The second value is the number of failed requests, and the third the time that the slowest
         request took.
         """
         mine = [response for response in self.responses
-                if response.node == node and response.end >= since]
+                if response.group == group and response.end >= since]
         failed = [response for response in mine if response.status != 200]
         length = (max(response.end for response in failed)
                   - min(response.start for response in failed)) if failed else 0
         return length, len(failed), max(response.end - response.start for response in mine)
 
     def report(self, what, away, since, until):
-        """Prints the outage of the users of a node, and of the others."""
-        for node in sorted({client.node for client in self.clients}):
-            length, failed, slowest = self.outage(node, since)
-            users = "its users" if node == away else f"users of {node}"
+        """Prints the outage of the group that fails, and of the others."""
+        for group in self.groups:
+            length, failed, slowest = self.outage(group, since)
+            users = "its users" if group == away else "other users" if away else f"users of {group}"
             print(f"{what} for {until - since:.1f} s: {users}: outage {length:.1f} s, {failed} failed, "
-                  f"{self.count(node, 200, since=since)} succeeded, slowest {slowest:.2f} s",
-                  file=sys.stderr)
+                  f"{self.count(group, 200, since=since)} succeeded, slowest {slowest:.2f} s, "
+                  f"load {os.getloadavg()[0]:.1f}", file=sys.stderr)
 
 
 class Client(threading.Thread):
     """A user who writes metadata and a property, and refreshes the tokens now and then."""
 
-    def __init__(self, ledger, node, grant):
+    stopping = False
+
+    def __init__(self, site, group, grant):
         super().__init__()
-        self.ledger, self.node, self.grant = ledger, node, grant
+        self.site, self.group, self.grant = site, group, grant
+        self.responses = []
         self.metadata = self.property = 0
 
     def run(self):
         turn = 0
-        while not self.ledger.stopping:
+        while not self.stopping:
             turn += 1
             if self.send("metadata", "PATCH", "/v1/me/metadata", {"turn": turn}, MERGE) == 200:
                 self.metadata = turn
@@ -151,7 +162,7 @@ class Client(threading.Thread):
         """Refreshes the tokens, and repeats a request that failed."""
         body = {"refresh_token": self.grant["refresh_token"]}
         while self.send("refresh", "POST", "/v1/token/refresh", body, JSON) == 503:
-            if self.ledger.stopping:
+            if self.stopping:
                 return
 
     def send(self, what, method, path, body, headers):
@@ -159,22 +170,22 @@ class Client(threading.Thread):
         start = time.monotonic()
         try:
             token = self.grant["access_token"] if what != "refresh" else None
-            answer = self.ledger.site.request(method, path, body, headers, token)
+            answer = self.site.request(method, path, body, headers, token)
             status = answer.status
             if status == 200 and what == "refresh":
                 self.grant = answer.json
         except Exception as error:
             status = repr(error)
-        self.ledger.responses.append(Response(start, time.monotonic(), self.node, status, what))
+        self.responses.append(Response(start, time.monotonic(), self.group, status, what))
         return status
 
     def lost(self):
         token = self.grant["access_token"]
-        metadata = self.ledger.site.get("/v1/me/metadata", token=token)
-        value = self.ledger.site.get("/v1/me/properties/turn", token=token)
+        metadata = self.site.get("/v1/me/metadata", token=token)
+        value = self.site.get("/v1/me/properties/turn", token=token)
         found = []
         if metadata.status != 200 or metadata.json.get("turn", 0) < self.metadata:
-            found.append((self.node, "metadata", self.metadata, metadata.body))
+            found.append((self.group, "metadata", self.metadata, metadata.body))
         if self.property and (value.status != 200 or value.json["value"] < self.property):
-            found.append((self.node, "property", self.property, value.body))
+            found.append((self.group, "property", self.property, value.body))
         return found
