@@ -1,3 +1,4 @@
+import Outbound
 package import Runtime
 
 extension ErrorType {
@@ -11,4 +12,14 @@ extension ErrorType {
 extension Failure {
   /// The request needs a mail, but mail delivery is not configured.
   package static let mailNotConfigured = Failure(.mailNotConfigured, retryAfter: .seconds(3_600))
+}
+
+extension MailError {
+  /// Whether a later attempt may succeed, by itself or after the operator's action.
+  var isPassing: Bool {
+    switch self {
+    case .tryAgain, .overloaded, .misconfigured: true
+    case .refused, .notConfigured: false
+    }
+  }
 }

@@ -55,6 +55,11 @@ import Postgres
   private static let memory = 1_000
   /// The pauses before further attempts; the last one repeats.
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
+  /// The time after which a mail without a valid token is looked at again, and deleted.
+  ///
+  /// On a distributed database, the mail may be visible before its token. If a node failed during
+  /// the commit, Citus settles it within a minute.
+  private static let doubt = Duration.seconds(90)
   /// The shortest pause between two pages of rows.
   private static let interval = Duration.seconds(3)
   /// The pause before the worker looks for rows again.
@@ -208,6 +213,10 @@ import Postgres
   }
 
   private func deliver(_ due: DueRow, _ token: QueuedRow.MailedToken?, isVoid: Bool) async {
+    guard !isVoid || due.attempts > 1 else {
+      _ = try? await database.write(OutboxQueries.putOff, due.id, Self.doubt, "its token is invalid")
+      return
+    }
     switch isVoid ? .done : await handle(due) {
     case .replaced: break
     case .done:
@@ -286,15 +295,5 @@ extension QueuedRow.MailedToken {
     of statement: Statement<Row, UserID, String, BinaryBytes>
   ) -> PendingQuery {
     PendingQuery(statement, user, purpose, hash)
-  }
-}
-
-extension MailError {
-  /// Whether a later attempt may succeed, by itself or after the operator's action.
-  fileprivate var isPassing: Bool {
-    switch self {
-    case .tryAgain, .overloaded, .misconfigured: true
-    case .refused, .notConfigured: false
-    }
   }
 }

@@ -111,6 +111,9 @@ package import Tenancy
         request.issuer.hasSameBytes(as: provider.issuer)
       else { throw .invalidCodeOfClient }
       let fault = proof.fault(for: request)
+      // Concurrent changes of credentials run before this, or end the new session. The transaction of
+      // an earlier exchange has ended, also on the node of the session.
+      _ = transaction.send(SessionsQueries.lockUser, row.user)
       if let redeemed = row.redeemed {
         guard fault == nil, row.age <= grace else {
           try await revoke(redeemed, of: row.user, in: transaction, context)
@@ -161,8 +164,6 @@ package import Tenancy
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) -> ClientSession {
-    // Concurrent changes of credentials run before this, or end the new session.
-    _ = try await transaction.run(SessionsQueries.lockUser, row.user)
     let scopes = row.scope.split(separator: " ").map(String.init)
     let server = try await request.server(context)
     if client.needsConsent(to: request, at: server) {

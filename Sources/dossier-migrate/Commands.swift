@@ -63,16 +63,24 @@ struct ShowStatus: ParsableCommand {
       let migrations = try options.files.folder.migrations()
       let session = try await options.session(conninfo, readOnly: true)
       let all = Status.all(migrations, try await session.ledger())
+      let found = try await session.distribution()
+      let distribution = found.hasBegun ? found.line : nil
       guard json else {
-        let distribution = try await session.distribution()
-        let lines = all.map(\.line) + (distribution.hasBegun ? [distribution.line] : [])
+        let lines = all.map(\.line) + (distribution.map { [$0] } ?? [])
         return lines.map { $0 + "\n" }.joined()
       }
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-      guard let data = try? encoder.encode(all) else { throw .files("cannot write JSON") }
+      let report = Report(migrations: all, distribution: distribution)
+      guard let data = try? encoder.encode(report) else { throw .files("cannot write JSON") }
       return String(decoding: data, as: UTF8.self) + "\n"
     }
+  }
+
+  private struct Report: Encodable {
+    let migrations: [Status]
+    /// The state in one line; nil for a database that is not distributed.
+    let distribution: String?
   }
 }
 
@@ -112,7 +120,8 @@ struct Verify: ParsableCommand {
     discussion: """
       It applies the files again, in a schema of its own and in a transaction that it rolls back, \
       and compares the catalogs of both schemas. For that its role needs the right to create a \
-      schema. It waits at most 1 s for the lock of a read on each table.
+      schema. It waits at most 1 s for the lock of a read on each table. If the database is \
+      distributed, it also compares the shards of each table with the table.
       """
   )
 
@@ -140,6 +149,9 @@ struct Verify: ParsableCommand {
       if let difference = try await rehearsal.difference() { throw .drift(difference) }
       let distribution = try await session.distribution()
       if let fault = distribution.fault { throw .distribution(fault) }
+      if distribution.hasBegun, let difference = try await session.differenceOfShards() {
+        throw .drift(difference)
+      }
       return "\(applied.count) applied, the schema is what they make\n"
         + (distribution.hasBegun ? distribution.line + "\n" : "")
     }

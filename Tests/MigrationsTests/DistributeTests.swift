@@ -92,6 +92,20 @@ struct DistributeTests {
     try await space.run("distribute", "--shards", "9", status: 23)
   }
 
+  @Test func `verify compares the shards of all nodes`() async throws {
+    let space = try await workspace()
+    try await space.run("up")
+    try await space.run("distribute", "--shards", "4")
+    try await space.run("verify")
+    let json = try await space.run("status", "--json").output
+    #expect(json.contains(#""distribution" : "distributed over the nodes of Citus""#))
+    try await space.sql(
+      "select run_command_on_placements('users', 'alter table %s drop column anonymous')"
+    )
+    let errors = try await space.run("verify", status: 17).errors
+    #expect(errors.contains("table users, shard ") && errors.contains("column anonymous"))
+  }
+
   @Test func `a later migration changes a distributed table on all nodes`() async throws {
     let space = try await workspace()
     try await space.run("up")

@@ -81,12 +81,13 @@ import Testing
       var state: String
       var applied_by: String?
     }
+    struct Report: Decodable { var migrations: [Row] }
     let place = try await Workspace(threeFiles)
     let before = try await place.run("status").output
     #expect(before == "0001  a  pending\n0002  b  pending\n0003  c  pending\n")
     try await place.run("to", "2")
     let json = try await place.run("status", "--json").output
-    let rows = try JSONDecoder().decode([Row].self, from: Data(json.utf8))
+    let rows = try JSONDecoder().decode(Report.self, from: Data(json.utf8)).migrations
     #expect(rows.map(\.state) == ["applied", "applied", "pending"])
     #expect(rows.map(\.applied_by) == ["postgres", "postgres", nil])
     #expect(rows.map(\.name) == ["a", "b", "c"])

@@ -9,9 +9,8 @@ import sys
 import threading
 import time
 
-import writing  # makes the modules of EndToEnd known
+from high_availability import descendants  # it finds the modules of EndToEnd
 from asking import JSON, MERGE
-from high_availability import descendants
 from machine import TOOLS, wait_until
 
 

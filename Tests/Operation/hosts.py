@@ -7,9 +7,11 @@ import pathlib
 import random
 import shutil
 import subprocess
+import sys
 import tempfile
 
-import writing  # makes the modules of EndToEnd known
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 from cluster import Cluster
 from deployment import Deployment
 from machine import IS_ROOT

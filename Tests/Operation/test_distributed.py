@@ -76,12 +76,19 @@ class Distributed(unittest.TestCase):
         since = time.monotonic()
         away.signal(signal.SIGSTOP)
         try:
-            self.ledger.wait_for(away.data.name, 40, 503)
+            self.ledger.wait_for(away.data.name, 200, 503)
+            self.ledger.wait_for(other.data.name, 400, 200)
+            found = time.monotonic()
             self.ledger.wait_for(other.data.name, 400, 200)
         finally:
             away.signal(signal.SIGCONT)
         until = time.monotonic()
         self.survive("a node frozen", away.data.name, since, until)
+        # Once the workers know the node, it holds up no user of the other one. A loaded machine
+        # may answer late.
+        failed = [response for response in self.ledger.responses if response.status == 503
+                  and response.group == other.data.name and found < response.start < until]
+        self.assertLess(len(failed), 40)
 
     def test_shards_move_to_a_new_node(self):
         port = 5435

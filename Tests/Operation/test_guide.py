@@ -184,7 +184,7 @@ class Guide(unittest.TestCase):
     def newest_version(self):
         """Returns the newest applied migration."""
         found = json.loads(self.there("dossier-migrate status --json"))
-        return max(one["version"] for one in found if one["state"] == "applied")
+        return max(one["version"] for one in found["migrations"] if one["state"] == "applied")
 
     def version(self):
         return self.there("dpkg-query -W -f '${Version}' dossier")

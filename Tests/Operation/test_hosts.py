@@ -13,7 +13,7 @@ from asking import JSON
 from cases import Case
 from distributed import Client, Ledger, place
 from hosts import Database, Host, Network
-from machine import HAS_CITUS, wait_until
+from machine import HAS_CITUS
 
 REASON = hosts.reason_against()
 
@@ -43,7 +43,11 @@ class Hosts(Case):
 
     @classmethod
     def tearDownClass(cls):
-        pass
+        """The clean-ups of the class stop everything."""
+
+    @property
+    def site(self):
+        return self.first
 
     def load(self, clients):
         ledger = Ledger(clients)
@@ -63,7 +67,6 @@ class Hosts(Case):
 @unittest.skipIf(REASON, REASON)
 class OneDatabase(Hosts):
     def test_requests_of_a_user_may_go_to_any_host(self):
-        site = self.first
         grant = self.expect(self.register("ada@example.com"), 201).json
         token = grant["access_token"]
         path = "/v1/me/properties/a"
@@ -79,10 +82,6 @@ class OneDatabase(Hosts):
         self.expect(self.second.get("/v1/me", token=token), 200)
         self.expect(self.first.request("POST", "/v1/logout", token=token), 204)
         self.expect(self.second.get("/v1/me", token=token), 401)
-
-    @property
-    def site(self):
-        return self.first
 
     def test_failures_count_on_all_hosts_together(self):
         app = self.first.add_app("guarded", failures_per_ip=4)
@@ -151,12 +150,15 @@ class DistributedDatabase(Hosts):
         since = time.monotonic()
         self.network.cut("node1")
         try:
-            ledger.wait_for("node1", 100, 503)
-            ledger.wait_for("node2", 400, 200)
+            ledger.wait_for("node1", 200, 503)
+            ledger.wait_for("node2", 800, 200)
         finally:
             self.network.connect("node1")
         until = time.monotonic()
         self.end(ledger, "a node cut off", "node1", since, until)
+        # The workers have found out which node it is.
+        failed = ledger.count("node2", 503, since=since)
+        self.assertLess(failed, ledger.count("node2", 200, since=since) / 10)
 
     def test_a_host_that_is_cut_off_fails_alone(self):
         clients = [Client(host, host.name, host.login())
