@@ -214,7 +214,7 @@ import Postgres
 
   private func deliver(_ due: DueRow, _ token: QueuedRow.MailedToken?, isVoid: Bool) async {
     guard !isVoid || due.attempts > 1 else {
-      _ = try? await database.write(OutboxQueries.putOff, due.id, Self.doubt, "its token is invalid")
+      _ = try? await database.write(OutboxQueries.putOff, due.id, Self.doubt, "no valid token")
       return
     }
     switch isVoid ? .done : await handle(due) {
