@@ -257,6 +257,10 @@ class Deployment(Cluster, Asking):
         """Returns the messages of log lines that are not about a request."""
         return [line["message"] for line in self.log_lines() if "message" in line]
 
+    def faults(self):
+        """Returns the log lines of requests that got an internal error."""
+        return [line for line in self.logged() if line["status"] == 500]
+
     def log_lines(self):
         """Returns the whole log, in which each line is a JSON object."""
         text = (self.folder / "dossierd.log").read_text()

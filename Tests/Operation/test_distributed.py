@@ -33,7 +33,7 @@ class Distributed(unittest.TestCase):
         self.ledger.go_on()
         self.ledger.stop()
         self.ledger.report(what, away, since, until)
-        self.assertEqual(self.ledger.unexpected(), set(), self.site.messages()[-20:])
+        self.assertEqual(self.ledger.unexpected(), set(), self.site.faults())
         self.assertEqual(self.ledger.lost(), [])
         self.assertEqual(sorted(self.site.workers()), self.workers)
         self.site.wait_until_ready()

@@ -60,7 +60,8 @@ class Hosts(Case):
         ledger.go_on()
         ledger.stop()
         ledger.report(what, away, since, until)
-        self.assertEqual(ledger.unexpected(), set())
+        faults = [text for host in [self.first, self.second] for text in host.faults()]
+        self.assertEqual(ledger.unexpected(), set(), faults)
         self.assertEqual(ledger.lost(), [])
 
 
