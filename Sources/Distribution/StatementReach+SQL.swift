@@ -62,7 +62,7 @@ extension StatementReach {
     return .node(parameter: parameter, group: group)
   }
 
-  /// Returns the index of the parameter with which a key is compared; nil if there is none.
+  /// Returns the index of the parameter with which a key is compared; or nil.
   private static func comparedParameter(_ key: String, _ tokens: [Substring]) -> Int? {
     for place in tokens.indices.dropLast(2) where tokens[place + 1] == "=" {
       guard tokens[place].split(separator: ".").last.map(String.init) == key else { continue }
@@ -71,7 +71,7 @@ extension StatementReach {
     return nil
   }
 
-  /// Returns the index of the parameter that an insert stores as the key; nil if there is none.
+  /// Returns the index of the parameter that an insert stores as the key; or nil.
   private static func insertedParameter(
     _ key: String,
     _ table: Int,

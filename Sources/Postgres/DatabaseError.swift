@@ -56,11 +56,12 @@ package struct DatabaseError: Error, Sendable {
     isConnectionLost = state.category == "08"
   }
 
-  /// The starts of libpq's messages about a lost connection.
+  /// The starts of messages of libpq and of Citus about a lost connection.
   private static let losses = [
     "server closed the connection", "could not receive data from server",
     "could not send data to server", "SSL SYSCALL error", "SSL connection has been closed",
-    "no connection to the server",
+    "no connection to the server", "could not commit transaction for shard",
+    "failure on connection marked as essential", "failed to prepare transaction",
   ]
 
   /// Reads the fields of a failed result.
@@ -72,8 +73,7 @@ package struct DatabaseError: Error, Sendable {
     let message =
       unsafe field(CPostgresFieldMessage) ?? String(cString: PQresultErrorMessage(result)).trimmed
     let code = field(CPostgresFieldSQLState).map { SQLState(rawValue: $0) }
-    // A coordinator of Citus reports a lost connection to a node as an internal error, with the
-    // message of libpq.
+    // A coordinator of Citus reports a lost node as an internal error, often with libpq's message.
     let isNodeLost = code?.rawValue == "XX000" && Self.losses.contains { message.hasPrefix($0) }
     state = isNodeLost ? .connectionFailure : code ?? .connectionFailure
     self.message = message

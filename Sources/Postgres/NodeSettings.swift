@@ -27,9 +27,9 @@ package struct ShardRange: RowDecodable, Sendable {
 
 /// The statements by which `NodeGuard` examines the nodes of a distributed database.
 package struct NodeSettings: Sendable {
-  /// Returns where the rows are. It fails on a database that is not distributed.
+  /// Returns where the rows are, and fails on a database that is not distributed.
   let ranges: Statement<ShardRange>
-  /// Reads the row of a key in the group `group`; any key, so there need be no row.
+  /// Reads the row of a key in the group `group`, which need not exist.
   let probe: Statement<Int, String>
   let group: String
   /// The groups of tables whose keys are of type `bytea`.

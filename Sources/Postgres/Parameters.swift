@@ -136,7 +136,8 @@ package struct Parameters: Sendable {
       let isNull = length == Self.null
       if place == index {
         let text = isNull ? nil : bytes[offset..<offset + Int(length)]
-        return isBinary ? text.flatMap { [UInt8](hexadecimal: $0.dropFirst(2)) } : text.map(Array.init)
+        guard isBinary else { return text.map(Array.init) }
+        return text.flatMap { [UInt8](hexadecimal: $0.dropFirst(2)) }
       }
       if !isNull { offset += Int(length) + 1 }
     }

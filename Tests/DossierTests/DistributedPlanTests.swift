@@ -10,7 +10,7 @@ struct DistributedPlanTests {
   init() { LoopThread.start() }
 
   /// Statements that insert rows of many keys, which the coordinator distributes.
-  private static let ofRows = [
+  static let ofRows = [
     "apps.add_hosts", "imports.create", "imports.passwords", "imports.identities",
     "imports.claims", "imports.roles", "imports.documents", "imports.move_events",
   ]
