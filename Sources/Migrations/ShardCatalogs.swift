@@ -3,21 +3,21 @@ import EventLoop
 import Postgres
 
 extension MigratorSession {
-  /// Returns the columns, indexes and checks of a table as one text; `%s` is the table.
+  /// Returns the columns, indexes and checks of a table as one text; `%1$s` is the table.
   ///
   /// Names of indexes and constraints are left out, since those of shards have numbers.
   private static let facts = """
     select string_agg(fact, e'\\n' order by fact collate "C") from (
       select 'column ' || quote_ident(attname) || ' ' || format_type(atttypid, atttypmod)
         || case when attnotnull then ' not null' else '' end as fact
-      from pg_attribute where attrelid = '%s'::regclass and attnum > 0 and not attisdropped
+      from pg_attribute where attrelid = '%1$s'::regclass and attnum > 0 and not attisdropped
       union all
       select case when indisunique then 'unique ' else '' end || 'index '
         || substr(definition, strpos(definition, ' USING ') + 1)
-      from pg_index, pg_get_indexdef(indexrelid) as definition where indrelid = '%s'::regclass
+      from pg_index, pg_get_indexdef(indexrelid) as definition where indrelid = '%1$s'::regclass
       union all
       select 'check ' || pg_get_constraintdef(oid) from pg_constraint
-      where conrelid = '%s'::regclass and contype = 'c'
+      where conrelid = '%1$s'::regclass and contype = 'c'
     ) as facts
     """
 
@@ -28,7 +28,7 @@ extension MigratorSession {
   package func differenceOfShards() async throws(MigrationError) -> String? {
     var (expected, live): ([String: String], [String: String]) = ([:], [:])
     for (name, placement) in Placement.tables where placement != .coordinator {
-      let table = Self.facts.replacing("%s", with: name)
+      let table = Self.facts.replacing("%1$s", with: name)
       let facts = try await query(table).rows.first?[0] ?? ""
       let shards = try await query(
         """
