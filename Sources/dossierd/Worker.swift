@@ -111,10 +111,8 @@ import WireKit
     let report = MetricsReport()
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     // Separate pools, so that a slow issuer delays neither mail nor pictures.
-    let relay = Worker.relay(
-      configuration.mail,
-      BlockingPool(name: "mail", threads: 2, waiting: 64)
-    )
+    let mailPool = BlockingPool(name: "mail", threads: 2, waiting: 64)
+    let relay = Worker.relay(configuration.mail, mailPool)
     let pools = Pools(
       passwords: FairPool(
         name: "passwords",
