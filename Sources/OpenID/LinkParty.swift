@@ -238,6 +238,7 @@ package enum UserLinkQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    issued, anyIssued, party, fresh, setAddress, adopt, count, release, known, create, addIdentity,
+    issued, anyIssued, party, fresh, setAddress, adopt, count, release, releasePassword, known,
+    create, addIdentity,
   ]
 }

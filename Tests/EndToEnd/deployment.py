@@ -22,6 +22,10 @@ from machine import (
 from reference import Reference
 
 
+# For tests of outages: a write that waits for a lock is refused as soon as by default.
+IMPATIENT = {"DOSSIER_LOCK_SECONDS": "1"}.items()
+
+
 class Deployment(Cluster, Asking):
     """Starts on construction; `stop` ends everything it started, by id."""
 

@@ -4,7 +4,7 @@ import unittest
 
 from asking import JSON
 from cases import Case
-from deployment import Deployment
+from deployment import IMPATIENT, Deployment
 from machine import HAS_CITUS, wait_until
 
 
@@ -48,7 +48,7 @@ class AwayNode(Case):
 class Nodes(Case):
     @classmethod
     def setUpClass(cls):
-        cls.site = Deployment(citus=True)
+        cls.site = Deployment(citus=True, settings=IMPATIENT)
 
     def findings(self, check=True):
         """Returns the faults of the doctor by what it has examined."""

@@ -11,14 +11,14 @@ import unittest
 
 from distributed import Ledger, Node, clients_of_nodes
 from cluster import SOCKETS
-from deployment import Deployment
+from deployment import IMPATIENT, Deployment
 from machine import AS_POSTGRES, HAS_CITUS, IS_ROOT, TOOLS, wait_until
 
 
 @unittest.skipUnless(HAS_CITUS, "Citus is not installed")
 class Distributed(unittest.TestCase):
     def setUp(self):
-        self.site = Deployment(citus=True)
+        self.site = Deployment(citus=True, settings=IMPATIENT)
         self.addCleanup(self.site.stop)
         self.coordinator, *self.nodes = [Node(self.site, *node) for node in self.site.nodes()]
         self.workers = sorted(self.site.workers())

@@ -5,13 +5,13 @@ import subprocess
 import unittest
 
 import writing
-from deployment import Deployment
+from deployment import IMPATIENT, Deployment
 from machine import AS_POSTGRES, IS_ROOT, TOOLS, wait_until
 
 
 class Failover(unittest.TestCase):
     def setUp(self):
-        self.site = Deployment(tls=True)
+        self.site = Deployment(tls=True, settings=IMPATIENT)
         self.addCleanup(self.site.stop)
 
     def replica(self, command, *arguments):

@@ -15,7 +15,7 @@ import time
 import unittest
 
 import writing
-from deployment import Deployment
+from deployment import IMPATIENT, Deployment
 from guide import HIGH_AVAILABILITY, commands
 from high_availability import FILES, DatabaseHosts
 from machine import AS_POSTGRES, BUILD, IS_ROOT, free_port, is_listening, wait_until
@@ -28,7 +28,7 @@ class HighAvailability(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.hosts = DatabaseHosts(cls.folder)
         cls.addClassCleanup(cls.hosts.stop)
-        cls.site = Deployment()
+        cls.site = Deployment(settings=IMPATIENT)
         cls.addClassCleanup(cls.site.stop)
         # At first, the service has its own database.
         cls.site.stop_postgres()
