@@ -45,6 +45,13 @@ package struct DatabaseSettings: Sendable {
   /// Observes each statement; nil for none.
   package var observer: StatementObserver?
 
+  /// Sets the time that a write waits for a connection, and then for a lock.
+  package mutating func letWritesWait(_ time: Duration) {
+    exclusivePatience = time
+    lockTimeout = time
+    writeTimeout = time + .seconds(2)
+  }
+
   package init(conninfo: String, applicationName: String) {
     self.conninfo = conninfo
     self.applicationName = applicationName

@@ -103,9 +103,7 @@ import WireKit
     settings.writeConnections = configuration.writeConnections
     settings.nodes = .ofCitus
     if configuration.logsStatements { settings.observer = Log.observeStatement }
-    settings.lockTimeout = configuration.lockTimeout
-    settings.exclusivePatience = configuration.lockTimeout
-    settings.writeTimeout = configuration.lockTimeout + .seconds(2)
+    settings.letWritesWait(configuration.lockTimeout)
     let database = Database(settings)
     self.database = database
     let report = MetricsReport()

@@ -57,14 +57,10 @@ class Quota:
 
 class Limits(Case):
     def backdate(self, app, seconds):
-        """Backdates the attempts of an app."""
-        app = self.site.sql(f"select app_id from apps where name = '{app['Dossier-App']}'")
-        # Citus refuses a difference of a column that depends on the time zone of the session.
-        self.site.sql(f"""
-            update rate_limits set theoretical_arrival_at =
-              (theoretical_arrival_at at time zone 'UTC' - interval '{seconds} seconds')
-                at time zone 'UTC'
-            where app_id = '{app}'""")
+        """Backdates the attempts of an app, without a time zone of the session for Citus."""
+        before = f"(theoretical_arrival_at at time zone 'UTC' - interval '{seconds} seconds')"
+        self.site.sql(f"update rate_limits set theoretical_arrival_at = {before} at time zone 'UTC' "
+                      f"where app_id = (select app_id from apps where name = '{app['Dossier-App']}')")
 
     def attempt(self, app, email, password="wrong horse", place="192.0.2.1", **headers):
         return self.login(email, password, headers={**app, ADDRESS: place, **headers})

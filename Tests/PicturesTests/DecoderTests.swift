@@ -39,7 +39,7 @@ import Testing
     let studio = try await Studio.shared.value
     let gate = "\(studio.folder)/gate-\(UInt64.random(in: 0 ... .max))"
     let script = try await studio.script("while [ ! -e \(gate) ]; do sleep 0.01; done; exit 13")
-    let pool = FairPool(name: "few", threads: 1, waiting: 7, patience: .seconds(600))
+    let pool = FairPool(name: "few", threads: 1, waiting: 7, patience: .seconds(86_400))
     let (greedy, other) = (Uploader("greedy"), Uploader("other"))
     var taken: [Task<String, Never>] = []
     func send(_ owner: Uploader) async {

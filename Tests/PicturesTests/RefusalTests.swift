@@ -32,7 +32,7 @@ import Testing
     _ = try await Studio.shared.value
     let bytes = [UInt8](repeating: 0xff, count: PictureLimits.input + 1)
     let outcome = try Subprocess(path: Studio.program)
-      .run(input: bytes, limit: 1_000, deadline: .seconds(600))
+      .run(input: bytes, limit: 1_000, deadline: .seconds(86_400))
     #expect(outcome.ending == .exited(PictureStatus.tooLarge.rawValue))
     #expect(String(decoding: outcome.complaint, as: UTF8.self).hasPrefix("the file is larger"))
   }

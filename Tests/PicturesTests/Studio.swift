@@ -86,7 +86,7 @@ let upright = "red,green,blue,white"
   name: "pictures",
   threads: 2,
   waiting: 1_000,
-  patience: .seconds(600)
+  patience: .seconds(86_400)
 )
 
 /// Uploads bytes to the real program or a replacement.
@@ -97,7 +97,7 @@ let upright = "red,green,blue,white"
   program: String? = nil,
   pool own: FairPool? = nil,
   for owner: (any JobOwner)? = nil,
-  deadline: Duration = .seconds(600)
+  deadline: Duration = .seconds(86_400)
 ) async throws -> Result<Picture, Failure> {
   let decoder = PictureDecoder(
     program: try program ?? Studio.program,
