@@ -55,8 +55,9 @@ class Overtaken(Waiting):
         others = self.site.sql("select array_agg(subject) from rate_limits")
         wrong = {**change, "current_password": "none of mine"}
         self.post("/v1/password/change", wrong, token=grant["access_token"])
-        with Held(self.site, "select from rate_limits "
-                  f"where subject <> all ('{others}'::bytea[]) for update"):
+        # Updates lock the rows of many keys, which Citus refuses to select for update.
+        with Held(self.site, "update rate_limits set theoretical_arrival_at = theoretical_arrival_at "
+                  f"where subject <> all ('{others}'::bytea[])"):
             answer = self.started(lambda: self.post(
                 "/v1/password/change", change, token=grant["access_token"]))
             self.wait_for(1)
@@ -126,8 +127,8 @@ class Overtaken(Waiting):
         email = self.own_email()
         grant = self.verified(email, OLD)
         other = self.expect(self.login(email, OLD), 200).json
-        with Held(self.site, "select from sessions "
-                  f"where device_id = '{other['device_id']}' for update"):
+        with Held(self.site, "update sessions set agent = agent "
+                  f"where device_id = '{other['device_id']}'"):
             answer = self.started(lambda: self.site.request(
                 "DELETE", "/v1/me/sessions", token=grant["access_token"]))
             self.wait_for(1)
