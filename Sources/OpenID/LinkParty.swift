@@ -184,31 +184,6 @@ package enum UserLinkQueries {
     "update users set version = version + 1, updated_at = now() where user_id = $1"
   )
 
-  /// Removes an identity of a user.
-  ///
-  /// - Parameter 3: whether the user has the address from the identity.
-  static let release = Statement<NoRow, UserID, IdentityID, Bool>(
-    "user_links.release",
-    """
-    with gone as (
-      delete from identities where user_id = $1 and identity_id = $2
-    )
-    update users set version = version + 1, updated_at = now(),
-      email = case when not $3::boolean then email end,
-      email_verified = email_verified and not $3::boolean
-    where user_id = $1
-    """
-  )
-
-  /// Deletes the password and the mailed codes of a user.
-  static let releasePassword = Statement<NoRow, UserID>(
-    "user_links.release_password",
-    """
-    with password as (delete from passwords where user_id = $1)
-    delete from mail_tokens where user_id = $1
-    """
-  )
-
   /// Returns one row if a user has the id.
   static let known = Statement<String, UserID>(
     "user_links.known",
@@ -238,7 +213,6 @@ package enum UserLinkQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    issued, anyIssued, party, fresh, setAddress, adopt, count, release, releasePassword, known,
-    create, addIdentity,
+    issued, anyIssued, party, fresh, setAddress, adopt, count, known, create, addIdentity,
   ]
 }

@@ -228,8 +228,8 @@ import Sessions
       if isNamed, let key { subjects.append(Subject(email: key)) }
       Subjects.release(subjects, of: user, in: transaction, context)
       let isAddress = identity.isAddress
-      _ = transaction.send(UserLinkQueries.release, user, id, isAddress || isNamed)
-      if isAddress { _ = transaction.send(UserLinkQueries.releasePassword, user) }
+      _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
+      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user, true) }
       try await Sessions.end(
         .signedIn(by: identity.provider, sparing: context.principal.session),
         of: user,

@@ -116,7 +116,7 @@ package enum IdentitiesQueries {
   /// Deletes an identity with its credential.
   ///
   /// - Parameter 3: whether the address of the user goes with it.
-  static let unlink = Statement<NoRow, UserID, IdentityID, Bool>(
+  package static let unlink = Statement<NoRow, UserID, IdentityID, Bool>(
     "identities.unlink",
     """
     with gone as (
@@ -132,11 +132,13 @@ package enum IdentitiesQueries {
   )
 
   /// Deletes the password and the mailed codes of a user without an address.
-  static let removePassword = Statement<NoRow, UserID>(
+  ///
+  /// - Parameter 2: whether the user can restore no former address any more.
+  package static let removePassword = Statement<NoRow, UserID, Bool>(
     "identities.remove_password",
     """
     with password as (delete from passwords where user_id = $1)
-    delete from mail_tokens where user_id = $1 and purpose <> 'restore'
+    delete from mail_tokens where user_id = $1 and ($2::boolean or purpose <> 'restore')
     """
   )
 

@@ -234,7 +234,7 @@ import Postgres
         Subjects.release(email: address, reserved: isReserved, of: user, in: transaction, context)
       }
       _ = transaction.send(IdentitiesQueries.unlink, user, identity, isAddress)
-      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
+      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user, false) }
       let isKey = found.provider == "api-key"
       try await Sessions.end(
         isKey
