@@ -16,7 +16,7 @@ struct DistributedPlanTests {
   ]
 
   @Test @EventLoop func `statements ask one shard, except the listed ones`() async throws {
-    let database = try DistributedCluster.createDatabase()
+    let database = try DistributedCluster().createDatabase()
     let session = try await MigratorSession.open(database) { _ in }
     let migrations = try MigrationFolder("\(SourceFiles.repository)/migrations").migrations()
     _ = try await Runner(session, migrations).run(to: .latest, lockTimeout: nil)

@@ -21,9 +21,12 @@ import Testing
 /// get nodes at once.
 @Suite(.serialized, .enabled(if: DistributedCluster.isInstalled, "Citus is not installed"))
 struct DistributeTests {
+  /// The cluster of all these tests.
+  private static let cluster = Result { () throws(TestClusterError) in try DistributedCluster() }
+
   /// Returns a workspace with the project's own migrations.
   private func workspace(isJoined: Bool = true) async throws -> Workspace {
-    let space = try await Workspace(database: DistributedCluster.createDatabase(isJoined: isJoined))
+    let space = try await Workspace(database: Self.cluster.get().createDatabase(isJoined: isJoined))
     let folder = "\(SourceFiles.repository)/migrations"
     for name in try FileManager.default.contentsOfDirectory(atPath: folder)
     where name.first?.isNumber == true {
