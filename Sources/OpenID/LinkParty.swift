@@ -46,7 +46,7 @@ struct LinkParty: RowDecodable {
     /// What was stored when the identity was linked; empty before.
     let profile: JSONObject
 
-    var isAddress: Bool { provider == "password" || provider == "email" }
+    var isAddress: Bool { Subject.isAddress(at: provider) }
     /// The user of the identity before the link; nil if it was none's.
     var formerUser: UserID? { profile["id"]?.string.flatMap { UserID($0) } }
 

@@ -24,6 +24,11 @@ package struct Subject: RowDecodable, Comparable, Sendable {
     }
   }
 
+  /// Returns whether users sign in by their address with an identity of a provider.
+  package static func isAddress(at provider: String) -> Bool {
+    provider == "password" || provider == "email"
+  }
+
   package init(from row: Row) throws(DatabaseError) {
     self.init(at: try row.text(0), try row.text(1))
   }

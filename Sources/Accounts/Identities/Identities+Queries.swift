@@ -32,7 +32,7 @@ struct IdentityToUnlink: RowDecodable {
   let isVerified: Bool
 
   /// Whether the user signs in by the address with it.
-  var isCredential: Bool { provider == "password" || provider == "email" }
+  var isCredential: Bool { Subject.isAddress(at: provider) }
 
   init(from row: Row) throws(DatabaseError) {
     provider = try row.text(0)

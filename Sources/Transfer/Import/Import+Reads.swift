@@ -1,5 +1,6 @@
 import Postgres
 import Runtime
+import Sessions
 
 /// The statements that find the existing data of a batch.
 ///
@@ -142,7 +143,7 @@ struct StoredIdentity: RowDecodable {
   }
 
   /// Whether the user signs in by its address with it.
-  var isOfAddress: Bool { provider == "password" || provider == "email" }
+  var isOfAddress: Bool { Subject.isAddress(at: provider) }
 }
 
 /// An id with events.

@@ -103,7 +103,7 @@ extension ImportedUser.Identity {
   static let foreign = "auth0"
 
   /// Whether it is that of the row's address, and has no subject of its own.
-  var isAddress: Bool { subject.isEmpty && (provider == "password" || provider == "email") }
+  var isAddress: Bool { subject.isEmpty && Subject.isAddress(at: provider) }
 
   fileprivate static let profileRule =
     "A profile is an object of at most 4096 bytes without id. Its foreign_id is an id such as "
