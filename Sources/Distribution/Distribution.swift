@@ -64,7 +64,7 @@ package enum DistributionQueries {
     """
   )
 
-  /// Reads a user, whom there need not be.
+  /// Reads the row of a user, which need not exist.
   static let probe = Statement<Int, String>(
     "distribution.probe",
     "select 1 from users where user_id = $1"

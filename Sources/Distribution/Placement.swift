@@ -46,7 +46,8 @@ package enum Placement: Hashable, Sendable {
 
   /// The placements of the tables, and of the views of one table of users.
   package static let ofRelations: [String: Placement] = {
-    var found = Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0.placement) })
+    var found: [String: Placement] = [:]
+    for (name, placement) in tables { found[name] = placement }
     found["live_sessions"] = .sharded(by: "user_id", group: "users")
     found["profiles"] = .sharded(by: "id", group: "users")
     found["audit_entries"] = .sharded(by: "subject_id", group: "users")

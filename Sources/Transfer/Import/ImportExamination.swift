@@ -105,8 +105,9 @@ import Sessions
     }
     var found: StoredSubjects = [:]
     for (provider, read) in reads {
-      let subjects = try await read.rows().map { (ByteString($0.name), $0) }
-      found[provider] = Dictionary(uniqueKeysWithValues: subjects)
+      for subject in try await read.rows() {
+        found[provider, default: [:]][ByteString(subject.name)] = subject
+      }
     }
     return found
   }
