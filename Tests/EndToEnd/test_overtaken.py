@@ -133,7 +133,8 @@ class Overtaken(Waiting):
                 "DELETE", "/v1/me/sessions", token=grant["access_token"]))
             self.wait_for(1)
             self.assertFalse(self.is_locked(
-                "device_accounts", f"device_id = '{other['device_id']}'"))
+                "device_accounts",
+                f"user_id = '{grant['user_id']}' and device_id = '{other['device_id']}'"))
         self.expect(answer(), 204)
 
     def test_a_password_change_by_an_attacker_keeps_the_reset_valid(self):
