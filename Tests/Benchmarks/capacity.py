@@ -15,13 +15,11 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 
 from bench import children
 from load import TABLES, load
 from asking import ADDRESS, JSON, MERGE
 from deployment import Deployment
-from machine import TOOLS
 
 PASSWORD = "correct horse"
 # Each request, and the member whose value it changes.
@@ -73,12 +71,6 @@ class Measured(Deployment):
                 + f" -c shared_preload_libraries={libraries} -c shared_buffers=1GB"
                 " -c max_wal_size=4GB")
 
-    def node_sql(self, node, text):
-        run = subprocess.run(
-            [TOOLS / "psql", "-h", self.folder, "-p", str(5432 + node), "-U", "owner", "-d",
-             "dossier", "-Atqc", text], check=True, capture_output=True, text=True)
-        return run.stdout.strip()
-
     def sign_in(self, count):
         """Signs in users of all ages, each on a device of their own."""
         low, high = (int(self.sql(f"select {end}(user_id) from users")[:8], 16)
@@ -124,10 +116,10 @@ class Measured(Deployment):
 
     def measure(self, kind):
         """Returns the cost of one request of a kind."""
-        nodes = range(len(self.nodes()))
-        for node in nodes:
-            self.node_sql(node, "checkpoint; select pg_stat_statements_reset()")
-        wal = [self.node_sql(node, "select pg_current_wal_insert_lsn() - '0/0'") for node in nodes]
+        ports = [port for _, port in self.nodes()]
+        for port in ports:
+            self.sql("checkpoint; select pg_stat_statements_reset()", port)
+        wal = self.wal()
         self.client = self.connection()
         started = {name: nanoseconds(self.pids(name)) for name in self.TIMED}
         for grant in self.grants:
@@ -137,17 +129,20 @@ class Measured(Deployment):
         self.client = None
         result = {name: (ended[name] - started[name]) / 1000 / len(self.grants)
                   for name in self.TIMED}
-        result["WAL"] = sum(
-            float(self.node_sql(node, "select pg_current_wal_insert_lsn() - '0/0'")) - float(wal[node])
-            for node in nodes) / len(self.grants)
-        for node in nodes:
-            calls, pages = map(float, self.node_sql(node, """
+        result["WAL"] = (self.wal() - wal) / len(self.grants)
+        for port in ports:
+            calls, pages = map(float, self.sql("""
                 select sum(calls), sum(shared_blks_hit + shared_blks_read) from pg_stat_statements
-                where query not like '%pg_stat_statements%'""").split("|"))
-            name = "coordinator" if node == 0 else "nodes"
+                where query not like '%pg_stat_statements%'""", port).split("|"))
+            name = "coordinator" if port == ports[0] else "nodes"
             result[name] = result.get(name, 0) + calls / len(self.grants)
             result["pages"] = result.get("pages", 0) + pages / len(self.grants)
         return result
+
+    def wal(self):
+        """Returns the bytes of WAL that all nodes have written."""
+        return sum(float(self.sql("select pg_current_wal_insert_lsn() - '0/0'", port))
+                   for _, port in self.nodes())
 
     def sizes(self):
         """Returns the bytes of a user in each table and its indexes."""

@@ -23,7 +23,7 @@ from (select g, s, h, translate(h, '0123456789abcdef', 'aeioubdfgklmnrst') as w
     from generate_series({first}::bigint, {last}) as g offset 0) as hashed offset 0) as made
 """
 
-# What the other tables have of a user `u`; `r` has 16 random digits, which end the user's id.
+# The other tables have these rows for a user `u`. The user's id ends with the 16 random digits `r`.
 ROWS = {
     "identities": """
 (user_id, identity_id, app_id, provider, subject, created_at)

@@ -69,6 +69,23 @@ class Cluster:
         if self.tls:
             self.require_tls(self.folder / "postgres")
 
+    def make_data(self, data):
+        """Makes the data of a server without databases of ours."""
+        data.mkdir(mode=0o700)
+        if IS_ROOT:
+            shutil.chown(data, "postgres")
+        subprocess.run(
+            [*AS_POSTGRES, self.tools / "initdb", "-D", data, "-U", "owner", "-A", "trust",
+             "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
+            check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    def make_database(self, port):
+        """Makes the empty database and the role of the programs."""
+        for tool, name in [("createdb", "dossier"), ("createuser", "server")]:
+            subprocess.run(
+                [TOOLS / tool, "-h", self.folder, "-p", str(port), "-U", "owner", name],
+                check=True, stderr=subprocess.DEVNULL)
+
     def require_tls(self, cluster):
         """Makes a certificate, and requires TLS and a password for connections over TCP."""
         # All of 127.0.0.0/8 is this machine, so the address is unique.
@@ -130,7 +147,8 @@ class Cluster:
     def sql(self, text, port=5432):
         """Executes SQL as the owner. Returns its output."""
         run = subprocess.run(
-            [TOOLS / "psql", "-h", self.folder, "-p", str(port), "-U", "owner", "-d", "dossier", "-Atqc", text],
+            [TOOLS / "psql", "-h", self.folder, "-p", str(port), "-U", "owner", "-d", "dossier",
+             "-Atqc", text],
             check=True, capture_output=True, text=True)
         return run.stdout.strip()
 
@@ -196,20 +214,11 @@ class Template(Cluster):
         if IS_ROOT:
             shutil.chown(self.folder, "postgres")
         for data, _ in self.nodes():
-            data.mkdir(mode=0o700)
-            if IS_ROOT:
-                shutil.chown(data, "postgres")
-            subprocess.run(
-                [*AS_POSTGRES, self.tools / "initdb", "-D", data, "-U", "owner", "-A", "trust",
-                 "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
-                check=True, stdout=subprocess.DEVNULL, cwd="/")
+            self.make_data(data)
         self.start_postgres()
         try:
             for _, port in self.nodes():
-                for tool, name in [("createdb", "dossier"), ("createuser", "server")]:
-                    subprocess.run(
-                        [TOOLS / tool, "-h", self.folder, "-p", str(port), "-U", "owner", name],
-                        check=True, stderr=subprocess.DEVNULL)
+                self.make_database(port)
             self.migrate("up", "--grant-to", "server")
             if self.citus:
                 self.join_nodes()
@@ -231,9 +240,7 @@ class Template(Cluster):
     def join_nodes(self):
         """Makes the coordinator know the other nodes."""
         for _, port in self.nodes():
-            subprocess.run(
-                [TOOLS / "psql", "-h", self.folder, "-p", str(port), "-U", "owner", "-d", "dossier",
-                 "-qc", "create extension citus"], check=True)
+            self.sql("create extension citus", port)
         self.sql(f"select citus_set_coordinator_host('{SOCKETS}', 5432)")
         for _, port in self.nodes()[1:]:
             self.sql(f"select citus_add_node('{SOCKETS}', {port})")

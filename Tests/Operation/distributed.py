@@ -4,14 +4,13 @@ import collections
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 
 from high_availability import descendants  # it finds the modules of EndToEnd
 from asking import JSON, MERGE
-from machine import TOOLS, wait_until
+from machine import wait_until
 
 
 class Node:
@@ -40,10 +39,7 @@ class Node:
         self.site.start_node(self.data, self.port)
 
     def sql(self, text):
-        run = subprocess.run(
-            [TOOLS / "psql", "-h", self.site.folder, "-p", str(self.port), "-U", "owner", "-d",
-             "dossier", "-Atqc", text], check=True, capture_output=True, text=True)
-        return run.stdout.strip()
+        return self.site.sql(text, self.port)
 
 
 def place(site, user):

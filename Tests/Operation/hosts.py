@@ -177,8 +177,8 @@ class Host(Deployment):
     def conninfo(self, user):
         return f"host={self.network.address(self.database.hosts[0])} user={user} dbname=dossier"
 
-    def sql(self, text):
-        return self.database.sql(text)
+    def sql(self, text, port=5432):
+        return self.database.sql(text, port)
 
     def connection(self, timeout=300):
         made = super().connection(timeout)

@@ -3,16 +3,14 @@
 Prints the measured outages of the users of the node, and of the others.
 """
 
-import shutil
 import signal
-import subprocess
 import time
 import unittest
 
 from distributed import Ledger, Node, clients_of_nodes
 from cluster import SOCKETS
 from deployment import IMPATIENT, Deployment
-from machine import AS_POSTGRES, HAS_CITUS, IS_ROOT, TOOLS, wait_until
+from machine import HAS_CITUS, wait_until
 
 
 @unittest.skipUnless(HAS_CITUS, "Citus is not installed")
@@ -108,19 +106,11 @@ class Distributed(unittest.TestCase):
     def add_node(self, name, port):
         """Makes a PostgreSQL with the roles of the guide, and adds it to the coordinator's nodes."""
         data = self.site.folder / name
-        data.mkdir(mode=0o700)
-        if IS_ROOT:
-            shutil.chown(data, "postgres")
-        subprocess.run(
-            [*AS_POSTGRES, TOOLS / "initdb", "-D", data, "-U", "owner", "-A", "trust",
-             "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"],
-            check=True, stdout=subprocess.DEVNULL, cwd="/")
+        self.site.make_data(data)
         node = Node(self.site, data, port)
         node.start()
         self.addCleanup(self.site.stop_node, data, "immediate")
-        for tool, made in [("createdb", "dossier"), ("createuser", "server")]:
-            subprocess.run([TOOLS / tool, "-h", self.site.folder, "-p", str(port), "-U", "owner",
-                            made], check=True)
+        self.site.make_database(port)
         node.sql("create extension citus")
         self.site.sql(f"select citus_add_node('{SOCKETS}', {port})")
         self.nodes.append(node)
