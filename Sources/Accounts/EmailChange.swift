@@ -112,8 +112,9 @@ extension Emails {
   /// The person who changed the address could sign in. So all other credentials are revoked. Second
   /// factors stay that are older than the change. A mail informs the displaced address.
   /// - Returns: the tokens of a new session.
-  /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.additionalFactorRequired` (the
-  ///   address is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.emailTaken`, `.wrongCredentials` if another
+  ///   request replaced the new password before the sign-in, `.additionalFactorRequired` (the address
+  ///   is restored), `.deviceUnknown` and `.deviceFull` (the token stays valid),
   ///   `.loginMethodDisabled`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func restore(
     _ text: String,

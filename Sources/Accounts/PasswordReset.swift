@@ -74,9 +74,10 @@ package enum Emails {
   /// It ends the sessions, API keys and places on devices of the user, and forgets the failed logins
   /// of the address. An account that was not verified before is taken over.
   /// - Returns: the tokens.
-  /// - Throws: `.invalid`, `.invalidMailToken`, `.additionalFactorRequired` (the password is set),
-  ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.loginMethodDisabled`, `.overloaded`,
-  ///   `.databaseUnavailable`.
+  /// - Throws: `.invalid`, `.invalidMailToken`, `.wrongCredentials` if another request replaced the
+  ///   new password before the sign-in, `.additionalFactorRequired` (the password is set),
+  ///   `.deviceUnknown` and `.deviceFull` (the token stays valid), `.loginMethodDisabled`,
+  ///   `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func reset(
     _ text: String,
     password: String,

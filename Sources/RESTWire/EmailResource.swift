@@ -114,8 +114,8 @@ import WireKit
       ]),
       gives: .ok(.grant),
       refuses: [
-        .loginMethodDisabled, .invalidMailToken, .emailTaken, .additionalFactorRequired,
-        .deviceFull,
+        .loginMethodDisabled, .invalidMailToken, .wrongCredentials, .emailTaken,
+        .additionalFactorRequired, .deviceFull,
       ],
       "Restore the user's previous address with a new password, and sign in"
     ) {

@@ -29,7 +29,10 @@ import WireKit
       4_096,
       reads: reset,
       gives: .ok(.grant),
-      refuses: [.loginMethodDisabled, .invalidMailToken, .additionalFactorRequired, .deviceFull],
+      refuses: [
+        .loginMethodDisabled, .invalidMailToken, .wrongCredentials, .additionalFactorRequired,
+        .deviceFull,
+      ],
       "Set a new password with a mailed token, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
