@@ -86,6 +86,18 @@ class Cluster:
                 [TOOLS / tool, "-h", self.folder, "-p", str(port), "-U", "owner", name],
                 check=True, stderr=subprocess.DEVNULL)
 
+    def move_tables(self, tables, space):
+        """Moves tables, on Citus their shards, to a tablespace that each node has."""
+        names, allowed = "relname in ('" + "', '".join(tables) + "')", ""
+        if self.citus:
+            names = (f"relname ~ '^({'|'.join(tables)})(_[0-9]+)?$' and oid not in "
+                     "(select logicalrelid from pg_dist_partition)")
+            allowed = ("set citus.override_table_visibility = off; "
+                       "set citus.enable_manual_changes_to_shards = on; ")
+        for _, port in self.nodes():
+            for name in self.sql(f"{allowed}select relname from pg_class where {names}", port).split():
+                self.sql(f"{allowed}alter table {name} set tablespace {space}", port)
+
     def require_tls(self, cluster):
         """Makes a certificate, and requires TLS and a password for connections over TCP."""
         # All of 127.0.0.0/8 is this machine, so the address is unique.

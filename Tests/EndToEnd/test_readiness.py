@@ -145,7 +145,8 @@ class Reasons(Administration):
         run = self.site.dossier("doctor", check=False)
         self.assertEqual(run.returncode, 24, run.stderr)
         faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
-        self.assertTrue(has_words(faults["writes"]), faults)
+        # If Citus cannot plan, the check of writes is not reached.
+        self.assertTrue(any(map(has_words, faults.values())), faults)
         self.assertGreater(
             self.site.metric(f'dossier_database_failures_total{{reason="{reason}"}}'), 0)
 
@@ -192,9 +193,12 @@ class Reasons(Administration):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "small", small], check=True)
         try:
             shutil.chown(small, "postgres")
-            self.site.sql(f"create tablespace small location '{small}'")
-            for table in ["documents", "hosts"]:
-                self.site.sql(f"alter table {table} set tablespace small")
+            for _, port in self.site.nodes():
+                space = small / str(port)
+                space.mkdir(mode=0o700)
+                shutil.chown(space, "postgres")
+                self.site.sql(f"create tablespace small location '{space}'", port)
+            self.site.move_tables(["documents", "hosts"], "small")
             self.refused_write("database: 53100")
             # The filler also takes the space that PostgreSQL frees meanwhile.
             subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler"], stderr=subprocess.DEVNULL)
@@ -205,12 +209,12 @@ class Reasons(Administration):
             self.expect(answer, 503, "database_unavailable")
             self.assertIn("The disk of the database is full.", answer.json["detail"])
             # Free space is enough. No write has to succeed first.
-            for table in ["documents", "hosts"]:
-                self.site.sql(f"alter table {table} set tablespace pg_default")
+            self.site.move_tables(["documents", "hosts"], "pg_default")
             self.site.wait_until_ready()
             wait_until(lambda: self.site.request(
                 "PUT", "/v1/me/custom-data", {}, JSON, self.token).status < 300, what="a write")
-            self.site.sql("drop tablespace small")
+            for _, port in self.site.nodes():
+                self.site.sql("drop tablespace small", port)
         finally:
             subprocess.run(["umount", "-l", small], check=True)
 

@@ -51,7 +51,8 @@ package import Postgres
       return try await found()
     } catch {
       // Missing tables and privileges are reported by name before.
-      return Fault(check: .database, reason: error.description)
+      let remedy = error.serverFault.map { "\($0.remedy) (\(error))" }
+      return Fault(check: .database, reason: remedy ?? error.description)
     }
   }
 
