@@ -1,5 +1,6 @@
 """The base classes of the test cases."""
 
+import concurrent.futures
 import re
 import signal
 import subprocess
@@ -220,15 +221,10 @@ class Waiting(Case):
 def in_parallel(count, body):
     """Runs `body(0)` … on threads that start together; returns what they returned."""
     barrier = threading.Barrier(count)
-    results = [None] * count
 
     def run(index):
         barrier.wait()
-        results[index] = body(index)
+        return body(index)
 
-    threads = [threading.Thread(target=run, args=[index]) for index in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
