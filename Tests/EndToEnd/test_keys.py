@@ -49,7 +49,9 @@ class Rotation(Administration):
         # in between by a clock of their own. New workers look at once.
         for _ in range(4):
             self.assertEqual(key_of(self.site.login()), old)
-        self.site.sql("update signing_keys set created_at = created_at - interval '30 seconds'")
+        for key, age in [(old, 90), (new, 30)]:
+            self.site.sql(f"update signing_keys set created_at = now() - interval '{age} seconds' "
+                          f"where key_id = '{key}'")
         self.replace_workers()
         for _ in range(12):
             fresh = self.expect(self.refresh(users[0]), 200).json

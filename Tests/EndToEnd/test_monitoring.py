@@ -120,7 +120,7 @@ class Hosts(Case):
                         "--checkpoint=fast", "-d", where], check=True, cwd="/")
         control = [*AS_POSTGRES, TOOLS / "pg_ctl", "-D", replica, "-s", "-w"]
         subprocess.run([*control, "start", "-l", replica / "log", "-o",
-                        f"-k {replica} -c listen_addresses=''"], check=True, cwd="/",
+                        f"-k {replica} -c listen_addresses='' {self.site.connections()}"], check=True, cwd="/",
                        stdout=subprocess.DEVNULL)
         self.addCleanup(subprocess.run, [*control, "stop", "-m", "immediate"], cwd="/")
         named = set(re.findall(self.METRICS, self.RULES.read_text()))

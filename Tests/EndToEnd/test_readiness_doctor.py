@@ -15,13 +15,17 @@ class Doctor(Administration):
     def test_the_doctor_reports_faults(self):
         well = self.site.dossier("doctor")
         self.assertEqual([finding for finding in well if finding["fault"]], [])
-        self.assertEqual({finding["what"] for finding in well},
+        names = {finding["what"] for finding in well}
+        nodes = {name for name in names if name.startswith("node ")}
+        self.assertEqual(len(nodes), 2 if self.site.citus else 0)
+        self.assertEqual(names - nodes,
                          {"settings", "lists", "socket 0", "socket 1", "files", "database",
                           "connections", "clock", "mail", "mail queue", "writes", "hosts"})
         for what, words, settings in [
             ("settings", "picture_program /nonexistent", {"DOSSIER_PICTURE_PROGRAM": "/nonexistent"}),
             ("socket 2", "is dossierd running?", {"DOSSIER_WORKERS": "3"}),
-            ("connections", "max_connections", {"DOSSIER_WRITE_CONNECTIONS": "64"}),
+            ("connections", "max_connections",
+             {"DOSSIER_WRITE_CONNECTIONS": "64", "DOSSIER_WORKERS": "8"}),
             ("database", "app: there is no app", {"DOSSIER_APP": "nobody"}),
             ("database", "No such file", {"DOSSIER_DATABASE": "host=/nowhere"}),
             ("mail", "the setting mail is empty", {"DOSSIER_MAIL": ""}),
