@@ -91,8 +91,8 @@ class Bench:
             "KIND": kind, **({"BODY": body} if body else {}),
             **({"TARGETS": str(paths)} if paths else {})})
 
-    def logins(self, path, bodies, mode="login", clients=64, **environment):
-        return self.run_wrk(self.site.port, "logins.lua", clients, {
+    def requests(self, path, bodies, mode="each", clients=64, **environment):
+        return self.run_wrk(self.site.port, "requests.lua", clients, {
             "BODIES": str(bodies), "TARGET": path, "MODE": mode, **environment})
 
     def run_wrk(self, port, script, clients, environment):

@@ -1,5 +1,7 @@
 """Loads users with the rows that a user of a real app has, and measures what they take."""
 
+import concurrent.futures
+import os
 import sys
 import time
 
@@ -82,20 +84,20 @@ TABLES = ["users", *ROWS]
 
 
 def batches(site, users):
-    """Yields the statements of each batch of users."""
+    """Yields the statements of each batch of users: those of the first group come first."""
     now = int(time.time())
     start = now - SECONDS
     values = {"app": site.sql("select app_id from apps"), "users": users, "now": now,
               "start": start, "seconds": SECONDS}
     for first in range(0, users, BATCH):
         last = min(first + BATCH, users) - 1
-        yield [USERS.format(first=first, last=last, **values)]
         low, high = (f"{start + number * SECONDS // users:08x}" for number in (first, last + 1))
         source = ("(select user_id, app_id, email, created_at, substr(user_id, 9) as r from users "
                   f"where user_id >= '{low}' and user_id < '{high}') as u")
-        yield [f"insert into {table} {rows.format(**values)} from "
-               + ", ".join([source, *([KEYS[table]] if table in KEYS else [])])
-               for table, rows in ROWS.items()]
+        rows = [f"insert into {table} {rows.format(**values)} from "
+                + ", ".join([source, *([KEYS[table]] if table in KEYS else [])])
+                for table, rows in ROWS.items()]
+        yield [USERS.format(first=first, last=last, **values)], rows
 
 
 def set_everywhere(site, change):
@@ -110,8 +112,17 @@ def load(site, users):
     """Loads users. Their foreign keys are not checked, since the rows belong together."""
     started = time.monotonic()
     set_everywhere(site, "set session_replication_role = replica")
-    for statements in batches(site, users):
-        site.sql("; ".join(statements))
+
+    def execute(batch):
+        for statements in batch:
+            site.sql("; ".join(statements))
+
+    # On as many connections as this machine has processors.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, _ in enumerate(pool.map(execute, batches(site, users)), 1):
+            if number % 20 == 0:
+                print(f"{number * BATCH} users in {time.monotonic() - started:.0f} s",
+                      file=sys.stderr)
     set_everywhere(site, "reset session_replication_role")
     for table in TABLES:
         site.sql(f"vacuum analyze {table}")

@@ -15,7 +15,8 @@ import subprocess
 import urllib.parse
 
 from bench import HERE
-from wire_bench import SERVICES, WireBench
+from device_bench import DeviceBench
+from wire_bench import SERVICES
 
 PACED = "GET /v1/me, paced"
 LOADED = PACED + ", beside 4 searches, {}"
@@ -37,7 +38,7 @@ def main():
 
     sites = []
     try:
-        bench = WireBench(options.users, options.seconds)
+        bench = DeviceBench(options.users, options.seconds)
         sites.append(bench)
         threads = bench.yardstick("yardstick_threads", 1, keep=False)
         loop = bench.yardstick("yardstick_loop", 2, keep=True)
@@ -55,6 +56,10 @@ def main():
             "POST /v1/login/anonymous, product": bench.anonymous_logins,
             "the writes of a login, pgbench": lambda: {"rate": bench.pgbench(HERE / "login.sql")},
             "POST /v1/login/password, product": bench.password_logins,
+            "GET /v1/device, 2 users": bench.device_users,
+            "PUT /v1/device/active": bench.switches,
+            "POST /v1/token/refresh, cookie": bench.cookie_refreshes,
+            "POST /v1/login/code/request, until mailed": bench.mails,
             "App Services, anonymous login": lambda: bench.anonymous_logins(
                 f"{SERVICES}/auth/providers/anon-user/login"),
             "App Services, findOne": bench.find_one,
@@ -72,7 +77,7 @@ def main():
                 urllib.parse.urlencode({"email": address}), "users-by-email"),
         }
         if options.large:
-            large = WireBench(options.large, options.seconds)
+            large = DeviceBench(options.large, options.seconds)
             sites.append(large)
             measures[f"GET /v1/me, product, {options.large} users"] = lambda: large.wrk(
                 large.site.port, large.tokens)

@@ -17,19 +17,20 @@ def service_call(name, **arguments):
         {"database": "my_database", "collection": "users", **arguments}]})
 
 
+def wait_for_success(site, send):
+    """Waits until each worker knows the settings with which the request succeeds."""
+    # nginx hands requests to the workers in turn.
+    wait_until(lambda: all(send().status < 300 for _ in range(4 * len(site.workers()))), 60,
+               "the settings")
+
+
 def offer_services(site):
-    """Names the app's collection, and waits until every worker has seen it."""
+    """Names the app's collection."""
     site.set_app(app_services_collection="mongodb-atlas/my_database/users")
     token = site.login()["access_token"]
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
-
-    def is_offered():
-        return site.request("POST", f"{SERVICES}/functions/call", service_call("count"),
-                            headers).status == 200
-
-    # nginx hands requests to the workers in turn.
-    wait_until(lambda: all(is_offered() for _ in range(4 * len(site.workers()))), 60,
-               "the collection")
+    wait_for_success(site, lambda: site.request(
+        "POST", f"{SERVICES}/functions/call", service_call("count"), headers))
 
 
 class WireBench(Bench):
@@ -38,7 +39,7 @@ class WireBench(Bench):
         grants = [self.site.login() for _ in range(2_000)]
         self.refreshes.write_text("\n".join(
             json.dumps({"refresh_token": grant["refresh_token"]}) for grant in grants))
-        return self.logins("/v1/token/refresh", self.refreshes, "refresh")
+        return self.requests("/v1/token/refresh", self.refreshes, "refresh")
 
     def find_one(self):
         """The operation of App Services on the custom data of every user."""
@@ -53,7 +54,7 @@ class WireBench(Bench):
     def anonymous_logins(self, path="/v1/login/anonymous"):
         bodies = self.site.folder / "anonymous"
         bodies.write_text("{}\n{}\n")
-        return self.logins(path, bodies, ADDRESS_FIELD=ADDRESS)
+        return self.requests(path, bodies, ADDRESS_FIELD=ADDRESS)
 
     def client(self):
         """A client with a grant, made once."""
@@ -75,7 +76,7 @@ class WireBench(Bench):
     def client_tokens(self):
         bodies = self.site.folder / "clients"
         bodies.write_text(2 * (self.client_grant() + "\n"))
-        return self.logins("/oauth/token", bodies)
+        return self.requests("/oauth/token", bodies)
 
     def client_refreshes(self):
         """Refreshes of a client: each makes an access token and an ID token."""
@@ -97,7 +98,7 @@ class WireBench(Bench):
                 {"Content-Type": "application/json"})
             lines.append(json.dumps({**members, "refresh_token": answer.json["refresh_token"]}))
         self.refreshes.write_text("\n".join(lines))
-        return self.logins("/oauth/token", self.refreshes, "refresh", clients=8,
+        return self.requests("/oauth/token", self.refreshes, "refresh", clients=8,
                            MEMBERS=json.dumps(members)[1:-1] + ",")
 
     def management(self):
@@ -160,4 +161,4 @@ class WireBench(Bench):
         return bodies
 
     def password_logins(self):
-        return self.logins("/v1/login/password", self.passwords(), clients=8)
+        return self.requests("/v1/login/password", self.passwords(), clients=8)
