@@ -126,6 +126,16 @@ class Browser:
         assert passed > (0 if rules else 10), passed
         return faults
 
+    def faults_of_views(self):
+        """Returns the violations that axe finds in a wide window, in both color schemes.
+
+        Of axe's rules, only that of colors differs between the views. The window stays light.
+        """
+        self.emulate("dark", 1280)
+        faults = self.axe_faults(["color-contrast"])
+        self.emulate("light", 1280)
+        return faults + self.axe_faults()
+
     def evaluate(self, text, *arguments):
         """Runs the body of an async function. Returns its result or its failure."""
         value, error = self.driver.execute_async_script(

@@ -87,14 +87,14 @@ class LookingCase(BrowserCase):
         for scheme, width in VIEWS:
             self.browser.emulate(scheme, width)
             with self.subTest(heading, errors=errors, scheme=scheme, width=width):
-                found = self.browser.axe_faults() + self.browser.script(PAGE_CHECKS)
-                self.assertEqual(found, [])
+                self.assertEqual(self.browser.script(PAGE_CHECKS), [])
                 self.assertLessEqual(
                     self.browser.script("return document.documentElement.scrollWidth"), width)
                 self.assertLessEqual(self.browser.script(LARGE_TEXT), width)
                 # The stylesheet of this server applies.
                 self.assertNotEqual(self.browser.script(
                     "return getComputedStyle(document.querySelector('main')).maxWidth"), "none")
+        self.assertEqual(self.browser.faults_of_views(), [], (heading, errors))
         self.browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     def set_up_authenticator(self):
