@@ -4,29 +4,28 @@ import Accounts
 import Delivery
 import Distribution
 import OpenID
-import Documents
 import Runtime
 import Sessions
 import Tenancy
-import Transfer
 import EventLoop
 import FastCGI
 import Glibc
 import HTTP
 import Outbound
 import Postgres
-import ReferenceData
 import WireKit
 
 /// A process that answers requests, with one event loop on one thread.
 @EventLoop final class Worker {
-  private let configuration: Configuration
+  let configuration: Configuration
   let database: Database
   let readiness: ReadinessCheck
   private let service: Service
   let metrics: Metrics
   let passwords: PasswordHasher
   private let courier: OutboxWorker
+  /// Reads files.
+  let files: BlockingPool
   private var listener: Listener?
   private var signals: Signals?
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
@@ -71,6 +70,7 @@ import WireKit
         exit(1)
       }
       tellReady(slot: slot)
+      await worker.readLists()
     }
   }
 
@@ -126,16 +126,11 @@ import WireKit
       // response.
       calculator: FairPool(name: "calculator", threads: 2, waiting: 128, patience: .seconds(8))
     )
-    // Beside the start of the worker; the first request that needs the lists waits for the rest.
-    EventLoop.task {
-      if case .failure(let error) = try? await pools.files.run({ ReferenceLists.ofProcess }) {
-        Log.write("error", "\(error)")
-      }
-    }
     let dependencies = configuration.dependencies(on: database, pools, sendsMail: relay != nil) {
       Log.write("error", $0)
     }
     passwords = dependencies[PasswordHasher.self]
+    files = pools.files
     let operations = OperationsWire(readiness: readiness) { report.metrics?.text ?? "" }
     let wires = clientWires(origin: configuration.issuer) + [operations]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
@@ -178,40 +173,6 @@ import WireKit
     // Set up after libfcgi, which installs its own handlers.
     signals = try Signals(Self.signals) { [self] signal in
       if signal != SIGHUP { drain() }
-    }
-  }
-
-  /// Runs the maintenance about once an hour.
-  ///
-  /// It deletes expired data. One worker per supervisor runs it, at times that differ between
-  /// hosts.
-  private func keepHouse() {
-    EventLoop.task { [database] in
-      while true {
-        await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
-        do throws(Failure) {
-          try await SearchIndexes.finishAll(in: database)
-          let removed = try await Maintenance.run(database).filter { $0.value > 0 }
-          if !removed.isEmpty { Log.write("info", "removed: \(removed)") }
-        } catch {
-          Log.write("error", "maintenance: \(error)")
-        }
-      }
-    }
-  }
-
-  /// Records every ten minutes which settings this host uses.
-  private func recordHost() {
-    EventLoop.task { [database, fingerprint = configuration.fingerprint] in
-      while true {
-        do throws(DatabaseError) {
-          try await Hosts.record(HostName.own, version: Version.text, fingerprint, in: database)
-          await EventLoop.sleep(for: .seconds(600))
-        } catch {
-          // The log already has the database's error.
-          await EventLoop.sleep(for: .seconds(10))
-        }
-      }
     }
   }
 
