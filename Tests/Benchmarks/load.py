@@ -108,10 +108,23 @@ def set_everywhere(site, change):
         site.sql(f"select run_command_on_workers('{statement}')")
 
 
+def reload(site, change):
+    """Changes a setting of each server."""
+    for _, port in site.nodes():
+        site.sql(f"alter system {change}", port)
+        site.sql("select pg_reload_conf()", port)
+
+
+# What would do the same work several times during a load.
+REPEATED = ["autovacuum", "full_page_writes"]
+
+
 def load(site, users):
     """Loads users. Their foreign keys are not checked, since the rows belong together."""
     started = time.monotonic()
     set_everywhere(site, "set session_replication_role = replica")
+    for name in REPEATED:
+        reload(site, f"set {name} = off")
 
     def execute(batch):
         for statements in batch:
@@ -124,6 +137,8 @@ def load(site, users):
                 print(f"{number * BATCH} users in {time.monotonic() - started:.0f} s",
                       file=sys.stderr)
     set_everywhere(site, "reset session_replication_role")
+    for name in REPEATED:
+        reload(site, f"reset {name}")
     for table in TABLES:
         site.sql(f"vacuum analyze {table}")
     print(f"loaded {users} users in {time.monotonic() - started:.0f} s", file=sys.stderr)
