@@ -263,7 +263,7 @@ expected-statuses = [{expected}]
              "--phases", "examples,coverage,fuzzing", "--continue-on-failure",
              "--max-examples", os.environ.get("DOSSIER_TEST_EXAMPLES", "3"),
              "--seed", os.environ.get("DOSSIER_TEST_SEED", "1"), *chosen],
-            cwd=self.site.folder, capture_output=True, text=True, timeout=900,
+            cwd=self.site.folder, capture_output=True, text=True, timeout=3_600,
             env={**os.environ, "SCHEMATHESIS_HOOKS": "schemathesis_checks",
                  "PYTHONPATH": str(pathlib.Path(__file__).parent)})
         self.assertEqual(run.returncode, 0, run.stdout[-6000:] + run.stderr[-2000:])
