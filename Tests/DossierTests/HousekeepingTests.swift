@@ -18,7 +18,7 @@ import Testing
     insert into sessions (user_id, session_id, app_id, device_id, provider, scope, refresh_salt,
       expires_at, ended_at)
     select repeat('1', 24), lpad(g::text, 24, '0'), app_id, repeat('2', 24), 'anonymous', '', '',
-      now() + interval '10 days' * (g - 4) + interval '1 minute', case g when 9 then now() - interval '31 days' end
+      now() + interval '10 days' * (g - 4) + interval '1 hour', case g when 9 then now() - interval '31 days' end
     from apps, generate_series(0, 9) g;
     insert into rate_limits (app_id, subject, theoretical_arrival_at)
     select app_id, int4send(g), now() + interval '1 hour' * (2 * g - 1) from apps,

@@ -130,7 +130,8 @@ class Cluster:
         subprocess.run(
             [*AS_POSTGRES, self.tools / "pg_ctl", "-D", data, "-s", "-w", "-l", data / "server.log",
              "-o", f"-k {self.folder} -p {port} {self.listens()} -c fsync=off "
-             f"-c log_error_verbosity=terse {self.connections()}", "start"],
+             # A busy machine may take minutes for the start of a connection.
+             f"-c authentication_timeout=600 -c log_error_verbosity=terse {self.connections()}", "start"],
             check=True, cwd="/", stdout=subprocess.DEVNULL)
 
     def connections(self):

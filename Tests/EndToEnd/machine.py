@@ -20,6 +20,8 @@ AS_POSTGRES = (
     ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups",
      "env", "HOME=/nonexistent"] if IS_ROOT else []
 )
+# A busy machine may take minutes to start a server.
+os.environ.setdefault("PGCTLTIMEOUT", "600")
 
 
 # The environment without our variables, since dossierd refuses settings that it does not know.

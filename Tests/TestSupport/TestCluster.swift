@@ -118,6 +118,8 @@ package final class TestCluster: Sendable {
       "listen_addresses=", "unix_socket_directories=\(folder)", "fsync=off",
       "synchronous_commit=off", "full_page_writes=off", "max_connections=1000",
       "autovacuum=off", "shared_buffers=64MB", "port=\(port)",
+      // A busy machine may take minutes for the start of a connection.
+      "authentication_timeout=600",
     ]
     let postgres = try tool("postgres")
     // The kernel sends the signal when the starting thread ends. This thread never ends.
