@@ -7,7 +7,7 @@ import Runtime
 import Tenancy
 import Transfer
 
-/// What a worker does beside its requests.
+/// The tasks of a worker beside its requests.
 extension Worker {
   /// Reads the lists of passwords, languages and time zones.
   ///

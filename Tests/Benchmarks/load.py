@@ -115,7 +115,7 @@ def reload(site, change):
         site.sql("select pg_reload_conf()", port)
 
 
-# What would do the same work several times during a load.
+# Each of these settings makes the servers repeat work during a load.
 REPEATED = ["autovacuum", "full_page_writes"]
 
 
