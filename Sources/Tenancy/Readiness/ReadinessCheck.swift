@@ -51,8 +51,7 @@ package import Postgres
       return try await found()
     } catch {
       // Missing tables and privileges are reported by name before.
-      let remedy = error.serverFault.map { "\($0.remedy) (\(error))" }
-      return Fault(check: .database, reason: remedy ?? error.description)
+      return Fault(check: .database, reason: error.remedy ?? error.description)
     }
   }
 
@@ -82,8 +81,8 @@ package import Postgres
       return nil
     }
     guard !error.isServerAway else { return Fault(check: .database, reason: error.description) }
-    let remedy = error.serverFault?.remedy ?? "a write fails: the log of PostgreSQL says why"
-    return Fault(check: .writes, reason: "\(remedy) (\(error))")
+    let unknown = "a write fails: the log of PostgreSQL says why (\(error))"
+    return Fault(check: .writes, reason: error.remedy ?? unknown)
   }
 
   private func found() async throws(DatabaseError) -> Fault? {
@@ -138,6 +137,11 @@ package import Postgres
     // This probes only while writes of requests fail, so that most checks write nothing.
     return database.writeFault == nil ? nil : await writeFault()
   }
+}
+
+extension DatabaseError {
+  /// The remedy for an operator, and the error; nil if the server has no fault.
+  fileprivate var remedy: String? { serverFault.map { "\($0.remedy) (\(self))" } }
 }
 
 extension DatabaseState {
