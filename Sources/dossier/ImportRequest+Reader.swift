@@ -33,7 +33,10 @@ extension ImportRequest {
       let listed = try await context.run { context async throws(Failure) in
         try await Roles.list(of: app.id, context)
       }
-      let roles = Dictionary(uniqueKeysWithValues: listed.map { (ByteString($0.name), $0.id) })
+      let roles = Dictionary(
+        listed.map { (ByteString($0.name), $0.id) },
+        uniquingKeysWith: { first, _ in first }
+      )
       guard let path = hashes else { return (Auth0Reader(issuers: named, roles: roles), nil) }
       let (found, digest) = try await Self.hashes(in: path)
       return (Auth0Reader(issuers: named, roles: roles, hashes: found), digest)

@@ -72,7 +72,10 @@ package struct PropertySet {
   package static let stringBytes = 8_192
 
   package init(_ properties: [Property], floor: Int) {
-    self.properties = Dictionary(uniqueKeysWithValues: properties.map { (ByteString($0.key), $0) })
+    self.properties = Dictionary(
+      properties.map { (ByteString($0.key), $0) },
+      uniquingKeysWith: { first, _ in first }
+    )
     self.floor = floor
   }
 

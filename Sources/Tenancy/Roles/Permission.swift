@@ -134,7 +134,10 @@ package enum PermissionChange: Sendable {
       app,
       ids.joined(separator: " ")
     )
-    let scopes = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.scopes) })
+    let scopes = Dictionary(
+      rows.map { ($0.id, $0.scopes) },
+      uniquingKeysWith: { first, _ in first }
+    )
     let faults = names.enumerated().lazy.filter { scopes[$1.server]?[$1.scope] == nil }
       .prefix(FieldError.limit).map { index, _ in
         FieldError("\(place)/\(index)", "choice", "The app has no such API with this scope.")
