@@ -145,8 +145,8 @@ class Reasons(Administration):
         run = self.site.dossier("doctor", check=False)
         self.assertEqual(run.returncode, 24, run.stderr)
         faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
-        # If Citus cannot plan, the check of writes is not reached.
-        self.assertTrue(any(map(has_words, faults.values())), faults)
+        # The check of writes is not reached if reads fail too, as those that Citus cannot plan.
+        self.assertTrue(has_words(faults["writes" if "writes" in faults else "database"]), faults)
         self.assertGreater(
             self.site.metric(f'dossier_database_failures_total{{reason="{reason}"}}'), 0)
 
