@@ -54,17 +54,20 @@ class Bench:
         self.ids = [(claims(token)["sub"], claims(token)["sid"]) for token in tokens]
         self.site.sql("insert into documents (user_id, kind, body, version) values " + ",".join(
             f"('{user}', 'metadata', '{{\"theme\": \"dark\"}}', 1)" for user, _ in self.ids))
-        self.tokens = self.site.folder / "tokens"
-        self.tokens.write_text("\n".join(tokens))
-        self.bare = self.site.folder / "bare"
-        self.bare.write_text("\n".join(f"{user}.{session}" for user, session in self.ids))
+        self.tokens = self.file("tokens", tokens)
+        self.bare = self.file("bare", [f"{user}.{session}" for user, session in self.ids])
         self.site.sql("create table bench_sessions (n int primary key, user_id text, session_id text)")
         rows = ",".join(f"({n}, '{u}', '{s}')" for n, (u, s) in enumerate(self.ids))
         self.site.sql(f"insert into bench_sessions values {rows}")
-        self.refreshes = self.site.folder / "refreshes"
         self.processes = []
         # The program and the nginx of a port.
         self.served = {self.site.port: (self.site.workers, self.site.nginx.pid)}
+
+    def file(self, name, lines):
+        """Writes a file for a client, and returns its path."""
+        path = self.site.folder / name
+        path.write_text("\n".join(lines))
+        return path
 
     def processor(self, port):
         """The processor time so far of each kind of process that answers on a port."""
@@ -100,7 +103,8 @@ class Bench:
         run = subprocess.run(
             ["wrk", "-t2", f"-c{clients}", f"-d{self.seconds}s", "-s", HERE / script,
              f"http://127.0.0.1:{port}"],
-            env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+            env={**os.environ, "SHARED": str(HERE / "shared.lua"), **environment},
+            capture_output=True, text=True, check=True)
         result = json.loads(run.stdout.split("RESULT ")[1])
         assert result["errors"] == 0, run.stdout
         requests = result["rate"] * self.seconds
@@ -112,8 +116,7 @@ class Bench:
         """Indexes two paths: one that few users share, and one that all users share."""
         for path, kind in [("metadata.group", "number"), ("metadata.theme", "text")]:
             self.site.dossier("index", "add", path, "--kind", kind, timeout=1_800)
-        self.key = self.site.folder / "key"
-        self.key.write_text(self.site.client("--operator")["secret"])
+        self.key = self.file("key", [self.site.client("--operator")["secret"]])
 
     def search(self, filter, clients):
         path = "/v1/users?" + urllib.parse.urlencode({"filter": filter})

@@ -29,11 +29,6 @@ class DeviceBench(WireBench):
                     (second["device_secret"], [first["user_id"], second["user_id"]]))
         return self.shared
 
-    def file(self, name, lines):
-        path = self.site.folder / name
-        path.write_text("\n".join(lines))
-        return path
-
     def device_users(self):
         lines = [line("", **{"Dossier-Device": secret}) for secret, _ in self.devices()]
         return self.requests("/v1/device", self.file("devices", lines), METHOD="GET")

@@ -100,19 +100,11 @@ def batches(site, users):
         yield [USERS.format(first=first, last=last, **values)], rows
 
 
-def set_everywhere(site, change):
-    """Changes a setting of the database on each node; it counts for new connections."""
-    statement = f"alter database dossier {change}"
-    site.sql(statement)
-    if site.citus:
-        site.sql(f"select run_command_on_workers('{statement}')")
-
-
-def reload(site, change):
-    """Changes a setting of each server."""
+def everywhere(site, *statements):
+    """Executes statements on each node."""
     for _, port in site.nodes():
-        site.sql(f"alter system {change}", port)
-        site.sql("select pg_reload_conf()", port)
+        for statement in statements:
+            site.sql(statement, port)
 
 
 # Each of these settings makes the servers repeat work during a load.
@@ -122,9 +114,9 @@ REPEATED = ["autovacuum", "full_page_writes"]
 def load(site, users):
     """Loads users. Their foreign keys are not checked, since the rows belong together."""
     started = time.monotonic()
-    set_everywhere(site, "set session_replication_role = replica")
-    for name in REPEATED:
-        reload(site, f"set {name} = off")
+    # The setting counts for new connections.
+    everywhere(site, "alter database dossier set session_replication_role = replica",
+               *(f"alter system set {name} = off" for name in REPEATED), "select pg_reload_conf()")
 
     def execute(batch):
         for statements in batch:
@@ -136,9 +128,8 @@ def load(site, users):
             if number % 20 == 0:
                 print(f"{number * BATCH} users in {time.monotonic() - started:.0f} s",
                       file=sys.stderr)
-    set_everywhere(site, "reset session_replication_role")
-    for name in REPEATED:
-        reload(site, f"reset {name}")
+    everywhere(site, "alter database dossier reset session_replication_role",
+               *(f"alter system reset {name}" for name in REPEATED), "select pg_reload_conf()")
     for table in TABLES:
         site.sql(f"vacuum analyze {table}")
     print(f"loaded {users} users in {time.monotonic() - started:.0f} s", file=sys.stderr)

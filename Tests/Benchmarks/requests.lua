@@ -1,10 +1,6 @@
 -- Sends the requests of a file in turn, or exchanges refresh tokens, each one once. Each line has a
 -- body, and header fields after tabs. UNIQUE in a body stands for another text in each request.
-local thread = 0
-function setup(t)
-  t:set("number", thread)
-  thread = thread + 1
-end
+dofile(os.getenv("SHARED"))
 
 local path, mode = os.getenv("TARGET"), os.getenv("MODE")
 local method = os.getenv("METHOD") or "POST"
@@ -12,7 +8,6 @@ local address_field = os.getenv("ADDRESS_FIELD")
 -- The members of a refresh beside its token, each with a comma.
 local members = os.getenv("MEMBERS") or ""
 local bodies, next_body = {}, 0
-local started, count = os.time(), 0
 
 -- Returns the body and the header fields of a line.
 local function parsed(line)
@@ -39,15 +34,13 @@ function request()
     return wrk.format(method, path, first.headers, first.body)
   end
   next_body = next_body % #bodies + 1
-  count = count + 1
   local headers = bodies[next_body].headers
   if address_field then
     -- Each from another address: those of one wait for one another at the row that counts them.
     headers[address_field] = string.format(
       "10.%d.%d.%d", math.random(0, 255), math.random(0, 255), math.random(0, 255))
   end
-  local own = string.format("%d-%d-%d", started, number, count)
-  return wrk.format(method, path, headers, (bodies[next_body].body:gsub("UNIQUE", own)))
+  return wrk.format(method, path, headers, (bodies[next_body].body:gsub("UNIQUE", unique)))
 end
 
 if mode == "refresh" then
@@ -55,11 +48,4 @@ if mode == "refresh" then
     local token = body:match('"refresh_token":"([^"]+)"')
     if token then bodies[#bodies + 1] = parsed('{' .. members .. '"refresh_token":"' .. token .. '"}') end
   end
-end
-
-done = function(summary, latency)
-  io.write(string.format(
-    'RESULT {"rate": %.1f, "p50_us": %d, "p99_us": %d, "errors": %d}\n',
-    summary.requests / summary.duration * 1e6, latency:percentile(50), latency:percentile(99),
-    summary.errors.status + summary.errors.connect + summary.errors.read + summary.errors.timeout))
 end

@@ -37,9 +37,9 @@ class WireBench(Bench):
     def refresh(self):
         # The tokens of an earlier run are used up, and a session may refresh a hundred times at once.
         grants = [self.site.login() for _ in range(2_000)]
-        self.refreshes.write_text("\n".join(
-            json.dumps({"refresh_token": grant["refresh_token"]}) for grant in grants))
-        return self.requests("/v1/token/refresh", self.refreshes, "refresh")
+        bodies = self.file("refreshes", [
+            json.dumps({"refresh_token": grant["refresh_token"]}) for grant in grants])
+        return self.requests("/v1/token/refresh", bodies, "refresh")
 
     def find_one(self):
         """The operation of App Services on the custom data of every user."""
@@ -52,9 +52,7 @@ class WireBench(Bench):
                         body=body)
 
     def anonymous_logins(self, path="/v1/login/anonymous"):
-        bodies = self.site.folder / "anonymous"
-        bodies.write_text("{}\n{}\n")
-        return self.requests(path, bodies, ADDRESS_FIELD=ADDRESS)
+        return self.requests(path, self.file("anonymous", 2 * ["{}"]), ADDRESS_FIELD=ADDRESS)
 
     def client(self):
         """A client with a grant, made once."""
@@ -74,9 +72,7 @@ class WireBench(Bench):
             "client_secret": self.client()["secret"], "audience": "https://api.example.com/"})
 
     def client_tokens(self):
-        bodies = self.site.folder / "clients"
-        bodies.write_text(2 * (self.client_grant() + "\n"))
-        return self.requests("/oauth/token", bodies)
+        return self.requests("/oauth/token", self.file("clients", 2 * [self.client_grant()]))
 
     def client_refreshes(self):
         """Refreshes of a client: each makes an access token and an ID token."""
@@ -97,9 +93,8 @@ class WireBench(Bench):
                 "scope": "openid offline_access", "audience": "https://refresh.example.com/"}),
                 {"Content-Type": "application/json"})
             lines.append(json.dumps({**members, "refresh_token": answer.json["refresh_token"]}))
-        self.refreshes.write_text("\n".join(lines))
-        return self.requests("/oauth/token", self.refreshes, "refresh", clients=8,
-                           MEMBERS=json.dumps(members)[1:-1] + ",")
+        return self.requests("/oauth/token", self.file("refreshes", lines), "refresh", clients=8,
+                             MEMBERS=json.dumps(members)[1:-1] + ",")
 
     def management(self):
         """A file with a token of a back end for the Management API, made once."""
@@ -114,11 +109,9 @@ class WireBench(Bench):
                 "grant_type": "client_credentials", "client_id": made["id"],
                 "client_secret": made["secret"], "audience": issuer + "api/v2/"}),
                 {"Content-Type": "application/json"})
-            self.managed = self.site.folder / "managed"
-            self.managed.write_text(answer.json["access_token"])
-            self.managed_paths = self.site.folder / "managed-paths"
-            self.managed_paths.write_text("\n".join(
-                f"/api/v2/users/auth0%7C{user}" for user, _ in self.ids))
+            self.managed = self.file("managed", [answer.json["access_token"]])
+            self.managed_paths = self.file("managed-paths", [
+                f"/api/v2/users/auth0%7C{user}" for user, _ in self.ids])
         return self.managed
 
     def managed_user(self, method="GET", body=None):
@@ -149,16 +142,15 @@ class WireBench(Bench):
 
     def passwords(self):
         """A file with the addresses and passwords of users, made once."""
-        bodies = self.site.folder / "passwords"
-        if not bodies.exists():
+        if not hasattr(self, "entries"):
             lines = [json.dumps({"email": f"bench{n}@example.com", "password": PASSWORD})
                      for n in range(PASSWORDS)]
             for line in lines:
                 answer = self.site.request(
                     "POST", "/v1/register", line, {"Content-Type": "application/json"})
                 assert answer.status == 201, answer.body
-            bodies.write_text("\n".join(lines))
-        return bodies
+            self.entries = self.file("passwords", lines)
+        return self.entries
 
     def password_logins(self):
         return self.requests("/v1/login/password", self.passwords(), clients=8)
