@@ -46,6 +46,6 @@ enum AllQueries {
     ClientTokenQueries.all,
     ClientSessionQueries.all, UserSessionQueries.all, AccountSessionQueries.all,
     UserLinkQueries.all, StandardClaimQueries.all, ConsentQueries.all, LogoutNoticeQueries.all,
-    MasterKeysQueries.all, ResealingQueries.all, ReadinessQueries.all, HostQueries.all,
+    MasterKeysQueries.all, ReencryptionQueries.all, ReadinessQueries.all, HostQueries.all,
   ].flatMap(\.self)
 }

@@ -12,7 +12,7 @@ import Testing
   /// They process batches, all rows of an app, or all queued mails.
   private static let exceptions = [
     "apps.delete", "maintenance.", "imports.", "outbox.expired", "outbox.ids", "outbox.state",
-    "readiness.late_mails", "resealing.", "sessions.end_all", "unused.",
+    "readiness.late_mails", "reencryption.", "sessions.end_all", "unused.",
   ]
 
   @Test(arguments: [false, true])

@@ -21,7 +21,7 @@ import Testing
       """
     apps.users apps.subjects apps.trail rate_limits.page search_indexes.texts
     search_indexes.numbers search_indexes.booleans search_indexes.others
-    resealing.mails resealing.factors resealing.older_keys resealing.older_recovery_codes
+    reencryption.mails reencryption.factors reencryption.older_keys reencryption.older_recovery_codes
     """,
     "Pages of expired and unused rows ask all shards on purpose; each row is deleted by its key.":
       """

@@ -20,12 +20,12 @@ class MasterKeys(Administration):
         keys = self.site.dossier("key", "list")
         other = new_key()
         for command in [["key", "rotate"], ["key", "list"], ["app", "create", "sealed"]]:
-            self.refused(78, *command, words="master_key: the secrets in the database are sealed",
+            self.refused(78, *command, words="master_key: the secrets in the database are encrypted",
                          DOSSIER_MASTER_KEY=other)
         self.assertEqual(self.site.dossier("key", "list"), keys)
         self.restart(ready=False, DOSSIER_MASTER_KEY=other)
         self.assertEqual(self.site.supervisor.wait(120), 78)
-        self.assertTrue(any("no worker can start: " in line and "sealed with the master key" in line
+        self.assertTrue(any("no worker can start: " in line and "encrypted with the master key" in line
                             for line in self.site.messages()))
         self.site.environment["DOSSIER_MASTER_KEY"] = self.key
         self.site.start_dossierd()
@@ -35,7 +35,7 @@ class MasterKeys(Administration):
     def test_the_master_key_is_checked_without_a_stored_fingerprint(self):
         self.site.login()
         self.site.sql("delete from master_keys")
-        self.refused(78, "app", "list", words="was sealed with another master key",
+        self.refused(78, "app", "list", words="this master key does not decrypt the signing key",
                      DOSSIER_MASTER_KEY=new_key())
         self.site.dossier("app", "list")
         self.assertEqual(self.site.sql("select count(*) from master_keys"), "1")
@@ -60,7 +60,7 @@ class MasterKeys(Administration):
         self.refused(78, "app", "list", DOSSIER_MASTER_KEY=self.key)
         told = self.site.dossier("key", "reencrypt")
         self.assertEqual(told["discarded"], [])
-        self.assertEqual(told["resealed"], 2)
+        self.assertEqual(told["reencrypted"], 2)
         self.assertEqual(told["clients"], 1)
         self.assertEqual(self.site.sql("select count(*) from master_keys"), "1")
         self.expect(self.site.get("/v1/apps", token=program["secret"]), 200)
@@ -75,17 +75,17 @@ class MasterKeys(Administration):
     def test_users_sign_in_again_after_the_master_key_is_lost(self):
         grant = self.expect(self.register("grace@example.com"), 201).json
         new = new_key()
-        self.refused(78, "key", "reencrypt", words="sealed with", DOSSIER_MASTER_KEY=new)
+        self.refused(78, "key", "reencrypt", words="none of the given master keys decrypts", DOSSIER_MASTER_KEY=new)
         self.refused(23, "key", "reencrypt", "--discard-lost", words="--yes", DOSSIER_MASTER_KEY=new)
         told = self.site.dossier("key", "reencrypt", "--discard-lost", "--yes", DOSSIER_MASTER_KEY=new)
-        self.assertEqual(told["resealed"], 0)
+        self.assertEqual(told["reencrypted"], 0)
         self.assertTrue(any(name.startswith("signing_key ") for name in told["discarded"]))
         self.restart(DOSSIER_MASTER_KEY=new)
         self.expect(self.me(grant), 401, "token_invalid")
         self.expect(self.refresh(grant), 401, "refresh_token_invalid")
         again = self.expect(self.login("grace@example.com"), 200).json
         self.assertEqual(again["user_id"], grant["user_id"])
-        self.assertIn("master_key_reseal", [event["action"] for event in self.audit_events()])
+        self.assertIn("master_key_reencrypt", [event["action"] for event in self.audit_events()])
 
     def test_the_next_login_replaces_a_removed_signing_key(self):
         self.site.dossier("app", "create", "shown")

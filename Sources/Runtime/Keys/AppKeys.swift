@@ -83,7 +83,8 @@ import Postgres
       return try SigningKey(id: row.keyID, for: purpose, secret: secret)
     } catch {
       throw .internalError(
-        "signing key \(row.keyID) cannot be opened with this master key; `dossier key remove` removes it"
+        "this master key does not decrypt the signing key \(row.keyID); "
+          + "`dossier key remove` removes it"
       )
     }
   }

@@ -103,7 +103,7 @@ package struct MasterKey: Sendable {
   /// Encrypts a secret again with the first key; returns nil if that key has sealed it.
   ///
   /// - Throws: an error if no key decrypts it.
-  func resealed(_ sealed: [UInt8], as name: String) throws -> [UInt8]? {
+  func reencrypted(_ sealed: [UInt8], as name: String) throws -> [UInt8]? {
     if (try? opened(sealed, as: name, by: 0)) != nil { return nil }
     return try self.sealed(opened(sealed, as: name), as: name)
   }

@@ -19,7 +19,7 @@ package enum MasterKeys {
     let own = master.checks
     if let foreign = known.first(where: { !own.contains($0.check) }) {
       return """
-        the secrets in the database are sealed with the master key \(name(foreign.check)), in use \
+        the secrets in the database are encrypted with the master key \(name(foreign.check)), in use \
         since \(foreign.since), and this program has \
         \(own.map(name).joined(separator: ", ")) only
         """
@@ -38,7 +38,7 @@ package enum MasterKeys {
   ) async throws(DatabaseError) -> String? {
     for key in try await database.read(MasterKeysQueries.sealedKeys)
     where (try? master.opened(key.sealed, as: key.name)) == nil {
-      return "the signing key \(key.name) in the database was sealed with another master key"
+      return "this master key does not decrypt the signing key \(key.name) in the database"
     }
     return nil
   }

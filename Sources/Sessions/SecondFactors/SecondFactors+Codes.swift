@@ -160,7 +160,7 @@ extension SecondFactors {
   ) throws(Failure) -> Int? {
     let master = context.keys.master
     guard let secret = try? master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
-      throw .internalError("the second factor \(factor.id) is sealed with another master key")
+      throw .internalError("this master key does not decrypt the second factor \(factor.id)")
     }
     return TimeBasedCode.step(
       of: code.filter { $0 != " " && $0 != "-" },

@@ -168,7 +168,7 @@ import WebTokens
       return keys
     }
     guard let opened = try? master.opened(secret, as: "issuer \(name)") else {
-      throw .internalError("the secret of issuer \(issuer.name) was sealed with another master key")
+      throw .internalError("this master key does not decrypt the secret of issuer \(issuer.name)")
     }
     return .secret(opened)
   }

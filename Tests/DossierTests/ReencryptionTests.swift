@@ -7,8 +7,8 @@ import Testing
 
 @testable import Runtime
 
-/// Tests that both master keys can be used until all secrets are sealed with the new one.
-@Suite struct ResealingTests {
+/// Tests that both master keys can be used until the new one encrypts all secrets.
+@Suite struct ReencryptionTests {
   init() { LoopThread.start() }
 
   private static let old = Array(repeating: UInt8(7), count: 32)
@@ -44,13 +44,13 @@ import Testing
       Dependencies(
         database: database,
         keys: Keyring(master: after, database: database),
-        calculator: FairPool(name: "reseal", threads: 1, waiting: 1, patience: .seconds(600)),
+        calculator: FairPool(name: "reencrypt", threads: 1, waiting: 1, patience: .seconds(600)),
         services: []
       ),
       principal: Principal(.operator, in: .deployment, scopes: .everything)
     )
     await #expect(throws: Failure.self) {
-      try await MasterKeys.reseal(discardingLost: false, context)
+      try await MasterKeys.reencrypt(discardingLost: false, context)
     }
     let kept = try await connection.query("select 1 from master_keys", []).rows
     #expect(kept.count == 2)
@@ -60,8 +60,8 @@ import Testing
       return (try? MasterKey(Self.new).opened(sealed, as: "mail \(row[0] ?? "")")) == [1, 2, 3]
     }
     #expect(opened.count == 599)
-    let result = try await MasterKeys.reseal(discardingLost: true, context)
-    #expect(result["resealed"]?.number?.int == 0)
+    let result = try await MasterKeys.reencrypt(discardingLost: true, context)
+    #expect(result["reencrypted"]?.number?.int == 0)
     #expect(result["discarded"]?.array?.count == 1)
     let left = try await connection.query("select check_value from master_keys", []).rows
     #expect(left.map { $0[0] } == ["\\x" + String(hexadecimal: after.checks[0])])

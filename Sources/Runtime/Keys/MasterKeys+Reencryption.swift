@@ -3,10 +3,10 @@ package import JSON
 package import Postgres
 
 extension MasterKeys {
-  /// How often the secrets are read at most, until all are sealed with the first master key.
+  /// How often the secrets are read at most, until the first master key encrypts all of them.
   private static let passes = 8
 
-  /// Re-encrypts all sealed secrets with the first master key.
+  /// Re-encrypts all secrets with the first master key.
   ///
   /// Afterwards the other master keys are needed only for credentials that were issued with them.
   /// It changes secret by secret. The database forgets the other keys only when a pass over all
@@ -15,11 +15,11 @@ extension MasterKeys {
   ///   - discardsLost: whether to remove secrets that no key decrypts, since their master key is
   ///     lost.
   ///   - context: the context of the request.
-  /// - Returns: `resealed`, the number of secrets; `discarded`, their names; `api_keys`, `clients`
+  /// - Returns: `reencrypted`, the number of secrets; `discarded`, their names; `api_keys`, `clients`
   ///   and `recovery_codes`, the numbers that are older than the key and need earlier ones.
-  /// - Throws: `.internalError` if a secret cannot be decrypted, or other programs seal with another
-  ///   key; `.databaseUnavailable`.
-  @EventLoop package static func reseal(
+  /// - Throws: `.internalError` if a secret cannot be decrypted, or other programs encrypt with
+  ///   another key; `.databaseUnavailable`.
+  @EventLoop package static func reencrypt(
     discardingLost discardsLost: Bool,
     _ context: RequestContext
   ) async throws(Failure) -> JSON {
@@ -28,44 +28,48 @@ extension MasterKeys {
     var (count, discarded) = (0, [String]())
     for pass in 0... {
       guard pass < passes else {
-        throw .internalError("programs seal secrets with another master key in front of this one")
+        throw .internalError(
+          "other programs still encrypt with another master key; put the new key first on every "
+            + "host, reload, wait a minute, and repeat"
+        )
       }
       var (changed, lost) = (0, [String]())
       for secrets in SealedRows.all {
-        changed += try await reseal(secrets, discardsLost, &lost, context)
+        changed += try await reencrypt(secrets, discardsLost, &lost, context)
       }
       count += changed
       if discardsLost {
         discarded += lost
       } else if !lost.isEmpty {
         throw .internalError(
-          "sealed with a master key that is not given here: \(lost.joined(separator: ", "))"
+          "none of the given master keys decrypts: \(lost.joined(separator: ", "))"
         )
       }
       if changed == 0, lost.isEmpty { break }
     }
     try await context.transaction { [count, discarded] transaction async throws(Failure) in
-      _ = try await transaction.run(ResealingQueries.forgetOthers, check)
+      _ = try await transaction.run(ReencryptionQueries.forgetOthers, check)
       try await Event(
-        "master_key_reseal",
+        "master_key_reencrypt",
         detail: [
-          "resealed": .number(JSONNumber(count)), "discarded": .number(JSONNumber(discarded.count)),
+          "reencrypted": .number(JSONNumber(count)),
+          "discarded": .number(JSONNumber(discarded.count)),
         ]
       ).record(in: transaction, app: .deployment, context)
     }
     return [
-      "resealed": .number(JSONNumber(count)),
+      "reencrypted": .number(JSONNumber(count)),
       "discarded": .array(discarded.map(JSON.string)),
-      "api_keys": try await older(ResealingQueries.olderKeys, check, context),
-      "clients": try await older(ResealingQueries.olderClients, check, context),
-      "recovery_codes": try await older(ResealingQueries.olderRecoveryCodes, check, context),
+      "api_keys": try await older(ReencryptionQueries.olderKeys, check, context),
+      "clients": try await older(ReencryptionQueries.olderClients, check, context),
+      "recovery_codes": try await older(ReencryptionQueries.olderRecoveryCodes, check, context),
     ]
   }
 
-  /// Re-encrypts the secrets of a table; returns how many another key had sealed.
+  /// Re-encrypts the secrets of a table; returns how many another key had encrypted.
   ///
   /// It appends those that no key decrypts to `lost`.
-  @EventLoop private static func reseal(
+  @EventLoop private static func reencrypt(
     _ secrets: SealedRows,
     _ discardsLost: Bool,
     _ lost: inout [String],
@@ -81,7 +85,7 @@ extension MasterKeys {
       for row in page {
         let (name, old) = (secrets.name(of: row), BinaryBytes(row.sealed))
         do {
-          guard let sealed = try master.resealed(row.sealed, as: name) else { continue }
+          guard let sealed = try master.reencrypted(row.sealed, as: name) else { continue }
           changes.append(
             PendingQuery(secrets.change, row.key, row.rest, old, BinaryBytes(sealed))
           )
@@ -102,7 +106,7 @@ extension MasterKeys {
     _ check: BinaryBytes,
     _ context: RequestContext
   ) async throws(Failure) -> JSON {
-    let since = try await context.readLatest(ResealingQueries.since, check).first ?? "infinity"
+    let since = try await context.readLatest(ReencryptionQueries.since, check).first ?? "infinity"
     return .number(JSONNumber(try await context.search(statement, since).first ?? 0))
   }
 }
@@ -181,11 +185,11 @@ private struct SealedRows {
       "private_key",
       prefix: ""
     ) {
-      Statement("resealing.keys", $0)
+      Statement("reencryption.keys", $0)
     } change: {
-      Statement("resealing.change_key", $0)
+      Statement("reencryption.change_key", $0)
     } removal: {
-      Statement("resealing.remove_key", $0)
+      Statement("reencryption.remove_key", $0)
     },
     SealedRows(
       "issuer",
@@ -194,11 +198,11 @@ private struct SealedRows {
       "secret",
       prefix: "issuer "
     ) {
-      Statement("resealing.issuers", $0)
+      Statement("reencryption.issuers", $0)
     } change: {
-      Statement("resealing.change_issuer", $0)
+      Statement("reencryption.change_issuer", $0)
     } removal: {
-      Statement("resealing.remove_issuer", $0)
+      Statement("reencryption.remove_issuer", $0)
     },
     SealedRows(
       "mail",
@@ -208,11 +212,11 @@ private struct SealedRows {
       prefix: "mail ",
       hasRest: false
     ) {
-      Statement("resealing.mails", $0)
+      Statement("reencryption.mails", $0)
     } change: {
-      Statement("resealing.change_mail", $0)
+      Statement("reencryption.change_mail", $0)
     } removal: {
-      Statement("resealing.remove_mail", $0)
+      Statement("reencryption.remove_mail", $0)
     },
     SealedRows(
       "second_factor",
@@ -221,41 +225,41 @@ private struct SealedRows {
       "secret",
       prefix: "factor "
     ) {
-      Statement("resealing.factors", $0)
+      Statement("reencryption.factors", $0)
     } change: {
-      Statement("resealing.change_factor", $0)
+      Statement("reencryption.change_factor", $0)
     } removal: {
-      Statement("resealing.remove_factor", $0)
+      Statement("reencryption.remove_factor", $0)
     },
   ]
 }
 
-package enum ResealingQueries {
+package enum ReencryptionQueries {
   static let forgetOthers = Statement<NoRow, BinaryBytes>(
-    "resealing.forget_others",
+    "reencryption.forget_others",
     "delete from master_keys where check_value <> $1"
   )
 
   /// Returns when a master key first encrypted something.
   static let since = Statement<String, BinaryBytes>(
-    "resealing.since",
+    "reencryption.since",
     "select created_at::text from master_keys where check_value = $1"
   )
 
   /// Counts the API keys of all shards that are older than `$1`.
   static let olderKeys = Statement<Int, String>(
-    "resealing.older_keys",
+    "reencryption.older_keys",
     "select count(*) from api_keys where created_at < $1"
   )
 
   static let olderClients = Statement<Int, String>(
-    "resealing.older_clients",
+    "reencryption.older_clients",
     "select count(*) from clients where secret_created_at < $1"
   )
 
   /// Counts the recovery codes of all shards that are older than `$1`.
   static let olderRecoveryCodes = Statement<Int, String>(
-    "resealing.older_recovery_codes",
+    "reencryption.older_recovery_codes",
     "select count(*) from recovery_codes where created_at < $1"
   )
 
