@@ -104,7 +104,7 @@ extension RequestContext {
         label: label
       )
     } catch {
-      mailer.lose("\(kind.name): \(error)")
+      mailer.abandon("\(kind.name): \(error)")
       return nil
     }
   }

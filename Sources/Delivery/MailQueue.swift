@@ -15,8 +15,8 @@ import Postgres
   package let report: @EventLoop (String) -> Void
   /// Receives each row that this worker has queued, after the commit.
   var onQueued: (@EventLoop (QueuedRow) -> Void)?
-  /// Called when a mail is lost.
-  var onLost: (@EventLoop () -> Void)?
+  /// Called when a mail is abandoned.
+  var onAbandoned: (@EventLoop () -> Void)?
 
   /// - Parameters:
   ///   - isConfigured: whether the operator has configured mail delivery.
@@ -35,10 +35,10 @@ import Postgres
     self.report = report
   }
 
-  /// Reports a lost mail to the operator.
-  package func lose(_ reason: String) {
-    report("mail is lost: \(reason)")
-    onLost?()
+  /// Reports an abandoned mail to the operator.
+  package func abandon(_ reason: String) {
+    report("mail is abandoned: \(reason)")
+    onAbandoned?()
   }
 }
 
@@ -104,7 +104,7 @@ extension RequestContext {
     do {
       return try mail.sealed(keys.master)
     } catch {
-      mailer.lose("\(error)")
+      mailer.abandon("\(error)")
       return nil
     }
   }

@@ -20,7 +20,7 @@ package enum Outbox {
   ///   - cursor: the `next` of the previous page; nil for the first page.
   ///   - count: the size of the page.
   ///   - context: the context of the request.
-  /// - Returns: the mails, including those that were given up.
+  /// - Returns: the mails, including abandoned ones.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     after cursor: MailID?,
@@ -32,7 +32,7 @@ package enum Outbox {
     return Page(mails, of: count)
   }
 
-  /// Retries mails at once, including those that were given up.
+  /// Retries mails at once, including abandoned ones.
   ///
   /// - Parameters:
   ///   - mail: the mail; nil for all.
@@ -104,7 +104,7 @@ package struct ListedMail: Listed {
   /// Nil if the mail cannot be decrypted.
   package private(set) var recipient: String?
   package let attempts: Int
-  /// Nil for a mail that was given up.
+  /// Nil for an abandoned mail.
   package let nextAttemptAt: Timestamp?
   package let lastError: String?
   package let createdAt: Timestamp

@@ -41,7 +41,7 @@ import Postgres
   /// Delivery events for the metrics.
   package enum Event: Sendable {
     case sent
-    case lost
+    case abandoned
     case waiting(OutboxState)
   }
 
@@ -90,7 +90,7 @@ import Postgres
       if due.count < Self.memory { due.append(row) }
       wake()
     }
-    mailer.onLost = { [unowned self] in tell(.lost) }
+    mailer.onAbandoned = { [unowned self] in tell(.abandoned) }
     EventLoop.task { [self] in
       while true {
         if await !takeSome() { await rest() }
@@ -195,8 +195,8 @@ import Postgres
   private func look() async {
     let expired = (try? await database.write(OutboxQueries.expired)) ?? []
     let calls = expired.sorted().map { PendingQuery(OutboxQueries.expire, $0) }
-    for lost in (try? await database.write(calls, returning: ExpiredMail.self)) ?? [] {
-      mailer.lose("\(lost.description): its time is up")
+    for expired in (try? await database.write(calls, returning: ExpiredMail.self)) ?? [] {
+      mailer.abandon("\(expired.description): it has expired")
     }
     if let state = try? await database.read(OutboxQueries.state).first { tell(.waiting(state)) }
   }
@@ -233,7 +233,7 @@ import Postgres
   /// Sends a mail.
   private func send(_ due: DueRow) async -> Outcome {
     guard let mail = QueuedMail(due.id, sealed: due.sealed, dependencies.keys.master) else {
-      return .failed(reason: "it cannot be opened with this master key", isPassing: false)
+      return .failed(reason: "this master key does not decrypt it", isPassing: false)
     }
     guard let relay else {
       return .failed(reason: "\(MailError.notConfigured)", isPassing: true)
@@ -282,7 +282,7 @@ import Postgres
 
   private func putOff(_ due: DueRow, _ pause: Duration?, _ reason: String) async {
     if pause == nil {
-      mailer.lose("\(due.id): \(reason)")
+      mailer.abandon("\(due.id): \(reason)")
     } else if due.attempts == 1 {
       mailer.report("mail \(due.id) has to wait: \(reason)")
     }

@@ -27,7 +27,7 @@ import WireKit
       "/v1/mails/retry",
       access: .operator,
       gives: [.ok(.mailCount)],
-      summary: "Try all mail again at once, also what was given up"
+      summary: "Try all mail again at once, including abandoned mail"
     ) { (call) async throws(Failure) in
       response(try await Outbox.retry(nil, call.context))
     },
@@ -36,7 +36,7 @@ import WireKit
       "/v1/mails/{mail}/retry",
       access: .operator,
       gives: [.ok(.mailCount)],
-      summary: "Try a mail again at once, also one that was given up"
+      summary: "Try a mail again at once, also an abandoned one"
     ) { (call) async throws(Failure) in
       response(try await Outbox.retry(call.captured("mail"), call.context))
     },
@@ -75,7 +75,7 @@ extension Shape {
       "id": .id(Example.mail), "app": .slug, "kind": .text.like("reset"),
       "to": .address.orNull.saying("null if no master key decrypts it"),
       "attempts": .count.like(2),
-      "next_attempt_at": .time(Example.played).orNull.saying("null if it was given up"),
+      "next_attempt_at": .time(Example.played).orNull.saying("null if the mail is abandoned"),
       "last_error": .text.orNull.like("450 4.2.1 The mailbox is busy."),
       "created_at": .time(Example.visited), "expires_at": .time(Example.forgotten),
     ]).named("QueuedMail", "A mail that waits for the relay, without its text."),

@@ -42,7 +42,7 @@ import WireKit
     case eventLoopStalls
     case eventLoopLag
     case mailsSent
-    case mailsLost
+    case mailsAbandoned
   }
 
   /// The classes of routes with similar durations.
@@ -181,7 +181,7 @@ import WireKit
   func count(_ event: OutboxWorker.Event) {
     switch event {
     case .sent: add(1, to: .mailsSent)
-    case .lost: add(1, to: .mailsLost)
+    case .abandoned: add(1, to: .mailsAbandoned)
     case .waiting(let state):
       (self[.mailQueue], self[.mailAge]) = (state.count, state.age.wholeSeconds)
     }

@@ -85,7 +85,7 @@ extension Metrics.Counter {
     case .eventLoopStalls: "Turns of an event loop of over 50 ms, in which other requests wait."
     case .eventLoopLag: "The longest turn since the start."
     case .mailsSent: "Mails that the relay accepted."
-    case .mailsLost: "Abandoned mails."
+    case .mailsAbandoned: "Abandoned mails."
     }
   }
 }

@@ -142,9 +142,9 @@ class Outbox(Administration):
         mail = self.wait_for_attempt("nobody@example.com")
         self.assertIsNone(mail["next_attempt_at"])
         self.assertIn("550", mail["last_error"])
-        self.assertTrue(any("mail is lost: " in line for line in self.site.messages()))
+        self.assertTrue(any("mail is abandoned: " in line for line in self.site.messages()))
         text = self.site.get("/metrics").body.decode()
-        self.assertRegex(text, r"(?m)^dossier_mails_lost_total [1-9]")
+        self.assertRegex(text, r"(?m)^dossier_mails_abandoned_total [1-9]")
         self.refused(23, "mail", "drop", "--all", words="--yes")
         self.refused(64, "mail", "drop", words="--all")
         self.refused(10, "mail", "drop", "0" * 24, "--yes")
@@ -172,7 +172,7 @@ class Outbox(Administration):
         self.expect(self.register("late@example.com"), 201)
         mail = self.wait_for_attempt("late@example.com")
         self.site.sql("update mail_outbox set expires_at = now()")
-        wait_until(lambda: any(mail["id"] in line and "its time is up" in line
+        wait_until(lambda: any(mail["id"] in line and "it has expired" in line
                                for line in self.site.messages()), what="a line about it")
         self.assertEqual(self.queue("late@example.com"), [])
 

@@ -26,7 +26,7 @@ extension Scenario {
     return [:]
   }
 
-  /// A mail that was given up, as `mail`.
+  /// An abandoned mail, as `mail`.
   static let queuedMail: Preparation = { ["mail": try await $0.world.giveUpMail(of: $0.app)] }
 
   /// Enables mailed codes in the app.

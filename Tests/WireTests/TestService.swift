@@ -229,7 +229,7 @@ import WireKit
     _ = try await administration.write(Queries.refuseEntries, app)
   }
 
-  /// Queues a mail that the relay has refused for good, and returns its id.
+  /// Queues a mail that is abandoned, since the relay has refused it permanently, and returns its id.
   func giveUpMail(of app: String) async throws -> String {
     try await administration.write(Queries.giveUpMail, app).first ?? ""
   }

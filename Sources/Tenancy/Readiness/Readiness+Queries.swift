@@ -73,7 +73,7 @@ package enum ReadinessQueries {
     """
   )
 
-  /// Counts the mails of all shards that are long overdue or were given up.
+  /// Counts the mails of all shards that are long overdue or abandoned.
   static let lateMails = Statement<Int>(
     "readiness.late_mails",
     """

@@ -67,7 +67,7 @@ package import Postgres
     return (try? await database.search(DistributionQueries.clocks)) ?? []
   }
 
-  /// Returns the number of mails that are long overdue or were given up; nil without an answer.
+  /// Returns the number of mails that are long overdue or abandoned; nil without an answer.
   package func lateMails() async -> Int? {
     try? await database.search(ReadinessQueries.lateMails).first
   }
