@@ -192,7 +192,7 @@ package struct Row: Sendable {
   package let label: Text
   package var values: [Text] = []
   package var badge: Text?
-  /// Whether the badge is a warning, such as the one of an address that is not confirmed.
+  /// Whether the badge is a warning, such as the one of an unverified address.
   package var isWarning = false
   package var person: Person?
   package var actions: [Action] = []

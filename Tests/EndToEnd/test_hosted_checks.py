@@ -49,11 +49,11 @@ class Flow(OpenIDCase):
         self.sign_in(email)
         self.visitor.open("/account/address")
         for page in self.twice("/address", email="new-" + email):
-            self.shows(page, "Confirm your email address")
+            self.shows(page, "Verify your email address")
         self.visitor.page = page
         code = self.mailed_code("new-" + email)
         for page in self.twice("/send"):
-            self.shows(page, "Confirm your email address")
+            self.shows(page, "Verify your email address")
         code = self.mailed_code("new-" + email, 2)
         self.visitor.page = page
         for page in self.twice("/code", code=code):
@@ -75,7 +75,7 @@ class Flow(OpenIDCase):
             # As after the button Back: the form with the same hidden fields.
             page = self.visitor.send("POST", form.action, self.visitor.body(form, email=address),
                                      Origin=self.visitor.origin, **FORM)
-            self.shows(page, "Confirm your email address")
+            self.shows(page, "Verify your email address")
             self.mailed_code(address)
         for once in [None, ""]:
             fields = dict(urllib.parse.parse_qsl(self.visitor.body(form, email="no-" + email)))

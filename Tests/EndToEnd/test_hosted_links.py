@@ -12,21 +12,21 @@ class MailedLinks(HostedCase):
         path = self.link(email, "ds_verify")
         for _ in range(2):
             page = self.visitor.open(path)
-            self.shows(page, "Confirm your email address")
+            self.shows(page, "Verify your email address")
             self.assertNotIn("password", page.forms[0].fields)
-        self.shows(self.visitor.submit("/verify"), "Address confirmed")
-        self.assertIn("Confirmed", self.visitor.open("/account").text)
+        self.shows(self.visitor.submit("/verify"), "Address verified")
+        self.assertIn("Verified", self.visitor.open("/account").text)
         self.shows(self.visitor.open(path), "Link expired", status=404)
 
     def test_a_link_verifies_an_address_by_the_password_in_another_browser(self):
         email = self.own_email()
         self.expect(self.register(email, PASSWORD), 201)
         self.visitor.open(self.link(email, "ds_verify"))
-        self.shows(self.visitor.submit("/verify", password=""), "Confirm your email address",
+        self.shows(self.visitor.submit("/verify", password=""), "Verify your email address",
                    "Enter your password.")
         self.shows(self.visitor.submit("/verify", password="wrong horse"),
-                   "Confirm your email address", "The password is wrong.")
-        self.shows(self.visitor.submit("/verify", password=PASSWORD), "Address confirmed")
+                   "Verify your email address", "The password is wrong.")
+        self.shows(self.visitor.submit("/verify", password=PASSWORD), "Address verified")
 
     def test_a_recipient_who_did_not_sign_up_chooses_a_password(self):
         email = self.own_email()

@@ -13,7 +13,7 @@ class SignIn(HostedCase):
         page = self.sign_up(email)
         self.assertEqual(page.path, "/account")
         self.assertIn(email, page.text)
-        self.assertIn("Not confirmed", page.text)
+        self.assertIn("Not verified", page.text)
         self.shows(self.visitor.submit("/account/sign-out"), "You are signed out")
         self.shows(self.visitor.open("/account"), "Sign in")
         page = self.visitor.submit(email=f" {email.upper()} ")
@@ -137,10 +137,10 @@ class SignIn(HostedCase):
         self.visitor.open("/account")
         self.visitor.open(self.visitor.page.links["Create account"])
         page = self.visitor.submit(email=email, new_password=PASSWORD)
-        self.shows(page, "Confirm your email address")
+        self.shows(page, "Verify your email address")
         page = self.visitor.submit("/code", code=self.mailed_code(email))
         self.shows(page, "Your account")
-        self.assertIn("Confirmed", page.text)
+        self.assertIn("Verified", page.text)
 
     def test_an_address_that_is_not_verified_gets_a_mail(self):
         email = self.own_email()
@@ -148,20 +148,20 @@ class SignIn(HostedCase):
         self.settings(sign_up="verify_first")
         page = self.sign_in(email)
         self.shows(page, "Check your mail")
-        self.assertIn("needs a confirmed address", page.text)
+        self.assertIn("needs a verified address", page.text)
         path = self.link(email, "ds_verify", 2)
         # The browser has just sent the password. Another one has not, nor for another address.
         stranger = self.new_visitor()
         self.assertIn("password", self.shows(
-            stranger.open(path), "Confirm your email address").forms[0].fields)
+            stranger.open(path), "Verify your email address").forms[0].fields)
         stranger.cookies.update(self.visitor.cookies, **{
             name: value for name, value in stranger.cookies.items() if "browser" in name})
         self.assertIn("password", stranger.open(path).forms[0].fields)
         page = self.visitor.open(path)
-        self.assertNotIn("password", self.shows(page, "Confirm your email address").forms[0].fields)
-        self.shows(self.visitor.submit("/verify"), "Address confirmed")
+        self.assertNotIn("password", self.shows(page, "Verify your email address").forms[0].fields)
+        self.shows(self.visitor.submit("/verify"), "Address verified")
         self.shows(self.sign_in(email), "Your account")
-        self.assertIn("Confirmed", self.visitor.page.text)
+        self.assertIn("Verified", self.visitor.page.text)
 
     def test_an_app_without_registration(self):
         self.settings(sign_up="closed")

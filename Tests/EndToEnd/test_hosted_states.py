@@ -35,10 +35,10 @@ class MailedLinks(StateCase):
     def test_an_address_is_verified_by_the_session_or_rejected(self):
         email = self.sign_up_here()
         self.open(self.link(email, "ds_verify"))
-        self.look("Confirm your email address")
+        self.look("Verify your email address")
         self.assertEqual(self.browser.all("#password"), [])
-        self.press("Confirm address")
-        self.look("Address confirmed")
+        self.press("Verify address")
+        self.look("Address verified")
         self.browser.driver.delete_all_cookies()
         email = "second-" + email
         self.expect(self.register(email, PASSWORD), 201)
@@ -51,14 +51,14 @@ class MailedLinks(StateCase):
 
     def test_a_registration_that_is_verified_first(self):
         self.settings(sign_up="verify_first")
-        email = self.sign_up_here(heading="Confirm your email address")
-        self.look("Confirm your email address")
+        email = self.sign_up_here(heading="Verify your email address")
+        self.look("Verify your email address")
         wrong = self.other_code(self.mailed_code(email))
         self.send(code=wrong)
-        self.look("Confirm your email address", WRONG_CODE)
+        self.look("Verify your email address", WRONG_CODE)
         for _ in range(4):
             self.send(code=wrong)
-        self.look("Confirm your email address", "Too many wrong codes. Send a new one.")
+        self.look("Verify your email address", "Too many wrong codes. Send a new one.")
         self.quiet()
 
 
@@ -75,13 +75,13 @@ class Account(StateCase):
         self.send(email="x")
         self.look("Change your email address", "Enter an address like name@example.com.")
         self.send(email="new-" + email)
-        self.look("Confirm your email address")
+        self.look("Verify your email address")
         wrong = self.other_code(self.mailed_code("new-" + email))
         self.send(code=wrong)
-        self.look("Confirm your email address", WRONG_CODE)
+        self.look("Verify your email address", WRONG_CODE)
         self.site.sql("update authentication_flows set expires_at = now()")
         self.send(code=wrong)
-        self.look("Confirm your email address", "The code has expired. Send a new one.")
+        self.look("Verify your email address", "The code has expired. Send a new one.")
         self.open("/account/password")
         self.browser.type("#password", "wrong horse")
         self.send(new_password="another horse")
@@ -202,7 +202,7 @@ class Failures(StateCase):
         before = self.browser.find("html")
         self.browser.script("const form = document.forms[0]; form.submit(); form.submit();")
         self.left(before)
-        self.look("Confirm your email address")
+        self.look("Verify your email address")
         self.mailed_code("new-" + email)
         self.send(code=self.mailed_code("new-" + email))
         self.assertEqual(self.heading(), "Your account")

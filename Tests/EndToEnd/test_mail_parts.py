@@ -82,7 +82,7 @@ class Parts(Administration):
         self.assertEqual(html.tags & {"img", "link", "script", "iframe", "object"}, set())
         self.assertEqual(html.heading, message["Subject"])
         self.assertEqual(html.app, self.NAME)
-        labels = {"Confirm address", "Choose a new password", "Restore address"}
+        labels = {"Verify address", "Choose a new password", "Restore address"}
         self.assertLessEqual(set(html.labels), labels)
         self.assertEqual(self.words(text), self.words(html.body))
         self.assertTrue(85 <= len(html.preheader) <= 100, html.preheader)
@@ -106,11 +106,11 @@ class Parts(Administration):
         text, html = self.check(self.newest(email), token)
         link = next(word for word in text.split() if token in word)
         self.assertEqual(html.links, [link, link])
-        self.assertEqual(html.labels, ["Confirm address"])
+        self.assertEqual(html.labels, ["Verify address"])
         self.assertIn("background:#ffdd00", html.source)
         self.assertIn("border-radius:0px", html.source)
         self.expect(self.verify(token, grant, headers=app), 204)
-        wait_until(lambda: "confirmed" in self.newest(email)["Subject"], what="the notice")
+        wait_until(lambda: "verified" in self.newest(email)["Subject"], what="the notice")
         self.check(self.newest(email), None)
 
         self.expect(self.post("/v1/password/reset-request", {"email": email}, headers=app), 202)

@@ -36,7 +36,7 @@ class WaysIn(IssuerCase):
     def test_every_change_of_a_login_method_is_mailed_to_the_owner(self):
         email = "told@example.com"
         grant = self.verified(email)
-        self.expect_mail(email, "This address was confirmed")
+        self.expect_mail(email, "This address was verified")
         made = self.make_key(grant)
         mail = self.expect_mail(email, "An API key can be used from now on")
         self.assertIn("Not you? Reset the password with this address.", mail)
@@ -86,7 +86,7 @@ class WaysIn(IssuerCase):
             email = f"gone{index}@example.com"
             self.expect(delete(self.verified(email)), 204)
             mail = self.expect_mail(email, "Your account was deleted")
-            self.assertIn("Contact those who run default", mail)
+            self.assertIn("Contact the operator of default", mail)
 
     def test_changes_by_a_client_are_mailed_to_the_owner(self):
         email = "program@example.com"
@@ -104,7 +104,7 @@ class WaysIn(IssuerCase):
         self.expect(self.call(grant, "DELETE", "/v1/me"), 204)
         # A later mail has arrived, so an earlier one would have arrived too.
         self.verified("after@example.com")
-        self.expect_mail("after@example.com", "This address was confirmed")
+        self.expect_mail("after@example.com", "This address was verified")
         self.assertNotIn("your account", "".join(self.site.mails(email)).lower())
 
     def test_an_app_sets_the_text_of_the_mail(self):
@@ -115,7 +115,7 @@ class WaysIn(IssuerCase):
         grant = self.expect(self.register("wordy@example.com", headers=app), 201).json
         token = self.site.mailed("wordy@example.com", "ds_verify")
         self.expect(self.verify(token, grant, headers=app), 204)
-        mail = self.expect_mail("wordy@example.com", "<<This address was confirmed")
+        mail = self.expect_mail("wordy@example.com", "<<This address was verified")
         self.assertRegex(mail, r"\|Reset the [^|]*\|wordy at example dot com\|wordy>>")
 
     # What a new password revokes

@@ -81,12 +81,12 @@ import Testing
       text: "Use\u{301} ds_verify_YWRh or <\(Self.url)>\u{301}, not ds_verify_YWR",
       language: "en",
       secret: "ds_verify_YWRh",
-      label: "Confirm address"
+      label: "Verify address"
     )
     let document = try document(mail)
     #expect(document.all("strong").map(\.text) == ["ds_verify_YWRh"])
     #expect(document.all("p").map(\.text) == [mail.text])
-    #expect(document.all("a").map(\.text) == [Self.url, "Confirm address"])
+    #expect(document.all("a").map(\.text) == [Self.url, "Verify address"])
     #expect(!mail.preheader.contains("YWRh"))
   }
 

@@ -8,13 +8,13 @@ struct EnglishMails: MailCatalog {
     switch kind {
     case .token(.verify):
       (
-        "Confirm your address for {{app}}",
+        "Verify your address for {{app}}",
         """
         Open this link within a day, and sign in:
 
         {{link}}
 
-        This confirms the address of your {{app}} account.
+        This verifies the address of your {{app}} account.
 
         Not you? Ignore this mail.
 
@@ -107,7 +107,7 @@ struct EnglishMails: MailCatalog {
 
   func label(of purpose: EmailToken.Purpose) -> String {
     switch purpose {
-    case .verify: "Confirm address"
+    case .verify: "Verify address"
     case .reset: "Choose a new password"
     case .restore: "Restore address"
     }
@@ -116,8 +116,8 @@ struct EnglishMails: MailCatalog {
   func title(of code: CodePurpose, _ app: String) -> String {
     switch code {
     case .signIn: "Your \(app) sign-in code"
-    case .registration: "Confirm your address for \(app)"
-    case .newAddress: "Confirm your new address for \(app)"
+    case .registration: "Verify your address for \(app)"
+    case .newAddress: "Verify your new address for \(app)"
     case .newPassword: "Choose a new \(app) password"
     }
   }
@@ -155,13 +155,13 @@ struct EnglishMails: MailCatalog {
       )
     case .emailVerified:
       (
-        "Your \(app) address was confirmed",
-        "This address was confirmed for your account."
+        "Your \(app) address was verified",
+        "This address was verified for your account."
       )
     case .takenOver:
       (
-        "Your \(app) address was confirmed",
-        "This address is now confirmed. Before that, another person may have made "
+        "Your \(app) address was verified",
+        "This address is now verified. Before that, another person may have made "
           + "the account. All sessions, the password and all other credentials were revoked. The "
           + "data of the account is still there."
       )
@@ -175,12 +175,12 @@ struct EnglishMails: MailCatalog {
     case .passwordSet:
       (
         "Your \(app) password was changed",
-        "Those who run \(app) have set a new password for your account."
+        "The operator of \(app) set a new password for your account."
       )
     case .emailReplaced:
       (
         "Your \(app) address was changed",
-        "Those who run \(app) have set another address for your account."
+        "The operator of \(app) set another address for your account."
       )
     case .emailRestored:
       (
@@ -209,7 +209,7 @@ struct EnglishMails: MailCatalog {
     case .secondFactorsRemoved:
       (
         "Second factor removed at \(app)",
-        "Those who run \(app) have removed the second factors of your account. A sign-in does not "
+        "The operator of \(app) removed the second factors of your account. A sign-in does not "
           + "ask for a code any more."
       )
     case .recoveryCodesMade:
@@ -241,7 +241,7 @@ struct EnglishMails: MailCatalog {
     case .reset:
       "Reset the password with this address. That ends all sessions and all API keys. Then remove "
         + "the identities that you do not know."
-    case .restore, .contact: "Contact those who run \(app). You cannot undo it yourself."
+    case .restore, .contact: "Contact the operator of \(app). You cannot undo it yourself."
     }
   }
 }

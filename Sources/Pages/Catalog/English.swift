@@ -62,7 +62,7 @@ extension Catalog {
     timeZone = Time zone
     newAddress = New email address
     pictureFile = Image file
-    pictureHint = JPEG, PNG, WebP or HEIC
+    pictureHint = JPEG, PNG, WebP, HEIC, AVIF or GIF
 
     signIn = Sign in
     signInToApp = Continue to {app}
@@ -90,18 +90,18 @@ extension Catalog {
     resetIntroduction = Enter your email address to get a link.
     checkMail = Check your mail
     resetSent = If {email} can be used here, a mail is on its way. Its link lets you choose a new password.
-    verificationSent = {app} needs a confirmed address. If {email} can be used here, a mail is on its way. Open its link, then sign in.
+    verificationSent = {app} needs a verified address. If {email} can be used here, a mail is on its way. Open its link, then sign in.
     chooseNewPassword = Choose a new password
-    verifyAddress = Confirm your email address
-    confirmAddress = Confirm address
+    verifyAddress = Verify your email address
+    confirmAddress = Verify address
     confirmAddressIntroduction = Use {email} for your account at {app}?
     disown = I did not sign up
     disownIntroduction = Not you? Choose a password, and all other sign-ins of this account end.
     restoreAddress = Restore your email address
     restoreAddressIntroduction = Make {email} the address of your account at {app} again, and choose a new password.
     restoreAddressEffect = This signs out all devices.
-    addressConfirmed = Address confirmed
-    addressConfirmedText = Your email address is confirmed.
+    addressConfirmed = Address verified
+    addressConfirmedText = Your email address is verified.
     addressRestored = Address restored
     addressRestoredText = All devices are signed out. Sign in with the new password.
     passwordSaved = Password saved
@@ -169,9 +169,9 @@ extension Catalog {
     yourData = Your data
     yourDataText = Everything that {app} stores about you
     nothingYet = Nothing yet
-    verified = Confirmed
-    unverified = Not confirmed
-    pendingAddress = Waiting for the confirmation of {email}
+    verified = Verified
+    unverified = Not verified
+    pendingAddress = Waiting for the code sent to {email}
     backToAccount = Your account
     passwordIsSet = Set
     passwordIsNotSet = Not set
@@ -209,7 +209,7 @@ extension Catalog {
     upload = Upload
     removePicture = Remove picture
     changeAddress = Change your email address
-    changeAddressIntroduction = {email} stays your address until you confirm the new one.
+    changeAddressIntroduction = {email} stays your address until you verify the new one.
     changePassword = Change your password
     changePasswordText = This signs out all your other devices and applications.
     turnOffAuthenticator = Turn off the authenticator app
@@ -232,7 +232,7 @@ extension Catalog {
     typeAddress = Type {email} to confirm
     deleteForever = Delete forever
     confirmIdentity = Confirm that it is you
-    confirmIdentityIntroduction = This change needs a fresh confirmation.
+    confirmIdentityIntroduction = This change needs a recent sign-in.
     confirmIdentityToClient = {client} asks you to confirm that you are still here.
     useOtherMethod = Use another method
     """

@@ -62,7 +62,7 @@ extension Catalog {
     timeZone = Zeitzone
     newAddress = Neue E-Mail-Adresse
     pictureFile = Bilddatei
-    pictureHint = JPEG, PNG, WebP oder HEIC
+    pictureHint = JPEG, PNG, WebP, HEIC, AVIF oder GIF
 
     signIn = Anmelden
     signInToApp = Weiter zu {app}

@@ -7,7 +7,7 @@ package struct AccountOverview: Sendable {
   package var language: String?
   package var zone: String?
   package var isVerified: Bool
-  /// A new address that its owner has not confirmed yet.
+  /// A new address that its owner has not verified yet.
   package var pendingEmail: String?
   package var hasPassword: Bool
   package var hasAuthenticator: Bool

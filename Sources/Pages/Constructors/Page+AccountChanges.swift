@@ -51,7 +51,7 @@ extension Page {
     return page
   }
 
-  /// Asks for a new address, which replaces the old one after its owner confirmed it.
+  /// Asks for a new address, which replaces the old one after its owner verified it.
   package static func changeAddress(
     _ target: FormTarget,
     current: String,

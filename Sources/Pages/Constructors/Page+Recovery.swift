@@ -60,7 +60,7 @@ extension Page {
     return page
   }
 
-  /// Confirms an address after its owner has opened the link of a mail.
+  /// Verifies an address after its owner has opened the link of a mail.
   ///
   /// - `target`: posts the token; opening the page changes nothing, since scanners open links.
   /// - `asksForPassword`: false if the browser has the session of the user.
@@ -110,7 +110,7 @@ extension Page {
     return page
   }
 
-  /// Reports a completed task, such as a confirmed address.
+  /// Reports a completed task, such as a verified address.
   package static func done(_ task: CompletedTask, next: Link? = nil) -> Page {
     let (title, text): (MessageKey, MessageKey) =
       switch task {
