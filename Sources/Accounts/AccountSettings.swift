@@ -27,7 +27,7 @@ package struct AccountSettings: SettingsSection {
       SignUp.immediate,
       safe: .closed,
       "how users sign up: immediate signs them in at once, and verify_first after they enter a "
-        + "mailed code; with closed, only the management API creates users"
+        + "mailed code; with closed, only operators, API clients and imports create users"
     )
     // NIST SP 800-63B section 5.1.1.2 requires at least 8.
     passwordMinLength = read.number(

@@ -5,8 +5,9 @@ extension ErrorType {
   package static let invalidMailToken = ErrorType("mail_token_invalid", .malformed)
     .titled("The token from the mail is wrong, used or expired.")
     .remedied(
-      "Request another mail. A token works once, and expires after a day, or after an hour if "
-        + "it resets a password. Only the tokens of the newest three mails are valid."
+      "Request another mail. A token works once. It expires after a day, after an hour if it "
+        + "resets a password, or after 7 days if it restores an address. Only the tokens of the "
+        + "newest three mails are valid."
     )
   package static let signInToVerify = ErrorType("sign_in_to_verify", .unauthenticated)
     .titled("The token alone does not verify the address.")

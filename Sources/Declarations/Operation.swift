@@ -115,7 +115,8 @@ package struct QueryParameter: Sendable {
   )
   package static let next = QueryParameter(
     name: "next",
-    says: "the user who becomes active on the device: most_recent (who signed in last) or none",
+    says: "the user who becomes active on the device: none, or most_recent, the signed-in user who "
+      + "signed in, or was switched to, last",
     shape: .choice(["most_recent", "none"])
       .named("NextActive", "The next active user when a user leaves a device.")
   )

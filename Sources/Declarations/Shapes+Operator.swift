@@ -106,7 +106,7 @@ extension Shape {
   )
 
   package static let documentKind = Shape.choice(["metadata", "app-metadata", "custom-data"])
-    .named("DocumentClass", "A kind of document that each user has.")
+    .named("DocumentKind", "A kind of document that each user has.")
 
   package static let documentSchemas = Shape.list(
     of: .object([

@@ -30,7 +30,7 @@ extension ErrorType {
   package static let clientUnreachable = ErrorType("client_unreachable", .unavailable)
     .titled("A client did not accept a back-channel logout request.")
     .remedied(
-      "Check that backchannel_logout_url is an endpoint of the client, which responds with 200."
+      "Check that backchannel_logout_url is an endpoint of the client that responds with 2xx."
     )
 
   /// The types of error of OpenID Connect.

@@ -14,7 +14,7 @@ import WireKit
         .get,
         "\(ParraWire.tenantPrefix)/applications/{application}/app-info",
         access: .open,
-        summary: "Describe the app and its ways to log in"
+        summary: "Describe the app and its ways to sign in"
       ) { (call) async throws(Failure) in
         let app = call.context.app
         let record = try await Apps.record(of: app.name, call.context)

@@ -12,7 +12,7 @@ import WireKit
 @EventLoop enum CodeRoutes {
   nonisolated static func routes(_ base: String) -> [Route] {
     [
-      IssuerRoutes.route("\(base)/challenges/passwordless", "Mail a code that logs in", logIn),
+      IssuerRoutes.route("\(base)/challenges/passwordless", "Mail a code that signs in", logIn),
       IssuerRoutes.route(
         "\(base)/password/reset/challenge",
         "Mail a code that sets a new password"

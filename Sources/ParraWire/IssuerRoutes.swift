@@ -11,7 +11,7 @@ import WireKit
   nonisolated static func routes(_ users: UserView) -> [Route] {
     ["\(ParraWire.tenantPrefix)\(ParraWire.hostPrefix)", ParraWire.hostPrefix].flatMap { base in
       [
-        route("\(base)/challenges", "List the ways to log in of an address", challenges),
+        route("\(base)/challenges", "List the ways to sign in with an address", challenges),
         route("\(base)/signup", "Create a user with an address and a password") {
           (call) async throws(Failure) in try await signUp(call, users)
         },

@@ -23,7 +23,7 @@ package struct ParraSettings: SettingsSection {
       "parra_code_digits",
       AuthenticationFlow.networkDigits,
       AuthenticationFlow.length,
-      "digits of the codes by which clients of Parra log in; a code for a new password has 6"
+      "digits of the codes by which clients of Parra sign in; a code for a new password has 6"
     )
   }
 

@@ -16,7 +16,7 @@ import WireKit
         "\(path)/login",
         access: .parra(scope: Scopes.readUser),
         body: .json(limit: 16_384).lenient(assuming: .json),
-        summary: "Read the user after a login"
+        summary: "Read the user after a sign-in"
       ) { (call) async throws(Failure) in
         await AnonymousToken.merge(call.json["anonymous_token"]?.string, call)
         return try await users.info(call)

@@ -9,12 +9,16 @@ extension ErrorType {
   package static let invalidCode = ErrorType("code_invalid", .unauthenticated)
     .titled("The code is wrong, used or expired.")
     .remedied(
-      "Ask the user for the code again. A code works once, for 10 minutes and 5 tries. "
-        + "POST /v1/login/code/request mails another one."
+      "Ask the user for the code again. A mailed code works once, for 10 minutes and 5 tries: "
+        + "repeat the request that mailed it. A code of an authenticator app works once: wait for "
+        + "the next one."
     )
   package static let invalidRefreshToken = ErrorType("refresh_token_invalid", .unauthenticated)
     .titled("The session cannot be refreshed. The user must sign in again.")
-    .remedied("Sign in again. A refresh token works once, so let only one tab refresh at a time.")
+    .remedied(
+      "Sign in again. The session has ended, or the token was used more than 30 seconds after its "
+        + "successor was issued."
+    )
   package static let reauthenticationRequired = ErrorType(
     "reauthentication_required",
     .unauthenticated

@@ -7,7 +7,7 @@ import HTTP
 package indirect enum Access: Sendable, Equatable {
   /// Any caller. The handler protects the resource.
   case open
-  /// A user with an access token of this scope, and the given proof.
+  /// A user with an access token of this scope, and what `proof` requires.
   case user(scope: String, proof: Proof)
   /// A device that presents its secret.
   case device
@@ -17,7 +17,7 @@ package indirect enum Access: Sendable, Equatable {
   case `operator`
   /// A program on this machine.
   case loopback
-  /// The owner of another kind of token. A user also needs the given proof.
+  /// The owner of another kind of token. A user also needs what `proof` requires.
   case bearer(BearerKind, proof: Proof)
   /// One of several kinds of access.
   ///
@@ -25,19 +25,19 @@ package indirect enum Access: Sendable, Equatable {
   /// decides.
   case anyOf([Access])
 
-  /// The proof, beside a token, that the user makes the request, since a token may be stolen.
+  /// The evidence, beside a token, that the user makes the request, since a token may be stolen.
   package enum Proof: Sendable, Equatable {
-    /// No proof: a live session is enough.
+    /// A live session is enough.
     case session
-    /// A login in this session, or a repeated proof, within the last minutes; see `Sessions`.
+    /// A fresh session: the user signed in or reauthenticated within the last minutes.
     case fresh
-    /// A proof in the body, which the domain verifies.
+    /// A credential in the body, which the domain verifies.
     case body
   }
 
   /// Returns access for a user with an access token of this scope.
   ///
-  /// The scope for changes of login methods requires a fresh proof, unless the route declares
+  /// The scope for changes of login methods requires a fresh session, unless the route declares
   /// otherwise.
   package static func user(scope: String) -> Access {
     .user(scope: scope, proof: scope == Scopes.updateIdentities ? .fresh : .session)
@@ -59,7 +59,7 @@ package struct BearerKind: Sendable, Equatable {
   ///   - name: a name that is unique among all kinds.
   ///   - isOfForm: returns whether a token has the form of this kind, without verification.
   ///   - identify: verifies a token and its scopes for a call whose app is known. The service
-  ///     then checks that the owner belongs to the app, and that a required fresh proof was given.
+  ///     then checks that the owner belongs to the app, and that a required fresh session is there.
   package init(
     _ name: String,
     isOfForm: @escaping @Sendable (String) -> Bool,
@@ -85,15 +85,15 @@ extension Access: CustomStringConvertible {
   package var description: String {
     switch self {
     case .open: "open"
-    case .user(let scope, .fresh): "user \(scope) (fresh proof)"
-    case .user(let scope, .body): "user \(scope) (proof in the body)"
+    case .user(let scope, .fresh): "user \(scope) (fresh session)"
+    case .user(let scope, .body): "user \(scope) (credential in the body)"
     case .user(let scope, .session): "user \(scope)"
     case .device: "device"
     case .client(let scope): "client \(scope)"
     case .operator: "operator"
     case .loopback: "loopback"
-    case .bearer(let kind, .fresh): "\(kind.name) (fresh proof)"
-    case .bearer(let kind, .body): "\(kind.name) (proof in the body)"
+    case .bearer(let kind, .fresh): "\(kind.name) (fresh session)"
+    case .bearer(let kind, .body): "\(kind.name) (credential in the body)"
     case .bearer(let kind, .session): kind.name
     case .anyOf(let all): all.map(\.description).joined(separator: " or ")
     }

@@ -29,7 +29,7 @@ extension ErrorType {
   .titled("This route does not accept an Idempotency-Key.")
   .remedied("Omit it. Responses with tokens are never stored, nor are those of public routes.")
   package static let internalOnly = ErrorType("internal_only", .forbidden)
-    .titled("Only the server itself and its operations networks may use this route.")
+    .titled("Only the server itself and its internal networks may use this route.")
     .remedied(
       "Send the request from the machine that runs the server, or from a network that the "
         + "setting internal_networks lists."

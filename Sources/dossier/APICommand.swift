@@ -7,7 +7,7 @@ import JSON
 struct APICommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "api",
-    abstract: "Sends a request to the management API, as the operator and without a key.",
+    abstract: "Sends a request to a route of /v1, as the operator and without a secret.",
     discussion: """
       For everything that no other command does. `dossierd routes` lists the routes; those for users \
       and devices are refused here.

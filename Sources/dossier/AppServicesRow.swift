@@ -14,9 +14,9 @@ enum AppServicesRow: ForeignReader {
   ///
   /// - Parameters:
   ///   - issuer: the token issuer of `custom-token` users, or nil without such users.
-  ///   - areEmailsConfirmed: whether the app required confirmation by mail, so that addresses count
+  ///   - areEmailsVerified: whether the app required confirmation by mail, so that addresses count
   ///     as verified.
-  case user(issuer: String?, areEmailsConfirmed: Bool)
+  case user(issuer: String?, areEmailsVerified: Bool)
   /// A document.
   ///
   /// - Parameter userField: the field that holds the id of the document's user.
@@ -25,8 +25,8 @@ enum AppServicesRow: ForeignReader {
   func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
     let json = try Self.parse(text)
     switch self {
-    case .user(let issuer, let areEmailsConfirmed):
-      return TranslatedLine(try Self.user(json, issuer, areEmailsConfirmed))
+    case .user(let issuer, let areEmailsVerified):
+      return TranslatedLine(try Self.user(json, issuer, areEmailsVerified))
     case .document(let field): return TranslatedLine(try Self.document(json, field))
     }
   }
@@ -45,7 +45,7 @@ enum AppServicesRow: ForeignReader {
   private static func user(
     _ json: JSON,
     _ issuer: String?,
-    _ areEmailsConfirmed: Bool
+    _ areEmailsVerified: Bool
   ) throws(Failure) -> JSONObject {
     guard let id = id(json["_id"]) else {
       throw .invalid([FieldError("/_id", "id", "An id must have 24 hexadecimal digits.")])
@@ -61,7 +61,7 @@ enum AppServicesRow: ForeignReader {
       case "local-userpass":
         guard let email = identity["provider_data"]?["email"]?.string else { continue }
         row["email"] = .string(email)
-        row["email_verified"] = .bool(areEmailsConfirmed)
+        row["email_verified"] = .bool(areEmailsVerified)
         // App Services never reveals hashes, so the user sets a new password by mail.
         row["password_hash"] = .null
       case "custom-token":

@@ -19,7 +19,7 @@ struct ClientCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Creates a client, and shows its secret only this once.",
       discussion: """
-        Native and single-page clients have no secret. Scopes are for the management API, which a \
+        Native and single-page clients have no secret. Scopes are for the routes of /v1 that a \
         client of kind web or machine calls with its secret:
         \(Scopes.management.joined(separator: " "))
         """

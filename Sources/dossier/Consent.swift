@@ -18,6 +18,6 @@ struct Consent: ParsableArguments {
     }
   }
   private static func failure(_ question: String) -> CommandFailure {
-    CommandFailure("not done: \(question) Say --yes.", .unconfirmed)
+    CommandFailure("not done: \(question) Pass --yes to confirm.", .unconfirmed)
   }
 }

@@ -9,7 +9,7 @@ import Configuration
     discussion: """
       The program works on the database, with the settings of dossierd (DOSSIER_DATABASE, \
       DOSSIER_MASTER_KEY or DOSSIER_MASTER_KEY_FILE, --config, --set). No server needs to run. Most \
-      commands are requests to the management API, which the program answers itself. The audit log \
+      commands are requests to the REST API, which the program answers itself. The audit log \
       names the operator as their author. Results go to standard output, all else to standard error.
 
       `dossier --generate-completion-script bash` (or zsh, fish) prints a script for tab completion. \

@@ -19,7 +19,7 @@ extension ImportRequest {
     switch format {
     case .dossier: return (nil, nil)
     case .appServices:
-      return (AppServicesRow.user(issuer: issuer, areEmailsConfirmed: areEmailsConfirmed), nil)
+      return (AppServicesRow.user(issuer: issuer, areEmailsVerified: areEmailsVerified), nil)
     case .appServicesDocuments:
       return (AppServicesRow.document(userField: app.collectionSettings.userField), nil)
     case .auth0:

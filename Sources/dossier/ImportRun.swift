@@ -18,7 +18,7 @@ struct ImportRequest: Sendable {
   let isResumed: Bool
   let format: ImportFormat
   let issuer: String?
-  let areEmailsConfirmed: Bool
+  let areEmailsVerified: Bool
   /// The file of password hashes.
   let hashes: String?
 }

@@ -22,7 +22,7 @@ struct KeyCommand: ParsableCommand {
 
   struct Rotate: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Creates a new key for each purpose; all users stay logged in.",
+      abstract: "Creates a new key for each purpose; all users stay signed in.",
       discussion: """
         Workers sign with the new keys within a minute. The previous keys verify tokens for another \
         day, the longest lifetime of an access token.
@@ -89,7 +89,7 @@ extension KeyCommand {
         }
         return CommandOutput(
           try await context.run { context async throws(Failure) in
-            try await MasterKeys.reseal(discardingLost: discardLost, context)
+            try await MasterKeys.reencrypt(discardingLost: discardLost, context)
           }
         )
       }

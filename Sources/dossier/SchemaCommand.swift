@@ -18,9 +18,8 @@ struct SchemaCommand: ParsableCommand {
       discussion: """
         Workers apply the schema within 10 seconds. Stored documents stay valid until their next \
         write; then the result must match. "schema check" lists documents that do not match; run it \
-        with --schema before you set a schema. Not supported are unknown keywords, \
-        unevaluatedProperties, unevaluatedItems, $dynamicRef and references to other schemas. format \
-        is ignored.
+        with --schema before you set a schema. The server refuses unknown keywords, and references to \
+        other documents and vocabularies. format has no effect.
         """
     )
     @OptionGroup var options: AppOptions

@@ -45,7 +45,7 @@ struct UserCommand: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows a user with its logins, identities and sessions."
+      abstract: "Shows a user with its sign-ins, identities and sessions."
     )
     @OptionGroup var user: UserArgument
 
@@ -66,7 +66,7 @@ struct UserCommand: ParsableCommand {
 
   struct Block: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Blocks a user: its sessions end, and it cannot log in."
+      abstract: "Blocks a user: its sessions end, and it cannot sign in."
     )
     @OptionGroup var user: UserArgument
 
@@ -74,7 +74,7 @@ struct UserCommand: ParsableCommand {
   }
 
   struct Unblock: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lets a user log in again.")
+    static let configuration = CommandConfiguration(abstract: "Lets a user sign in again.")
     @OptionGroup var user: UserArgument
 
     func run() throws { user.send(.patch, "", .mergePatch(["blocked": false])) }

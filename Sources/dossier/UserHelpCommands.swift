@@ -28,7 +28,7 @@ extension UserCommand {
     )
     var from: String?
 
-    @Flag(help: "Mails a code to choose a password by.")
+    @Flag(help: "Mails a link by which the user chooses a password.")
     var mail = false
 
     @Argument(help: ArgumentHelp("Members.", valueName: "member=value"))
@@ -77,7 +77,7 @@ extension UserCommand {
 
   struct Password: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Sets a user's password, or mails a code with which the user chooses one.",
+      abstract: "Sets a user's password, or mails a link by which the user chooses one.",
       discussion: """
         A password that is set ends all sessions and API keys of the user, and a mail reports it. It is \
         read from a file or from standard input: all users of the machine see the arguments.
@@ -90,11 +90,11 @@ extension UserCommand {
     )
     var from: String?
 
-    @Flag(help: "Mails a code, which expires after an hour.")
+    @Flag(help: "Mails the link, which expires after an hour.")
     var mail = false
 
     func validate() throws {
-      guard mail == (from == nil) else { throw ValidationError("Say --mail or --from.") }
+      guard mail == (from == nil) else { throw ValidationError("Pass --mail or --from.") }
     }
 
     func run() throws {

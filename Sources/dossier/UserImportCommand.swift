@@ -43,7 +43,7 @@ struct UserImportCommand: ParsableCommand {
       With --format app-services, a line is a user as the administration of Atlas App Services lists \
       it (one user a line: jq -c '.[]'). These lines contain no passwords, so users choose new ones \
       by mail. Addresses are unverified, so the first reset by mail revokes all other credentials. \
-      --confirmed-emails is for apps that had addresses confirmed.
+      --verified-emails is for apps that had addresses verified.
 
       With --format app-services-documents, a line is a document of custom data as mongoexport writes \
       it. The app's setting app_services_user_field names the member with the user's id. The import \
@@ -92,10 +92,10 @@ struct UserImportCommand: ParsableCommand {
   var issuer: String?
 
   @Flag(
-    name: .customLong("confirmed-emails"),
-    help: "With app-services: users confirmed their addresses by mail."
+    name: .customLong("verified-emails"),
+    help: "With app-services: users verified their addresses by mail."
   )
-  var areEmailsConfirmed = false
+  var areEmailsVerified = false
 
   @Option(help: ArgumentHelp("With auth0: the file of password hashes.", valueName: "file"))
   var hashes: String?
@@ -110,8 +110,8 @@ struct UserImportCommand: ParsableCommand {
     guard !(skipsExisting && updatesExisting) else {
       throw ValidationError("Give either --skip-existing or --update-existing.")
     }
-    guard format == .appServices || issuer == nil && !areEmailsConfirmed else {
-      throw ValidationError("--issuer and --confirmed-emails go with --format app-services.")
+    guard format == .appServices || issuer == nil && !areEmailsVerified else {
+      throw ValidationError("--issuer and --verified-emails go with --format app-services.")
     }
     guard format == .auth0 || hashes == nil else {
       throw ValidationError("--hashes goes with --format auth0.")
@@ -140,7 +140,7 @@ struct UserImportCommand: ParsableCommand {
       isResumed: resume,
       format: format,
       issuer: issuer,
-      areEmailsConfirmed: areEmailsConfirmed,
+      areEmailsVerified: areEmailsVerified,
       hashes: hashes
     )
     do throws(ReferenceListError) {

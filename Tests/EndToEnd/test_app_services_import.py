@@ -117,7 +117,7 @@ class Import(Services):
         self.assertEqual(self.site.sql(
             f"select user_id from documents where user_id in ('{victim}', '{attacker}')"), attacker)
         # A document is not a user either, since it has no identities.
-        [_, result] = self.load(path, "--update-existing", "--confirmed-emails", status=17)
+        [_, result] = self.load(path, "--update-existing", "--verified-emails", status=17)
         self.assertEqual((result["status"], result["errors"][0]["code"]), ("failed", "id"))
 
     def test_a_user_has_one_document(self):
@@ -149,7 +149,7 @@ class Import(Services):
     def test_a_reset_keeps_identities_of_an_imported_user_if_the_address_was_confirmed(self):
         """An app without email confirmation lets an attacker register any address."""
         for number, (options, providers) in enumerate([
-                ([], "password"), (["--confirmed-emails"], "jwt:https://accounts.google.com,password")]):
+                ([], "password"), (["--verified-emails"], "jwt:https://accounts.google.com,password")]):
             user, email = f"64c4{number:020x}", f"proved-{number}@example.test"
             self.load(self.file("proved", [{"_id": user, "identities": [
                 {"id": "x", "provider_type": "local-userpass", "provider_data": {"email": email}},
@@ -167,7 +167,7 @@ class Import(Services):
         path = self.file("none", [])
         for options in [["--format", DOCUMENTS, "--update-existing"],
                         ["--format", DOCUMENTS, "--skip-existing"],
-                        ["--format", DOCUMENTS, "--confirmed-emails"], ["--issuer", "https://x"]]:
+                        ["--format", DOCUMENTS, "--verified-emails"], ["--issuer", "https://x"]]:
             run = self.site.dossier("user", "import", "--app", self.name, *options, path,
                                     check=False)
             self.assertEqual(run.returncode, 64, run.stdout + run.stderr)

@@ -65,10 +65,10 @@ class Reauthentication(IssuerCase):
 
     def test_routes_that_require_reauthentication(self):
         asking = {(method, path) for method, path, access in self.routes()
-                  if access.endswith("(fresh proof)")}
+                  if access.endswith("(fresh session)")}
         ways_in = {(method, path) for method, path, access in self.routes()
                    if IDENTITIES in access}
-        # The body has the password in it, or the code that was asked for with a fresh proof.
+        # The body has the password in it, or the code that was asked for in a fresh session.
         self.assertEqual(ways_in - asking, {
             ("POST", "/v1/password/change"), ("POST", "/v1/me/email/verify")})
         self.assertEqual(asking - ways_in, {("DELETE", "/v1/me")})
@@ -99,7 +99,7 @@ class Reauthentication(IssuerCase):
             operation = document["paths"][pattern][method.lower()]
             told = "reauthentication_required" in operation.get("x-problems", [])
             # A change of the password asks for the second factor of the user, if there is one.
-            asks = access.endswith("(fresh proof)") or path == "/v1/password/change"
+            asks = access.endswith("(fresh session)") or path == "/v1/password/change"
             self.assertEqual(told, asks, f"{method} {path}")
         page = self.expect(self.site.get("/problems/reauthentication_required"), 200)
         self.assertIn("/v1/reauthenticate", page.body.decode())

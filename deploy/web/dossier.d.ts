@@ -127,7 +127,8 @@ export class Dossier {
   switchTo(user: string): Promise<string>;
   /**
    * Signs a user out: the user of this page, unless another is given. Then no user is active. With
-   * `next` "most_recent", the user who was active before becomes active again, also on this page.
+   * `next` "most_recent", the signed-in user who signed in, or was switched to, last becomes active,
+   * also on this page.
    * Returns the users of the device.
    */
   signOut(user?: string, options?: { next?: Next }): Promise<DeviceUser[]>;
@@ -285,5 +286,5 @@ export type Flow = { flow: string; expires_in: number };
 /** The user who is signed in; or, if the address must be verified first, the flow. */
 export type Registration = { user: string; flow: null } | { user: null; flow: string };
 
-/** The user who becomes active after another: the one who was active before, or none. */
+/** The next active user: the signed-in user who signed in, or was switched to, last, or none. */
 export type Next = "most_recent" | "none";

@@ -83,7 +83,7 @@ import Sessions
     ]
     guard let sealed = try? context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
     else {
-      return context.mailer.lose("a request for mail cannot be sealed")
+      return context.mailer.abandon("a request for mail cannot be sealed")
     }
     _ = try await transaction.run(
       OutboxQueries.add,

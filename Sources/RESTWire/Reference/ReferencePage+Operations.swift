@@ -146,7 +146,8 @@ extension Access {
     case .device: "The device sends its secret."
     case .client(let scope): "API clients send their secret. They need the scope `\(scope)`."
     case .operator: "Operators send the secret of a client of the operator."
-    case .loopback: "Only programs on the machine of the server may use this route."
+    case .loopback:
+      "Only the machine of the server, and the networks in internal_networks, may use this route."
     case .bearer(let kind, let proof): "The caller sends a \(kind.name).\(proof.sentence)"
     case .anyOf(let all): all.map(\.sentence).joined(separator: " Or: ")
     }
@@ -158,7 +159,7 @@ extension Access.Proof {
     switch self {
     case .session: ""
     case .fresh: " They have signed in, or authenticated again, within the last minutes."
-    case .body: " The body has the proof that the user sends the request."
+    case .body: " The body must contain a credential of the user, such as the current password."
     }
   }
 }

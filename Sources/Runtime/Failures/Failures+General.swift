@@ -35,7 +35,7 @@ extension ErrorType {
     .remedied("Refresh with POST /v1/token/refresh, and repeat the request.")
   package static let sessionEnded = ErrorType("session_ended", .unauthenticated)
     .titled("The session has ended.")
-    .remedied("Sign in again. A refresh token works once, so let only one tab refresh at a time.")
+    .remedied("Sign in again. A sign-out, a new password, a block or its age ended the session.")
   package static let insufficientScope = ErrorType("insufficient_scope", .forbidden)
     .titled("The access token or the client lacks the scope of this route.")
     .remedied("Give the client the scope, or use another client.")

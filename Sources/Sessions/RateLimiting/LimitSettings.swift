@@ -19,21 +19,22 @@ package struct LimitSettings: SettingsSection {
       "failures_per_identifier",
       1...10_000,
       10,
-      "failed sign-ins with one email address from one network before they are slowed down"
+      "failed sign-ins with one email address from one network before further attempts are refused "
+        + "(429)"
     )
     // The limit of ASVS 4.0 (2.2.1).
     failuresPerIdentifierHourly = read.number(
       "failures_per_identifier_hourly",
       1...1_000_000,
       100,
-      "failed sign-ins with one email address from all networks in an hour before they are slowed "
-        + "down"
+      "failed sign-ins with one email address from all networks in an hour before further attempts "
+        + "are refused (429)"
     )
     failuresPerAddress = read.number(
       "failures_per_ip",
       1...1_000_000,
       100,
-      "failed sign-ins from one network address before they are slowed down"
+      "failed sign-ins from one network address before further attempts are refused (429)"
     )
     failureWindow = read.duration(
       "failure_minutes",
