@@ -25,7 +25,6 @@ create table authorizations (
 );
 
 create index authorizations_by_time on authorizations (expires_at);
-create index authorizations_by_user on authorizations (user_id) where user_id is not null;
 
 comment on table authorizations is
   'Requests of OpenID Connect clients, from the first page until their code has expired.';

@@ -2924,13 +2924,6 @@ CREATE INDEX authorizations_by_time ON public.authorizations USING btree (expire
 
 
 --
--- Name: authorizations_by_user; Type: INDEX; Schema: public; Owner: -
---
-
-CREATE INDEX authorizations_by_user ON public.authorizations USING btree (user_id) WHERE (user_id IS NOT NULL);
-
-
---
 -- Name: client_grants_by_resource_server; Type: INDEX; Schema: public; Owner: -
 --
 

@@ -60,9 +60,9 @@ extension Emails {
         in: transaction,
         context
       )
-      try await Event("email_change", of: user).record(in: transaction, context)
+      Event("email_change", of: user).record(in: transaction, context)
       guard let old = before.email else { return }
-      try await EmailToken(.restore, to: old, of: user, in: before.language, context)
+      EmailToken(.restore, to: old, of: user, in: before.language, context)
         .queue(in: transaction)
     }
   }
@@ -134,7 +134,7 @@ extension Emails {
         context
       )
       // The address may have been unlinked.
-      _ = try await transaction.run(
+      _ = transaction.send(
         EmailChangeQueries.relink,
         user,
         context.app.id,
@@ -148,11 +148,11 @@ extension Emails {
         in: transaction,
         context
       )
-      if before.email != nil { try await notice.queue(in: transaction) }
+      if before.email != nil { notice.queue(in: transaction) }
       if takesPassword {
         try await Users.store(hash, of: user, in: transaction)
       } else {
-        _ = try await transaction.run(PasswordQueries.remove, user)
+        _ = transaction.send(PasswordQueries.remove, user)
       }
       try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction, context)
       try await SecurityNotice.emailRestored.record(of: user, in: transaction, context)

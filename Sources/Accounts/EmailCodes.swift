@@ -64,7 +64,7 @@ package enum EmailCodes {
         // No mail is sent, and the response takes as long.
         try await AccountMail.request(nil, email, address, in: transaction, context)
       } else {
-        try await AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
+        AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
       }
     }
     return flow

@@ -62,7 +62,7 @@ import Postgres
     if let mail {
       // The token of the mail belongs to the user, who must be there.
       try await taken()
-      try await mail.queue(in: transaction)
+      mail.queue(in: transaction)
     }
     return taken
   }

@@ -57,7 +57,7 @@ package struct PresentedEmailToken {
     _ context: RequestContext
   ) async throws(Failure) -> Int {
     // Concurrent sign-ins and changes run before this, or find its result.
-    _ = try await transaction.run(SessionsQueries.lockUser, user)
+    _ = transaction.send(SessionsQueries.lockUser, user)
     let taken = try await transaction.run(
       MailTokenQueries.take,
       user,

@@ -68,7 +68,7 @@ extension Users {
     let account = try await NewAccount(credentials, address, context)
     try await context.transaction { transaction async throws(Failure) in
       try await account.create(in: transaction)()
-      _ = try await transaction.run(UserOriginQueries.register, account.user)
+      _ = transaction.send(UserOriginQueries.register, account.user)
       try await completing(transaction, account.user)
     }
     return account.user

@@ -21,7 +21,7 @@ package import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     try await revokeAll(of: user, in: transaction, context)
-    _ = try await transaction.run(PasswordQueries.remove, user)
+    _ = transaction.send(PasswordQueries.remove, user)
     try await Accounts.markVerified(address, of: user, in: transaction, context)
     try await SecurityNotice.takenOver.record(of: user, in: transaction, context)
   }
@@ -40,7 +40,7 @@ package import Postgres
     _ = transaction.send(TakeoverQueries.removeFlows, user)
     _ = transaction.send(TakeoverQueries.removeConsents, user)
     try await Sessions.revokeCredentials(of: user, in: transaction, context)
-    _ = try await transaction.run(TakeoverQueries.removeFactors, user, time)
+    _ = transaction.send(TakeoverQueries.removeFactors, user, time)
   }
 }
 

@@ -64,7 +64,7 @@ package struct EmailToken {
   ///
   /// The newest three tokens of a purpose are valid. Older ones end when the relay has accepted the
   /// mail (`MailTokenQueries.prune`), so a mail that cannot be sent invalidates none.
-  @EventLoop package func queue(in transaction: Transaction) async throws(Failure) {
+  @EventLoop package func queue(in transaction: Transaction) {
     let text = token.text(context.keys.master)
     let page = context.app.mailSettings.page
     let link =
@@ -74,7 +74,7 @@ package struct EmailToken {
     let mail = context.mail(.token(purpose), to: email, in: language) { _, _ in
       ["token": text, "link": link ?? text]
     }
-    try await context.queue(mail, with: self, in: transaction)
+    context.queue(mail, with: self, in: transaction)
   }
 }
 
@@ -105,7 +105,7 @@ extension EmailToken {
     guard let link = context.mailer.pages?.link(for: purpose, text, of: context.app) else {
       return nil
     }
-    _ = try await transaction.run(
+    _ = transaction.send(
       MailTokenQueries.issue,
       user,
       purpose.rawValue,

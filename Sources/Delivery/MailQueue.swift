@@ -51,9 +51,9 @@ extension RequestContext {
     _ kind: MailKind,
     for time: Duration = Outbox.patience,
     in transaction: Transaction
-  ) async throws(Failure) {
+  ) {
     guard let mail, let sealed = sealed(mail) else { return }
-    _ = try await transaction.run(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
+    _ = transaction.send(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
     deliver(QueuedRow(mail.id))
   }
 
@@ -62,7 +62,7 @@ extension RequestContext {
     _ mail: QueuedMail?,
     with token: EmailToken,
     in transaction: Transaction
-  ) async throws(Failure) {
+  ) {
     guard let mail, let sealed = sealed(mail) else { return }
     let (user, purpose, hash) = (token.user, token.purpose.rawValue, token.hash)
     _ = transaction.send(
@@ -75,7 +75,7 @@ extension RequestContext {
       true,
       nil
     )
-    try await transaction.send(
+    _ = transaction.send(
       OutboxQueries.addWithToken,
       mail.id,
       app.id,
@@ -84,7 +84,7 @@ extension RequestContext {
       token.lifetime,
       user,
       hash
-    ).rows()
+    )
     deliver(QueuedRow(mail.id, .init(user: user, purpose: purpose, hash: hash)))
   }
 

@@ -104,12 +104,12 @@ package enum SecurityNotice: Sendable {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Event(action, of: user, detail: detail).record(in: transaction, context)
+    Event(action, of: user, detail: detail).record(in: transaction, context)
     // Changes by an API client cannot be undone by mail.
     if remedy == .restore, context.principal.session != nil {
       let found = try await transaction.run(WayInQueries.verifiedEmail, user)
       guard let former = found.first else { return }
-      try await EmailToken(
+      EmailToken(
         .restore,
         to: former.email,
         of: user,
@@ -130,7 +130,7 @@ package enum SecurityNotice: Sendable {
     _ context: RequestContext
   ) async throws(Failure) {
     for reader in try await transaction.run(WayInQueries.restorableEmails, user) {
-      try await WayInNotice(reader: reader, change: self, remedy: remedy, context: context)
+      WayInNotice(reader: reader, change: self, remedy: remedy, context: context)
         .queue(in: transaction)
     }
   }
@@ -154,14 +154,14 @@ package struct WayInNotice {
   fileprivate let context: RequestContext
 
   /// Queues the mail in the transaction of the change.
-  @EventLoop package func queue(in transaction: Transaction) async throws(Failure) {
+  @EventLoop package func queue(in transaction: Transaction) {
     guard let reader else { return }
     let mail = context.mail(.change, to: reader.email, in: reader.language) { catalog, app in
       let device = catalog.device(context.agent.map(BrowserName.init))
       let (title, text) = catalog.notice(of: change, on: device, app)
       return ["title": title, "change": text, "advice": catalog.advice(remedy, app)]
     }
-    try await context.queue(mail, .change, in: transaction)
+    context.queue(mail, .change, in: transaction)
   }
 }
 

@@ -103,7 +103,7 @@ struct DocumentWrite {
       }
       if let written {
         traces.send(written.version, try await indexes.rows().first, in: transaction)
-        _ = event?.send(in: transaction, context)
+        event?.record(in: transaction, context)
         return written
       }
     }

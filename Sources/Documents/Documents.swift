@@ -219,7 +219,7 @@ package enum DocumentChange: Sendable {
       let indexes = traces.sendIndexes(in: transaction)
       guard let version = try await deleted.rows().first else { return false }
       traces.send(version, try await indexes.rows().first, in: transaction)
-      _ = event?.send(in: transaction, context)
+      event?.record(in: transaction, context)
       return true
     }
     if isDeleted { return }

@@ -36,7 +36,7 @@ extension Users {
         try await Profiles.change(members.profile, of: user, in: transaction, system)
       }
       if let url = members.pictureURL?.string {
-        _ = try await transaction.run(UserRevisionQueries.finish, user, 1, false, true, url)
+        _ = transaction.send(UserRevisionQueries.finish, user, 1, false, true, url)
       }
     }
   }

@@ -88,7 +88,7 @@ extension Users {
           if let isBlocked = revision.isBlocked {
             try await setBlocked(isBlocked, user, found, in: transaction, context)
           }
-          _ = try await transaction.run(
+          _ = transaction.send(
             UserRevisionQueries.finish,
             user,
             found.version,

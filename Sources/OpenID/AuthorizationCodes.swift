@@ -128,7 +128,7 @@ package import Tenancy
       if let fault { throw fault }
       guard row.isValid else { throw .invalidCodeOfClient }
       let session = try await open(row, request, for: client, in: transaction, context)
-      _ = try await transaction.run(
+      _ = transaction.send(
         AuthorizationCodeQueries.redeem,
         context.app.id,
         id,
@@ -191,7 +191,7 @@ package import Tenancy
       client.settings.backchannelLogoutURL != nil
     )
     guard let session = opened.first else { throw .invalidCodeOfClient }
-    try await Event(
+    Event(
       "client_sign_in",
       of: row.user,
       detail: ["client_id": .string(client.id.text), "session_id": .string(session.session.text)]

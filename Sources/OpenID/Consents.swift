@@ -80,14 +80,14 @@ package struct Consent: RowDecodable {
         request.audience ?? ""
       )
       let all = (stored.first.map { [$0] } ?? []) + (request.missing(from: stored) ?? [])
-      _ = try await transaction.run(
+      _ = transaction.send(
         ConsentQueries.allow,
         user,
         request.client,
         request.audience ?? "",
         all.joined(separator: " ")
       )
-      try await Event(
+      Event(
         "consent",
         of: user,
         detail: [
@@ -120,9 +120,9 @@ package struct Consent: RowDecodable {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction, context)
       let revoked = try await transaction.run(ConsentQueries.revoke, user, client)
-      _ = try await transaction.run(ConsentQueries.endSessions, user, client.text)
+      _ = transaction.send(ConsentQueries.endSessions, user, client.text)
       guard !revoked.isEmpty else { throw .notFound }
-      try await Event(
+      Event(
         "consent_revoke",
         of: user,
         detail: ["client_id": .string(client.text)]

@@ -110,7 +110,7 @@ import Sessions
     let picture = try await context.transaction { transaction async throws(Failure) -> String? in
       // Two links of the same users would wait for one another otherwise.
       for user in [primary, secondary].sorted(by: { $0.text < $1.text }) {
-        _ = try await transaction.run(SessionsQueries.lockUser, user)
+        _ = transaction.send(SessionsQueries.lockUser, user)
       }
       let live = try await transaction.run(PrincipalQueries.live, primary, context.principal)
       guard !live.isEmpty else { throw context.gone }
@@ -240,9 +240,9 @@ import Sessions
       var new = identity.formerUser ?? UserID()
       if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }
       try await create(new, of: identity, found, in: transaction, context)
-      try await Event("unlink", of: user, detail: ["provider": .string(identity.provider)])
+      Event("unlink", of: user, detail: ["provider": .string(identity.provider)])
         .record(in: transaction, context)
-      try await Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
+      Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
         .record(in: transaction, context)
     }
   }

@@ -164,7 +164,7 @@ package import EventLoop
     case .result(let call):
       guard let result else { return drop() }
       if result.isAborted {
-        if !call.isAlone {
+        if call.group != nil {
           call.fail(abortion ?? DatabaseError(.invalidTransaction, "its transaction has failed"))
         } else if let failure = call.preparationFailure {
           call.fail(failure)
@@ -174,7 +174,7 @@ package import EventLoop
       } else if let failure = result.failure {
         abortion = failure
         // Another statement's failure aborted its preparation in an earlier batch.
-        if call.isAlone, failure.state == SQLState(rawValue: "26000") {
+        if call.group == nil, failure.state == SQLState(rawValue: "26000") {
           if !isBeingPrepared(call.name) { prepared.remove(call.name.address) }
           again.append(call)
         } else {

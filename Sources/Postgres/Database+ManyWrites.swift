@@ -46,22 +46,18 @@ extension Database {
     of calls: ArraySlice<PendingQuery>,
     on connection: Connection
   ) async throws(DatabaseError) -> [ResultSet] {
+    let group = CallGroup()
     for call in calls {
       call.forgetOutcome()
-      call.isAlone = false
+      call.group = group
       connection.send(call)
     }
     var results: [ResultSet] = []
-    var failure: DatabaseError?
     // The connection is free again only when it has answered all calls.
     for call in calls {
-      do throws(DatabaseError) {
-        results.append(try await call.settled())
-      } catch {
-        failure = failure ?? error
-      }
+      do throws(DatabaseError) { results.append(try await call.settled()) } catch {}
     }
-    if let failure { throw failure }
+    if let failure = group.failure { throw failure }
     return results
   }
 }

@@ -4,6 +4,7 @@ package import EventLoop
 @EventLoop package final class DatabaseTransaction {
   private let connection: Connection
   private let nodes: NodeGuard?
+  private let group = CallGroup()
   private var commitment: PendingQuery?
   /// The refusal of a statement, after which all others fail too.
   private var refusal: DatabaseError?
@@ -30,7 +31,9 @@ package import EventLoop
       transaction.sendCommit()
       // If `body` hid a failure, the server rolls back and reports success for the commit.
       guard try await transaction.commitment?.settled().text.tag == "COMMIT" else {
-        throw DatabaseError(.invalidTransaction, "a failed statement was passed over")
+        throw transaction.group.cause(
+          of: DatabaseError(.invalidTransaction, "the server rolled back instead of a commit")
+        )
       }
       return outcome
     } catch {
@@ -53,7 +56,7 @@ package import EventLoop
   private func send(_ call: PendingQuery) {
     refusal = refusal ?? nodes?.refusal(of: call)
     if let refusal { return call.fail(refusal) }
-    call.isAlone = false
+    call.group = group
     connection.send(call)
   }
 
@@ -81,9 +84,8 @@ package import EventLoop
   /// Runs a call that the caller has built.
   @discardableResult
   package func run(_ call: PendingQuery) async throws(DatabaseError) -> ResultSet {
-    refusal = refusal ?? nodes?.refusal(of: call)
-    if let refusal { throw refusal }
-    return try await call.run(on: connection)
+    send(call)
+    return try await call.settled()
   }
 }
 

@@ -7,10 +7,10 @@ package import EventLoop
   /// SQL that is sent together with its values; nil for a prepared statement.
   let composed: String?
   let parameters: Parameters
-  /// Whether the call is independent.
+  /// The calls that fail together with this one; nil for an independent call.
   ///
-  /// If false, it is not sent again after an earlier call failed.
-  var isAlone = true
+  /// Only an independent call is sent again after an earlier call failed.
+  var group: CallGroup?
   var attempts = 0
   private var rare: RareState?
   private var result: ResultSet?
@@ -108,6 +108,7 @@ package import EventLoop
   }
 
   func fail(_ error: DatabaseError) {
+    let error = group?.cause(of: error) ?? error
     let rare = remember()
     rare.last = error
     rare.endObservation(of: self, rows: 0, error.state)
@@ -145,5 +146,18 @@ package import EventLoop
   private func resume() {
     unsafe continuation?.resume()
     unsafe continuation = nil
+  }
+}
+
+/// Calls of one transaction, which all fail with the error of the first that fails.
+///
+/// The server reports only that their transaction has failed.
+@EventLoop final class CallGroup {
+  private(set) var failure: DatabaseError?
+
+  func cause(of error: DatabaseError) -> DatabaseError {
+    let cause = failure ?? error
+    failure = cause
+    return cause
   }
 }

@@ -20,7 +20,7 @@ package enum ServerFault: String, CaseIterable, Sendable {
     case ("53100", _): self = .diskFull
     case (_, "53"): self = .resources
     case (_, "58"), (_, "F0"): self = .files
-    case (_, "25"): self = .readOnly
+    case ("25006", _): self = .readOnly
     case ("42501", _): self = .rights
     // A table, a column, a function, a type or a schema does not exist.
     case ("42P01", _), ("42703", _), ("42883", _), ("42704", _), ("3F000", _): self = .schema

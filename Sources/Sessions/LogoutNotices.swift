@@ -66,7 +66,7 @@ import Tenancy
       } catch {
         throw .internalError("a message cannot be sealed")
       }
-      _ = try await transaction.run(
+      _ = transaction.send(
         OutboxQueries.add,
         id,
         app,

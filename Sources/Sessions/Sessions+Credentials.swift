@@ -27,12 +27,12 @@ extension Sessions {
     Subjects.release(subjects, of: user, in: transaction, context)
     for identity in removed where identity.provider != "anonymous" {
       let place = EventPlace(session: nil, device: nil)
-      _ = Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider)])
-        .send(in: transaction, by: actor, context)
+      Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider)])
+        .record(in: transaction, by: actor, context)
     }
     for device in try await devices.rows() {
-      _ = Event("device_remove", of: user, at: EventPlace(session: nil, device: device))
-        .send(in: transaction, by: actor, context)
+      Event("device_remove", of: user, at: EventPlace(session: nil, device: device))
+        .record(in: transaction, by: actor, context)
     }
   }
 }

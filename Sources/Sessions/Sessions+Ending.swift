@@ -90,8 +90,8 @@ extension Sessions {
     let principal = principal ?? context.principal
     for device in try await leaving?.rows() ?? [] {
       let place = EventPlace(session: nil, device: device)
-      _ = Event("device_remove", of: user, at: place)
-        .send(in: transaction, by: principal, context)
+      Event("device_remove", of: user, at: place)
+        .record(in: transaction, by: principal, context)
     }
     recordEnds(ended, of: user, reason, by: principal, in: transaction, context)
     return ended.map(\.session)
@@ -109,8 +109,8 @@ extension Sessions {
   ) {
     for session in ended {
       let place = EventPlace(session: session.session, device: session.device)
-      _ = Event("session_end", of: user, at: place, detail: ["reason": .string(reason)])
-        .send(in: transaction, app: app, by: principal ?? context.principal, context)
+      Event("session_end", of: user, at: place, detail: ["reason": .string(reason)])
+        .record(in: transaction, app: app, by: principal ?? context.principal, context)
     }
   }
 }

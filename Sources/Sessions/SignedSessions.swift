@@ -129,6 +129,10 @@ extension Sessions {
 }
 
 package enum SignedSessionQueries {
+  /// The latest end of the session; null for an anonymous user.
+  private static let latest: SQL =
+    "case when not c.anonymous then \(.sum("s.created_at", "$4::interval")) end"
+
   /// Returns one row if the session is live and has not reached its longest duration.
   ///
   /// - Parameter 4: that duration; null for no limit. Anonymous users have none.
@@ -137,8 +141,7 @@ package enum SignedSessionQueries {
     "signed_sessions.renew",
     """
     update sessions s set refreshed_at = now(),
-      expires_at = least(now() + $3::interval,
-        case when not c.anonymous then \(.sum("s.created_at", "$4::interval")) end)
+      expires_at = \(.end(after: "$3::interval", atMost: latest))
     from users c
     where \(.isAuthorized) and s.user_id = $1 and s.session_id = $2 and s.ended_at is null
       and s.style = $6

@@ -39,9 +39,6 @@ import Testing
     "An import finds the users of a batch in one read of the shards of their keys.": """
     imports.subjects imports.users imports.identities_of_users imports.events imports.done
     """,
-    "The sign-ins of a user at clients are found by the user, who is deleted.": """
-    users.authorizations
-    """,
   ]
 
   /// The names of all of them.

@@ -16,8 +16,8 @@ extension SecondFactors {
       let removed = try await transaction.run(SecondFactorQueries.removeAll, user)
       let count = removed.count { $0 }
       guard count > 0 else { throw .notFound }
-      _ = try await transaction.run(SecondFactorQueries.removeRecoveryCodes, user)
-      try await Event(
+      _ = transaction.send(SecondFactorQueries.removeRecoveryCodes, user)
+      Event(
         "second_factor_remove",
         of: user,
         detail: ["count": .number(JSONNumber(count))]

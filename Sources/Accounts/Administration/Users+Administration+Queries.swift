@@ -99,18 +99,7 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  /// Returns the sign-ins of a user at clients, which are few, and expire soon.
-  static let authorizations = Statement<String, UserID>(
-    "users.authorizations",
-    "select authorization_id from authorizations where user_id = $1"
-  )
-
-  static let removeAuthorization = Statement<NoRow, AppID, String>(
-    "users.remove_authorization",
-    "delete from authorizations where app_id = $1 and authorization_id = $2"
-  )
-
   package static let all: [any PreparedStatement] = [
-    page, logins, find, setBlocked, remove, authorizations, removeAuthorization,
+    page, logins, find, setBlocked, remove,
   ]
 }

@@ -83,7 +83,7 @@ extension Users {
   ) async throws(Failure) {
     guard found.isBlocked != isBlocked else { return }
     let time = isBlocked ? ServerTime() : nil
-    _ = try await transaction.run(UsersAdministrationQueries.setBlocked, user, time)
+    _ = transaction.send(UsersAdministrationQueries.setBlocked, user, time)
     if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction, context) }
     try await Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
       in: transaction,
@@ -139,8 +139,8 @@ extension Users {
       in: transaction,
       context
     )
-    try await Event("email_change", of: user).record(in: transaction, context)
-    if before.email != nil { try await notice.queue(in: transaction) }
+    Event("email_change", of: user).record(in: transaction, context)
+    if before.email != nil { notice.queue(in: transaction) }
   }
 
   /// Locks a user and runs `body`, if the version condition holds.

@@ -55,14 +55,10 @@ extension Users {
     let app = context.app.id
     try await LogoutNotices.queue(of: user, in: app, isDeleted: true, transaction, context)
     let subjects = transaction.send(SubjectQueries.ofUser, user)
-    let authorizations = transaction.send(UsersAdministrationQueries.authorizations, user)
     let removed = transaction.send(UsersAdministrationQueries.remove, user)
     Subjects.release(try await subjects.rows(), of: user, in: transaction, context)
-    for id in try await authorizations.rows() {
-      _ = transaction.send(UsersAdministrationQueries.removeAuthorization, app, id)
-    }
     let detail: JSON = heir.map { ["linked_to": .string($0.text)] } ?? [:]
-    try await Event("user_delete", of: user, detail: detail).record(in: transaction, context)
+    Event("user_delete", of: user, detail: detail).record(in: transaction, context)
     return try await removed.rows().first?.name
   }
 }

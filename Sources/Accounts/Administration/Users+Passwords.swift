@@ -59,14 +59,14 @@ extension Users {
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     try await change(user, context) { (transaction, found) async throws(Failure) in
       guard let address = found.address else { throw .notFound }
-      try await EmailToken(
+      EmailToken(
         .reset,
         to: address.text,
         of: user,
         in: address.language,
         context
       ).queue(in: transaction)
-      try await Event("password_reset_mail", of: user).record(in: transaction, context)
+      Event("password_reset_mail", of: user).record(in: transaction, context)
     }
   }
 }

@@ -30,7 +30,7 @@ extension Users {
       guard let link = try await token.issue(ticket, in: transaction) else {
         throw Failure(.noHostName)
       }
-      try await Event("ticket_create", of: user, detail: ["purpose": .string(purpose.rawValue)])
+      Event("ticket_create", of: user, detail: ["purpose": .string(purpose.rawValue)])
         .record(in: transaction, context)
       return link
     }

@@ -100,7 +100,7 @@ package import Postgres
       async throws(Failure)
     {
       let master = context.keys.master
-      _ = try await transaction.run(
+      _ = transaction.send(
         FlowQueries.write,
         purpose.isOfNetwork ? networkPlace(of: context) : credential.part(),
         context.app.id,

@@ -58,7 +58,7 @@ package import Postgres
     let purpose: AuthenticationFlow.Purpose = isEnrolled ? .secondFactor : .enroll
     let app = context.app.id
     _ = transaction.send(SecondFactorFlowQueries.makeRoom, place, limit)
-    _ = try await transaction.run(
+    _ = transaction.send(
       SecondFactorFlowQueries.begin,
       place,
       app,
@@ -150,7 +150,7 @@ package import Postgres
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> [StoredFactor] {
-    _ = try await transaction.run(SessionsQueries.lockUser, user)
+    _ = transaction.send(SessionsQueries.lockUser, user)
     let factors = try await transaction.run(SecondFactorQueries.factors, user)
     // Another request has enrolled one since the first step: a new sign-in asks for its code.
     guard !factors.contains(where: \.isConfirmed) else { throw .invalidCode }

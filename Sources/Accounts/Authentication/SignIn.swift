@@ -184,8 +184,8 @@ import Postgres
     detail["provider"] = .string(credential.provider)
     detail["client_id"] = (style.party?.client).map { .string($0.text) }
     let place = EventPlace(session: live.session, device: device)
-    _ = Event("login", of: user, at: place, detail: .object(detail))
-      .send(in: transaction, by: Principal(.user, in: app, scopes: Scopes("")), context)
+    Event("login", of: user, at: place, detail: .object(detail))
+      .record(in: transaction, by: Principal(.user, in: app, scopes: Scopes("")), context)
     let created: Completion = { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)
       try await room?.rows(undone: .deviceFull(limit: Devices.limit))

@@ -51,7 +51,7 @@ extension NewAccount {
         try await flow.use(in: transaction, context)
         try await Accounts.markVerified(address, of: user, in: transaction, context)
       }
-      try await mail?.queue(in: transaction)
+      mail?.queue(in: transaction)
       try await Sessions.end(.all, of: user, "link", in: transaction, context)
       return ((), isNew: true)
     }

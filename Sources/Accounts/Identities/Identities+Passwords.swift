@@ -50,7 +50,7 @@ extension Identities {
     let tokens = try await link("password", to: user, as: style, context) {
       transaction async throws(Failure) in
       try await link(address, credentials.email, hash, to: user, in: transaction, context)
-      try await mail?.queue(in: transaction)
+      mail?.queue(in: transaction)
       return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
     }
     return .signedIn(tokens)

@@ -34,7 +34,7 @@ extension Identities {
       try await context.transaction { transaction async throws(Failure) in
         // In the order of ids, so that two concurrent links do not deadlock.
         for user in [user, account.user].sorted(by: { $0.text < $1.text }) {
-          _ = try await transaction.run(SessionsQueries.lockUser, user)
+          _ = transaction.send(SessionsQueries.lockUser, user)
         }
         guard
           try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
@@ -65,7 +65,7 @@ extension Identities {
             context
           )
         }
-        try await mail?.queue(in: transaction)
+        mail?.queue(in: transaction)
         try await finish("password", of: user, in: transaction, context)
       }
     } catch .identityTaken {

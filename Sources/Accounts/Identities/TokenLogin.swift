@@ -50,11 +50,17 @@ import Postgres
   }
 
   /// Signs a known user in; records the attempt of a blocked one.
+  ///
+  /// It tries twice: on several nodes, the subject of a new user may be visible before the user.
   private static func complete(
     _ known: VerifiedCredential,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
+    do throws(Failure) { return try await SignIn.complete(known, as: style, context) } catch {
+      guard error.type == .wrongCredentials else { throw error }
+    }
+    await EventLoop.sleep(for: .milliseconds(100))
     do throws(Failure) {
       return try await SignIn.complete(known, as: style, context)
     } catch .wrongCredentials {

@@ -85,7 +85,7 @@ import Sessions
     else {
       return context.mailer.abandon("a request for mail cannot be sealed")
     }
-    _ = try await transaction.run(
+    _ = transaction.send(
       OutboxQueries.add,
       id,
       context.app.id,
@@ -114,7 +114,7 @@ import Sessions
       let found = try await transaction.run(AccountQueries.read, user ?? UserID(), key).first
       let purpose = json["purpose"]?.string.flatMap(EmailToken.Purpose.init)
       guard let account = found else {
-        return try await sendUnknown(json["email"]?.string, purpose, in: transaction, context)
+        return sendUnknown(json["email"]?.string, purpose, in: transaction, context)
       }
       guard let purpose, !account.isBlocked else { return }
       if let code = json["code"]?.string {
@@ -124,11 +124,11 @@ import Sessions
           to: account.email,
           in: account.language
         )
-        try await context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
+        context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
       } else if purpose == .verify, !account.isTakenOverByMail {
-        try await sendTaken(to: account, in: transaction, context)
+        sendTaken(to: account, in: transaction, context)
       } else {
-        try await EmailToken(
+        EmailToken(
           purpose,
           to: account.email,
           of: account.user,
@@ -152,9 +152,9 @@ import Sessions
     try await context.transaction { transaction async throws(Failure) in
       try await flow.write(in: transaction, context)
       if let account {
-        try await sendTaken(to: account, in: transaction, context)
+        sendTaken(to: account, in: transaction, context)
       } else {
-        try await sendCode(of: flow, in: language, in: transaction, context)
+        sendCode(of: flow, in: language, in: transaction, context)
       }
     }
     return flow.text(context)
@@ -166,14 +166,14 @@ import Sessions
     in language: String?,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) {
+  ) {
     let mail = context.mail(
       withCode: flow.shownCode,
       for: flow.purpose.ofCode,
       to: flow.address.stored(flow.email),
       in: language
     )
-    try await context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
+    context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
   }
 
   /// Informs the reader of an address that no user has it, if the app wants that.
@@ -182,11 +182,11 @@ import Sessions
     _ purpose: EmailToken.Purpose?,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) {
+  ) {
     guard let email, purpose != .verify, context.app.mailSettings.answersUnknown else {
       return
     }
-    try await context.queue(context.mail(.unknown, to: email, in: nil), .unknown, in: transaction)
+    context.queue(context.mail(.unknown, to: email, in: nil), .unknown, in: transaction)
   }
 
   /// Informs the owner of an address that a client has tried to register it.
@@ -194,9 +194,9 @@ import Sessions
     to account: Account,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) {
+  ) {
     let mail = context.mail(.taken, to: account.email, in: account.language)
-    try await context.queue(mail, .taken, in: transaction)
+    context.queue(mail, .taken, in: transaction)
   }
 }
 

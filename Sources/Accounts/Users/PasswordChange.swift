@@ -69,7 +69,7 @@ extension Users {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    if !keepingKeys { _ = try await transaction.run(APIKeyQueries.removeAll, user) }
+    if !keepingKeys { _ = transaction.send(APIKeyQueries.removeAll, user) }
     try await Sessions.end(sessions, of: user, reason, in: transaction, context)
   }
 

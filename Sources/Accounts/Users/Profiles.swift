@@ -73,7 +73,7 @@ import ReferenceData
           text,
           versions
         )
-        if !rows.isEmpty { try await event.record(in: transaction, context) }
+        if !rows.isEmpty { event.record(in: transaction, context) }
         return rows.first
       }
     } else {
@@ -106,7 +106,7 @@ import ReferenceData
       nil
     )
     if found.isEmpty { throw context.gone }
-    try await Event(changeOf: "profile", of: user, context)?.record(in: transaction, context)
+    Event(changeOf: "profile", of: user, context)?.record(in: transaction, context)
   }
 
   /// Computes changes with `revision` from the current profile, and repeats that after a concurrent

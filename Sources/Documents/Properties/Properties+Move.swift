@@ -37,8 +37,8 @@ extension Properties {
       var target = try await set(of: user, floors[user] ?? 0, in: transaction)
       try target.apply(.merge(source.missing(in: target, equality)))
       try source.apply(.removeAll)
-      try await write(target, of: user, in: transaction, context)
-      try await write(source, of: anonymous, in: transaction, context)
+      write(target, of: user, in: transaction, context)
+      write(source, of: anonymous, in: transaction, context)
     }
   }
 }

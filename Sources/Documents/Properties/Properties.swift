@@ -60,11 +60,12 @@ package enum Properties {
     _ context: RequestContext
   ) async throws(Failure) -> [Property] {
     try check(change, context)
-    let locked = try await transaction.run(PropertyQueries.lock, user, context.principal)
-    guard let floor = locked.first else { throw context.gone }
-    var set = try await Self.set(of: user, floor, in: transaction)
+    let locked = transaction.send(PropertyQueries.lock, user, context.principal)
+    let stored = transaction.send(PropertyQueries.stored, user)
+    guard let floor = try await locked.rows().first else { throw context.gone }
+    var set = PropertySet(try await stored.rows().compactMap(\.property), floor: floor)
     try set.apply(set.spelled(change, equality))
-    try await write(set, of: user, in: transaction, context)
+    write(set, of: user, in: transaction, context)
     return set.properties.sorted { $0.key < $1.key }.map(\.value)
   }
 
@@ -89,30 +90,28 @@ package enum Properties {
     return PropertySet(stored.compactMap(\.property), floor: floor)
   }
 
-  /// Writes what has changed, and records it.
+  /// Sends what has changed, and its event.
   @EventLoop static func write(
     _ set: PropertySet,
     of user: UserID,
     in transaction: Transaction,
     _ context: RequestContext
-  ) async throws(Failure) {
-    for statement in send([(user, set)], in: transaction) { try await statement.rows() }
-    try await Event(changeOf: "properties", of: user, context)?.record(in: transaction, context)
+  ) {
+    send([(user, set)], in: transaction)
+    Event(changeOf: "properties", of: user, context)?.record(in: transaction, context)
   }
 
   /// Sends what has changed in the properties of users.
   @EventLoop package static func send(
     _ sets: [(user: UserID, set: PropertySet)],
     in transaction: Transaction
-  ) -> [Sent<NoRow>] {
-    var sent: [Sent<NoRow>] = []
+  ) {
     for (user, set) in sets where !set.removed.isEmpty || !set.written.isEmpty {
       let removed = TextArray(set.removed.map(\.text))
       let written = TextBytes(set.rows.serialized())
-      sent.append(transaction.send(PropertyQueries.remove, user, removed, set.floor))
-      sent.append(transaction.send(PropertyQueries.write, user, written))
+      _ = transaction.send(PropertyQueries.remove, user, removed, set.floor)
+      _ = transaction.send(PropertyQueries.write, user, written)
     }
-    return sent
   }
 
   /// Replaces all properties of users, for `send`.

@@ -29,7 +29,7 @@ package enum SearchIndexes {
     let id = try await Apps.record(of: app, context).id
     return try await context.transaction { transaction async throws(Failure) in
       // Serializes declarations of one app, for the limit.
-      _ = try await transaction.run(AppsAdministrationQueries.lock, app)
+      _ = transaction.send(AppsAdministrationQueries.lock, app)
       let all = try await transaction.run(SearchIndexQueries.list, id)
       if let same = all.first(where: { $0.document == document && $0.names == names }) {
         guard same.kind.rawValue == kind, same.state == .building else { throw .indexExists }
@@ -37,7 +37,7 @@ package enum SearchIndexes {
       }
       guard all.count < limit else { throw .tooManyIndexes(limit: limit) }
       let index = IndexID()
-      _ = try await transaction.run(
+      _ = transaction.send(
         SearchIndexQueries.add,
         id,
         index,
@@ -124,7 +124,7 @@ package enum SearchIndexes {
     let id = try await Apps.record(of: app, context).id
     try await context.act("index_remove") { transaction async throws(Failure) in
       let found = try await transaction.run(SearchIndexQueries.find, id, index).first
-      _ = try await transaction.run(SearchIndexQueries.remove, id, index)
+      _ = transaction.send(SearchIndexQueries.remove, id, index)
       return found
     } recording: { removed in
       (id, ["path": .string(removed.path)])
@@ -200,7 +200,8 @@ package enum SearchIndexes {
         SearchValues.send(of: document, user.user, found.indexes, in: transaction)
       }
       let last = users.last?.user.text ?? found.builtTo
-      let isLast = users.count < count
+      // In a transaction of its own, after the values can be seen on all nodes.
+      let isLast = users.isEmpty
       _ = try await engine.run(SearchIndexQueries.advance, index, last, isLast)
       return IndexBatch(count: users.count, isLast: isLast)
     }

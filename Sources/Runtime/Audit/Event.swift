@@ -38,37 +38,27 @@ package struct Event {
     self.init("data_change", of: user, at: place, detail: ["what": .string(what)])
   }
 
-  /// Records the event in the transaction of the action.
+  /// Sends the insert of the event in the transaction of the action.
   ///
   /// - Parameters:
   ///   - transaction: the transaction.
+  ///   - event: the id of the event.
   ///   - app: the app of the event; nil for the app of the request.
   ///   - principal: the actor; nil for the principal of the request. An event of another user names
   ///     no user and no session.
   ///   - context: the context of the request.
-  /// - Throws: `.databaseUnavailable`.
   @EventLoop package func record(
-    in transaction: Transaction,
-    app: AppID? = nil,
-    by principal: Principal? = nil,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    try await send(in: transaction, app: app, by: principal, context).rows()
-  }
-
-  /// Sends the insert of the event without waiting.
-  @EventLoop package func send(
     in transaction: Transaction,
     as event: EventID = EventID(),
     app: AppID? = nil,
     by principal: Principal? = nil,
     _ context: RequestContext
-  ) -> Sent<NoRow> {
+  ) {
     let app = app ?? context.app.id
     let isOfOther = context.principal.user != nil && user != nil && user != context.principal.user
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
     let place = place ?? EventPlace(session: principal.session, device: principal.device)
-    return transaction.send(
+    _ = transaction.send(
       EventQueries.record,
       user?.text ?? app.text,
       event,
@@ -87,9 +77,7 @@ package struct Event {
   @EventLoop package func record(by principal: Principal? = nil, _ context: RequestContext)
     async throws(Failure)
   {
-    try await context.transaction { (transaction) async throws(Failure) in
-      try await record(in: transaction, by: principal, context)
-    }
+    try await context.transaction { record(in: $0, by: principal, context) }
   }
 }
 
@@ -137,7 +125,7 @@ extension RequestContext {
     try await transaction { transaction async throws(Failure) in
       guard let found = try await statement(transaction) else { throw .notFound }
       let (app, detail) = fact(found)
-      try await Event(action, detail: detail).record(in: transaction, app: app, self)
+      Event(action, detail: detail).record(in: transaction, app: app, self)
     }
   }
 }

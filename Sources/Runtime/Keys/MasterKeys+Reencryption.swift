@@ -48,8 +48,8 @@ extension MasterKeys {
       if changed == 0, lost.isEmpty { break }
     }
     try await context.transaction { [count, discarded] transaction async throws(Failure) in
-      _ = try await transaction.run(ReencryptionQueries.forgetOthers, check)
-      try await Event(
+      _ = transaction.send(ReencryptionQueries.forgetOthers, check)
+      Event(
         "master_key_reencrypt",
         detail: [
           "reencrypted": .number(JSONNumber(count)),

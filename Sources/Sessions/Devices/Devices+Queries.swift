@@ -94,7 +94,7 @@ package enum DevicesQueries {
     "devices.refresh",
     """
     update sessions s set refreshed_at = now(),
-      expires_at = least(now() + $3::interval, \(.sum("s.created_at", "$4::interval")))
+      expires_at = \(.end(after: "$3::interval", atMost: .sum("s.created_at", "$4::interval")))
     from users c
     where s.user_id = $1 and c.user_id = $1 and s.session_id = $2 and c.blocked_at is null
       and s.ended_at is null and s.expires_at > now() and s.style = $5

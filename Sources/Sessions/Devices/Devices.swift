@@ -87,7 +87,7 @@ package enum Devices {
   ) {
     let principal = Principal(.user, in: context.app.id, scopes: Scopes(""))
     let place = EventPlace(session: session, device: device)
-    _ = Event(action, of: user, at: place).send(in: transaction, by: principal, context)
+    Event(action, of: user, at: place).record(in: transaction, by: principal, context)
   }
 
   /// Returns new tokens for a browser that has its device credential in a cookie.

@@ -44,7 +44,7 @@ extension Sessions {
           let detail: JSON = [
             "provider": "second-factor", "next_session_id": .string(live.session.text),
           ]
-          try await Event("reauthenticate", of: user, detail: detail)
+          Event("reauthenticate", of: user, detail: detail)
             .record(in: transaction, context)
           return live
         }

@@ -56,7 +56,7 @@ extension SecondFactors {
     let id = FactorID()
     let secret = (0..<secretLength).map { _ in UInt8.random(in: .min ... .max) }
     let sealed = try sealed(secret, as: id, of: user, context)
-    _ = try await transaction.run(SecondFactorQueries.removeUnconfirmed, user)
+    _ = transaction.send(SecondFactorQueries.removeUnconfirmed, user)
     let added = transaction.send(SecondFactorQueries.add, user, id, BinaryBytes(sealed), limit)
     let account = try await transaction.run(SecondFactorQueries.account, user).first ?? user.text
     guard try await !added.rows().isEmpty else { throw .tooManyFactors(limit: limit) }
@@ -93,7 +93,7 @@ extension SecondFactors {
     _ context: RequestContext
   ) async throws(Failure) -> [String] {
     guard let step = try step(of: code, factor, user, context) else { throw .invalidCode }
-    _ = try await transaction.run(SecondFactorQueries.confirm, user, factor.id, step)
+    _ = transaction.send(SecondFactorQueries.confirm, user, factor.id, step)
     let recoveryCodes = try await replaceRecoveryCodes(of: user, in: transaction, context)
     try await Sessions.end(
       .others(than: context.principal.session),
@@ -142,8 +142,8 @@ extension SecondFactors {
     let hashes = codes.map {
       String(hexadecimal: $0.hash(of: user, context.keys.master).bytes)
     }
-    _ = try await transaction.run(SecondFactorQueries.removeRecoveryCodes, user)
-    _ = try await transaction.run(
+    _ = transaction.send(SecondFactorQueries.removeRecoveryCodes, user)
+    _ = transaction.send(
       SecondFactorQueries.addRecoveryCodes,
       user,
       hashes.joined(separator: " ")

@@ -107,7 +107,7 @@ import Postgres
       let removed = try await transaction.run(SecondFactorQueries.remove, user, factor)
       guard let wasConfirmed = removed.first else { throw .notFound }
       guard wasConfirmed else { return }
-      _ = try await transaction.run(SecondFactorQueries.removeStrandedCodes, user)
+      _ = transaction.send(SecondFactorQueries.removeStrandedCodes, user)
       try await SecurityNotice.factorRemoved.record(of: user, in: transaction, context)
     }
   }

@@ -41,7 +41,7 @@ extension Apps {
     return try await context.transaction { transaction async throws(Failure) in
       try await transaction.send(AppsAdministrationQueries.create, id, name)
         .rows(duplicate: .appExists)
-      _ = try await transaction.run(
+      _ = transaction.send(
         AppsAdministrationQueries.createManagementAPI,
         id,
         ResourceServerID()

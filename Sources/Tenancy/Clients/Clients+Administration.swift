@@ -19,7 +19,7 @@ extension Clients {
       if let name = client.app { try await Apps.record(of: name, context).id } else { nil }
     let names = Scopes.management.filter(client.scopes.contains)
     let made = try await context.transaction { transaction async throws(Failure) in
-      _ = try await transaction.run(
+      _ = transaction.send(
         ClientAdministrationQueries.create,
         id,
         app,
@@ -128,7 +128,7 @@ extension Clients {
         of: before.kind
       )
       let scopes = change.scopes.map { Scopes.management.filter($0.contains) } ?? before.scopes
-      _ = try await transaction.run(
+      _ = transaction.send(
         ClientAdministrationQueries.change,
         id,
         change.name ?? before.name,
@@ -162,7 +162,7 @@ extension Clients {
       guard let before = try await transaction.run(ClientAdministrationQueries.lock, id).first
       else { throw .notFound }
       guard !before.kind.isPublic else { throw .publicClient }
-      _ = try await transaction.run(
+      _ = transaction.send(
         ClientAdministrationQueries.setSecret,
         id,
         secret.hash(context.keys.master)

@@ -115,10 +115,10 @@ package enum Issuers {
     let mapping = TextBytes(JSON.object(claims).serialized())
     try await context.transaction { transaction async throws(Failure) in
       // Serializes additions to one app.
-      _ = try await transaction.run(AppsAdministrationQueries.lock, app)
+      _ = transaction.send(AppsAdministrationQueries.lock, app)
       let others = try await transaction.run(IssuerAdministrationQueries.list, app)
       try issuer.check(against: others.compactMap(\.item))
-      _ = try await transaction.run(
+      _ = transaction.send(
         IssuerAdministrationQueries.add,
         id,
         issuer.name,
@@ -131,7 +131,7 @@ package enum Issuers {
         issuer.allowsMissingIssuer,
         issuer.allowsMissingAudience
       )
-      try await Event(
+      Event(
         "issuer_add",
         detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)]
       ).record(in: transaction, app: id, context)

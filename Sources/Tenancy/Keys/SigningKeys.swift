@@ -39,13 +39,13 @@ package enum SigningKeys {
     }
     try await context.transaction { transaction async throws(Failure) in
       // Serializes rotations of one app.
-      _ = try await transaction.run(AppsAdministrationQueries.lock, app)
+      _ = transaction.send(AppsAdministrationQueries.lock, app)
       for key in keys {
         // Repeats if a worker has created a key between the two statements.
         repeat {
-          _ = try await transaction.run(SigningKeyQueries.retire, id, key.purpose, verifying)
+          _ = transaction.send(SigningKeyQueries.retire, id, key.purpose, verifying)
         } while try await transaction.run(KeyringQueries.create(key, of: id)).count == 0
-        try await Event(
+        Event(
           "key_rotate",
           detail: ["key_id": .string(key.id), "purpose": .string(key.purpose.rawValue)]
         ).record(in: transaction, app: id, context)

@@ -103,14 +103,14 @@ package enum ClientGrants {
         server.id
       ).isEmpty
       guard isNew || !mustBeNew else { throw .grantExists }
-      _ = try await transaction.run(
+      _ = transaction.send(
         ClientGrantQueries.set,
         server.appID,
         client.id,
         server.id,
         names.joined(separator: " ")
       )
-      try await Event(
+      Event(
         "client_grant_set",
         detail: [
           "client_id": .string(client.id.text), "resource_server_id": .string(server.id.text),

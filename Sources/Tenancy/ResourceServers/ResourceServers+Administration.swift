@@ -106,7 +106,7 @@ extension ResourceServers {
       let faults =
         ResourceServerRules.faults(inScopes: scopes) + ClaimMap.faults(in: claims, at: "/claims")
       guard faults.isEmpty else { throw .invalid(faults) }
-      _ = try await transaction.run(
+      _ = transaction.send(
         ResourceServerAdministrationQueries.change,
         id,
         change.name ?? before.server.name,
@@ -118,7 +118,7 @@ extension ResourceServers {
         change.enforcesPolicies ?? before.server.enforcesPolicies,
         (change.tokenDialect ?? before.server.tokenDialect).rawValue
       )
-      _ = try await transaction.run(RolePermissionQueries.settle, before.appID, id)
+      _ = transaction.send(RolePermissionQueries.settle, before.appID, id)
       var detail = change.audited
       detail["resource_server_id"] = .string(id.text)
       try await Event("resource_server_change", detail: .object(detail)).record(

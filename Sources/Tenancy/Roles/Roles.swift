@@ -141,7 +141,7 @@ package import Runtime
     try await context.transaction { transaction async throws(Failure) in
       let deleted = try await transaction.run(RoleQueries.delete, app, role)
       guard let name = deleted.first else { throw .roleNotFound }
-      try await Event(
+      Event(
         "role_delete",
         detail: ["role_id": .string(role.text), "name": .string(name)]
       ).record(in: transaction, app: app, context)

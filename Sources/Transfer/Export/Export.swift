@@ -56,7 +56,7 @@ extension Export {
     try await export.addDevices(context)
     if context.principal.role == .operator {
       try await context.transaction { transaction async throws(Failure) in
-        try await Event("user_export", of: user).record(in: transaction, context)
+        Event("user_export", of: user).record(in: transaction, context)
       }
     }
     return export

@@ -67,8 +67,8 @@ struct ImportBatch {
     for write in writes {
       let status: JSON = write.stored == nil ? "created" : "updated"
       let detail: JSON = ["import": .string(`import`.text), "status": status]
-      _ = Event("user_import", of: write.user, at: place, detail: detail)
-        .send(in: transaction, by: context.principal, context)
+      Event("user_import", of: write.user, at: place, detail: detail)
+        .record(in: transaction, by: context.principal, context)
     }
   }
 }

@@ -48,7 +48,7 @@ import Tenancy
     for user in credentials.settled {
       sent.append(transaction.send(CredentialRowQueries.settle, user))
     }
-    sent += Properties.send(properties, in: transaction)
+    Properties.send(properties, in: transaction)
     var count = 0
     for statement in created + claims { count += try await rows(of: statement).count }
     guard count == new.count + subjects.count else { throw .identityTaken }

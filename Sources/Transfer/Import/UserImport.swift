@@ -75,7 +75,7 @@ package struct ImportLine: Sendable {
         let found = try await transaction.run(ImportQueries.find, app, source)
         return try found.first.orUnforeseen("an import")
       }
-      try await Event(
+      Event(
         "users_import_begin",
         detail: ["import": .string(progress.id.text), "source": .string(source)]
       ).record(in: transaction, context)
@@ -212,7 +212,7 @@ package struct ImportLine: Sendable {
     try await context.transaction { transaction async throws(Failure) in
       let ended = try await transaction.run(ImportQueries.finish, app, progress.id)
       guard ended.first == true else { return }
-      try await Event(
+      Event(
         "users_import",
         detail: ["import": .string(progress.id.text), "tally": progress.tally.json]
       ).record(in: transaction, context)

@@ -57,7 +57,7 @@ extension Users {
     case .create(let user):
       _ = batch.add(row, match, action)
       try await batch.write(in: transaction, context)
-      try await Event("user_create", of: user).record(in: transaction, context)
+      Event("user_create", of: user).record(in: transaction, context)
       return user
     case .fail(_, let faults): throw .userExists(faults)
     case .update, .skip: throw .internalError("a user that exists was not refused")

@@ -30,7 +30,7 @@ extension Apps {
       _ = transaction.send(AppsDeletionQueries.deleteIndexes, app.id)
       _ = transaction.send(AppsDeletionQueries.deleteImports, app.id)
       _ = transaction.send(AppsDeletionQueries.delete, app.id)
-      try await Event(
+      Event(
         "app_delete",
         detail: ["name": .string(app.name), "users": .number(JSONNumber(count))]
       ).record(in: transaction, app: .deployment, context)
