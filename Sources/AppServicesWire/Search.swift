@@ -68,7 +68,7 @@ struct Pipeline: Sendable {
 
   init(_ stages: [JSON]) throws(CallFault) {
     guard stages.count <= Self.limit else {
-      throw .service(.database("a pipeline may have \(Self.limit) stages"))
+      throw .service(.database("a pipeline may have at most \(Self.limit) stages"))
     }
     let patterns = PatternAllowance()
     var read: [Stage] = []
@@ -80,7 +80,7 @@ struct Pipeline: Sendable {
     guard let object = json.object, object.count == 1, let name = object.keys.first,
       let operand = object[name]
     else {
-      throw .service(.database("a stage of a pipeline is a document with one field"))
+      throw .service(.database("a stage of a pipeline must be a document with one field"))
     }
     switch name {
     case "$match":
@@ -89,7 +89,7 @@ struct Pipeline: Sendable {
       )
     case "$project":
       guard let fields = operand.object, fields.count > 0 else {
-        throw .service(.database("$project takes a document that is not empty"))
+        throw .service(.database("$project must be a document that is not empty"))
       }
       return .project(try mongo { () throws(OperatorError) in try Projection(operand) })
     case "$sort":
@@ -100,7 +100,7 @@ struct Pipeline: Sendable {
     case "$count":
       guard let field = operand.string, !field.isEmpty, !field.hasPrefix("$"),
         !field.utf8.contains(UInt8(ascii: "."))
-      else { throw .service(.database("$count takes the name of a field")) }
+      else { throw .service(.database("$count must be the name of a field")) }
       return .count(field)
     default: throw .service(.database("Unrecognized pipeline stage name: '\(name)'"))
     }
@@ -113,7 +113,7 @@ struct Pipeline: Sendable {
   ) throws(CallFault) -> Int {
     let number = try mongo { () throws(OperatorError) in try BSON(operand) }.integer
     guard let number, number >= least else {
-      throw .service(.database("\(name) takes a whole number from \(least) on"))
+      throw .service(.database("\(name) must be a whole number of at least \(least)"))
     }
     return number
   }

@@ -61,7 +61,11 @@ extension ServiceError {
     case .lastIdentity:
       ServiceError(.forbidden, "the last login method cannot be removed", .invalidParameter)
     case .tooManyAPIKeys:
-      ServiceError(.badRequest, "a user may have \(limit(of: failure)) API keys", .invalidParameter)
+      ServiceError(
+        .badRequest,
+        "a user may have at most \(limit(of: failure)) API keys",
+        .invalidParameter
+      )
     case .deviceFull:
       ServiceError(
         .conflict,
@@ -92,7 +96,11 @@ extension ServiceError {
     case .conflict, .precondition:
       ServiceError(.conflict, "another call has changed it meanwhile", .conflict)
     case .tooLarge:
-      ServiceError(.contentTooLarge, "the body may have \(limit(of: failure)) bytes", .badRequest)
+      ServiceError(
+        .contentTooLarge,
+        "the body may have at most \(limit(of: failure)) bytes",
+        .badRequest
+      )
     case .unsupportedMedia:
       ServiceError(.unsupportedMediaType, "the body must be JSON", .badRequest)
     case .tooMany: ServiceError(.tooManyRequests, "try again in a moment", .tooMany)

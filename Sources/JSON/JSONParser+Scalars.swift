@@ -43,7 +43,7 @@ extension JSONParser {
     guard length <= limit else {
       throw error(
         .number,
-        "A number may have \(limit) bytes when it is written without an exponent.",
+        "A number may have at most \(limit) bytes when it is written without an exponent.",
         at: start
       )
     }

@@ -39,7 +39,7 @@ struct JSONParser {
 
   mutating func text() throws(JSONError) -> JSON {
     guard bytes.count <= JSONNode.longestText else {
-      throw error(.syntax, "A text may have \(JSONNode.longestText) bytes.")
+      throw error(.syntax, "A text may have at most \(JSONNode.longestText) bytes.")
     }
     skipSpace()
     guard offset < bytes.count else { throw error(.empty, "The JSON text is empty.") }
@@ -139,7 +139,7 @@ struct JSONParser {
   /// Enters an array or an object; the path has one step for each enclosing container.
   private mutating func enter() throws(JSONError) {
     guard path.count < limits.depth else {
-      throw error(.depth, "Arrays and objects may be \(limits.depth) deep.")
+      throw error(.depth, "Arrays and objects may be nested at most \(limits.depth) levels deep.")
     }
     offset += 1
     skipSpace()

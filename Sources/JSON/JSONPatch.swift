@@ -23,10 +23,10 @@ package struct JSONPatch: Sendable {
   /// - Throws: `.malformed` if the patch is invalid.
   package init(_ json: JSON) throws(JSONPatchError) {
     guard let array = json.array else {
-      throw .malformed(pointer: "", reason: "A JSON Patch is an array of operations.")
+      throw .malformed(pointer: "", reason: "A JSON Patch must be an array of operations.")
     }
     guard array.count <= Self.limit else {
-      throw .malformed(pointer: "", reason: "A patch may have \(Self.limit) operations.")
+      throw .malformed(pointer: "", reason: "A patch may have at most \(Self.limit) operations.")
     }
     var operations: [Operation] = []
     for (index, element) in array.enumerated() {
@@ -40,7 +40,7 @@ package struct JSONPatch: Sendable {
     at place: String
   ) throws(JSONPatchError) -> Operation {
     guard let object = json.object else {
-      throw .malformed(pointer: place, reason: "An operation is an object.")
+      throw .malformed(pointer: place, reason: "An operation must be an object.")
     }
     func pointer(_ member: String) throws(JSONPatchError) -> JSONPointer {
       guard let pointer = object[member]?.string.flatMap(JSONPointer.init) else {
@@ -67,7 +67,7 @@ package struct JSONPatch: Sendable {
     default:
       throw .malformed(
         pointer: "\(place)/op",
-        reason: "op is add, remove, replace, move, copy or test."
+        reason: "op must be add, remove, replace, move, copy or test."
       )
     }
   }
@@ -146,7 +146,7 @@ private struct Application {
     let extent = value.extent
     try budget.spend(extent.values / 4)
     guard path.tokens.count + extent.depth <= depth else {
-      throw .place("Arrays and objects may be at most \(depth) deep.")
+      throw .place("Arrays and objects may be nested at most \(depth) levels deep.")
     }
   }
 }

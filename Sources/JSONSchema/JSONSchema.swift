@@ -23,7 +23,7 @@ package struct JSONSchema: Sendable {
   /// - Throws: the first error in the schema.
   package init(_ json: JSON, plain: (JSON) -> JSON = { $0 }) throws(SchemaError) {
     guard json.serialized().count <= Self.sizeLimit else {
-      throw SchemaError("", "size", "A schema has at most \(Self.sizeLimit) bytes.")
+      throw SchemaError("", "size", "A schema may have at most \(Self.sizeLimit) bytes.")
     }
     let compiled = try withoutActuallyEscaping(plain) { (plain) throws(SchemaError) in
       var compiler = SchemaCompiler(plain: plain)

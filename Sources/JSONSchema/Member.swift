@@ -65,7 +65,9 @@ struct Member {
     let strings = value.array?.compactMap(\.string)
     guard let strings, strings.count == value.array?.count,
       Set(strings.map { ByteString($0) }).count == strings.count
-    else { throw SchemaError(pointer, "type", "This is a list of strings, none of them twice.") }
+    else {
+      throw SchemaError(pointer, "type", "This must be a list of strings without duplicates.")
+    }
     return strings
   }
 
@@ -165,6 +167,6 @@ struct Member {
       let place = "\(pointer)/\(JSONPointer.escaped(name))"
       needs.append((name, try strings(list, at: place)))
     }
-    return test(.dependentRequired(needs), "This member is required beside another.")
+    return test(.dependentRequired(needs), "Another member of the object requires this one.")
   }
 }

@@ -12,7 +12,8 @@ extension SchemaCompiler {
     case .anyOf: return member.test(.any(try list(member)), "This fits none of the alternatives.")
     case .oneOf:
       return member.test(.one(try list(member)), "This must fit one alternative, and no other.")
-    case .not: return member.test(.not(try part(member)), "This is what must not be.")
+    case .not:
+      return member.test(.not(try part(member)), "This must not match the schema under `not`.")
     case .condition:
       return member.test(
         .condition(
@@ -87,14 +88,14 @@ extension SchemaCompiler {
       throw SchemaError(
         pointer,
         "limit",
-        "A schema may have \(Self.patternLimit) regular expressions."
+        "A schema may have at most \(Self.patternLimit) regular expressions."
       )
     }
     do throws(PatternError) {
       return try Pattern(source, dialect: .ecmaScript)
     } catch {
       guard case .syntax(let detail) = error else {
-        throw SchemaError(pointer, "pattern", "The regular expression is not taken.")
+        throw SchemaError(pointer, "pattern", "The regular expression is not supported.")
       }
       throw SchemaError(pointer, "pattern", detail)
     }

@@ -41,7 +41,8 @@ struct SchemaCompiler {
       throw SchemaError(
         pointer,
         "limit",
-        "A schema may have at most \(Self.countLimit) subschemas, and no long keys above many."
+        "A schema may have at most \(Self.countLimit) subschemas, and their JSON Pointers at most "
+          + "\(Self.pointerLimit) bytes together: use fewer subschemas or shorter keys."
       )
     }
     let outer = resource
@@ -120,10 +121,10 @@ struct SchemaCompiler {
     case .schema:
       let text = try member.text()
       guard resources.isRoot(index) else {
-        throw member.error("unsupported_keyword", "$schema stands at the root, or beside an $id.")
+        throw member.error("unsupported_keyword", "$schema must be at the root, or beside an $id.")
       }
       if text != Self.draft, text != Self.draft + "#" {
-        throw member.error("unsupported_keyword", "$schema is \(Self.draft) or absent.")
+        throw member.error("unsupported_keyword", "$schema must be \(Self.draft) or absent.")
       }
     // The keywords of a resource have been compiled before all others.
     default: break

@@ -104,11 +104,10 @@ struct Validation {
     switch subschemas[index].content {
     case .never(let keyword):
       let isOfMember = keyword == .additionalProperties || keyword == .unevaluatedProperties
-      let what = isOfMember ? "A member of this name" : "What is here"
       return try refuse(
         subschemas[index].pointer,
         keyword?.code ?? "false",
-        "\(what) is not allowed."
+        isOfMember ? "A member of this name is not allowed." : "No value is allowed here."
       )
     case .tests(let tests):
       let isEntering = entered.last != subschemas[index].resource

@@ -75,7 +75,8 @@ import WireKit
     guard let object = metadata.object, object.count <= mostFields,
       object.allSatisfy({ ($0.value.string?.unicodeScalars.count ?? .max) <= longestField })
     else {
-      let detail = "user_metadata has at most \(mostFields) strings of \(longestField) characters"
+      let detail =
+        "user_metadata may have at most \(mostFields) strings of \(longestField) characters"
       throw .invalid([FieldError("/user_metadata", "length", detail)])
     }
     if object.count > 0 { members.documents.append((.metadata, object)) }

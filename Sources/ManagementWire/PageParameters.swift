@@ -55,7 +55,7 @@ struct CheckpointParameters<Of> {
     cursor = try query["from"].flatMap { (text) throws(Failure) in
       if text.isEmpty { return nil }
       guard let cursor = ID<Of>(text) else {
-        throw .queryMalformed("from is the next of an earlier page.")
+        throw .queryMalformed("from must be the next of an earlier page.")
       }
       return cursor
     }

@@ -72,7 +72,7 @@ package struct Migration: Equatable, Sendable {
       throw .badFile(
         file: file,
         line: nil,
-        reason: "the name of a migration has the form 0001_name.sql"
+        reason: "the name of a migration must have the form 0001_name.sql"
       )
     }
     let sections = try Sections(file: file, text: unixText)

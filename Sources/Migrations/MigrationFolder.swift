@@ -35,7 +35,7 @@ package struct MigrationFolder: Sendable {
     let last = try fileNames().compactMap { Migration.parse(fileName: $0)?.version }.max() ?? 0
     let file = Migration.fileName(version: last + 1, name: name)
     guard Migration.parse(fileName: file) != nil else {
-      throw .badFile(file: file, line: nil, reason: "a name has only a-z, 0-9, _ and -")
+      throw .badFile(file: file, line: nil, reason: "a name may have only a-z, 0-9, _ and -")
     }
     let frame = "-- What this is for.\n\n-- migrate: up\n\n\n-- migrate: down\n\n"
     let descriptor = open(path + "/" + file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)

@@ -58,7 +58,11 @@ extension BSONDocument {
 
   fileprivate static func checkDepth(of json: JSON) throws(OperatorError) {
     guard json.extent.depth <= JSONLimits.holding.depth else {
-      throw OperatorError(.overflow, "Arrays and objects may be \(JSONLimits.holding.depth) deep.")
+      let depth = JSONLimits.holding.depth
+      throw OperatorError(
+        .overflow,
+        "Arrays and objects may be nested at most \(depth) levels deep."
+      )
     }
   }
 }

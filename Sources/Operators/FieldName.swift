@@ -61,7 +61,11 @@ struct FieldName: Hashable, Comparable, Sendable {
     // not a dot.
     let parts = path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count <= pathLimit else {
-      throw OperatorError(.overflow, "A path may have \(pathLimit) parts.", pointer: pointer())
+      throw OperatorError(
+        .overflow,
+        "A path may have at most \(pathLimit) parts.",
+        pointer: pointer()
+      )
     }
     guard parts.allSatisfy({ !$0.isEmpty }) else {
       throw OperatorError(

@@ -114,7 +114,7 @@ private struct ProjectionParser {
       let parts = try FieldName.parts(of: field.name.text, pointer: name, ifEmpty: .badValue)
       let full = path + parts
       guard !full.contains(where: \.isDollarPrefixed), full.count <= FieldName.pathLimit else {
-        throw OperatorError(.badValue, "This is not the path of a field.", pointer: name)
+        throw OperatorError(.badValue, "This is not a valid path of a field.", pointer: name)
       }
       if case .document(let inner) = field.value, !inner.isEmpty {
         try read(inner, at: full, pointer: place)
@@ -130,7 +130,7 @@ private struct ProjectionParser {
     default:
       throw OperatorError(
         .badValue,
-        "A projection says 1 or 0 of a field; expressions are not offered.",
+        "A field of a projection must be 1 or 0; expressions are not offered.",
         pointer: pointer
       )
     }
@@ -145,7 +145,7 @@ private struct ProjectionParser {
     guard paths <= Self.pathLimit else {
       throw OperatorError(
         .badValue,
-        "A projection may have \(Self.pathLimit) paths.",
+        "A projection may have at most \(Self.pathLimit) paths.",
         pointer: pointer
       )
     }
@@ -156,7 +156,7 @@ private struct ProjectionParser {
     guard isInclusion ?? isShown == isShown else {
       throw OperatorError(
         .badValue,
-        "A projection shows fields or leaves fields out, and not both.",
+        "A projection must either include fields or exclude fields.",
         pointer: pointer
       )
     }
@@ -183,7 +183,7 @@ private struct ProjectionParser {
     default:
       throw OperatorError(
         .badValue,
-        "There is a path collision: one path leads through another.",
+        "There is a path collision: one path contains another.",
         pointer: pointer
       )
     }

@@ -3,8 +3,8 @@ extension QueryParser {
   func modulo(_ operand: BSON) throws(OperatorError) -> Modulo {
     guard let elements = operand.array, elements.count == 2, let divisor = elements[0].truncated,
       let remainder = elements[1].truncated
-    else { throw error("$mod takes an array of two numbers: the divisor and the remainder.") }
-    guard divisor != 0 else { throw error("The divisor of $mod is not 0.") }
+    else { throw error("$mod must be an array of two numbers: the divisor and the remainder.") }
+    guard divisor != 0 else { throw error("The divisor of $mod must not be 0.") }
     return Modulo(divisor: divisor, remainder: remainder)
   }
 
@@ -13,7 +13,7 @@ extension QueryParser {
     switch operand {
     case .array(let positions):
       guard positions.count <= Self.bitLimit else {
-        throw error("A test of bits may have \(Self.bitLimit) positions.")
+        throw error("A test of bits may have at most \(Self.bitLimit) positions.")
       }
       var mask = BitMask()
       for position in positions {
@@ -25,12 +25,12 @@ extension QueryParser {
       return mask
     case .binary(let bytes, _):
       guard bytes.count <= Self.bitLimit / 8 else {
-        throw error("A mask of bits may have \(Self.bitLimit / 8) bytes.")
+        throw error("A mask of bits may have at most \(Self.bitLimit / 8) bytes.")
       }
       return BitMask(positions: (0..<bytes.count * 8).filter { bytes[$0 / 8] >> ($0 % 8) & 1 == 1 })
     default:
       guard let mask = operand.integer, mask >= 0 else {
-        throw error("Bits are a mask that is not negative, binary data or a list of positions.")
+        throw error("Bits must be a non-negative mask, binary data or a list of positions.")
       }
       return BitMask(positions: (0..<63).filter { mask >> $0 & 1 == 1 })
     }

@@ -51,7 +51,7 @@ struct QueryParser {
 
   private mutating func list(_ operand: BSON) throws(OperatorError) -> [Predicate] {
     guard let elements = operand.array, !elements.isEmpty else {
-      throw error("$and, $or and $nor take an array of queries that is not empty.")
+      throw error("$and, $or and $nor must be an array of queries that is not empty.")
     }
     var parts: [Predicate] = []
     for (index, element) in elements.enumerated() {
@@ -115,7 +115,7 @@ struct QueryParser {
     case .all: return try everyValue(steps, value)
     case .size:
       guard let size = value.integer, size >= 0 else {
-        throw error("$size takes a whole number that is not negative.")
+        throw error("$size must be a whole number that is not negative.")
       }
       return .field(steps, .size(size))
     case .elementMatch: return .field(steps, try elementMatch(value))
@@ -143,7 +143,7 @@ struct QueryParser {
   }
 
   private mutating func values(_ operand: BSON) throws(OperatorError) -> ValueList {
-    guard let elements = operand.array else { throw error("$in and $nin take an array.") }
+    guard let elements = operand.array else { throw error("$in and $nin must be an array.") }
     var list = ValueList()
     for (index, element) in elements.enumerated() {
       path.append(String(index))
@@ -151,7 +151,7 @@ struct QueryParser {
         list.insert(try pattern(element))
       } else {
         if let document = element.document, document.isExpression() {
-          throw error("$in and $nin take values, not operators.")
+          throw error("$in and $nin must contain values, not operators.")
         }
         list.insert(try self.operand(element).value)
       }
@@ -162,7 +162,7 @@ struct QueryParser {
 
   private func kinds(_ operand: BSON) throws(OperatorError) -> Set<BSON.Kind> {
     let elements = operand.array ?? [operand]
-    guard !elements.isEmpty else { throw error("$type takes at least one type.", .failedToParse) }
+    guard !elements.isEmpty else { throw error("$type must name a type.", .failedToParse) }
     var kinds: Set<BSON.Kind> = []
     for element in elements {
       if let named = element.string.flatMap({ BSON.Kind.named($0) }) {
@@ -172,7 +172,7 @@ struct QueryParser {
       } else {
         let isOfType = element.string != nil || element.kind.isNumber
         throw error(
-          "$type takes the names or the numbers of types.",
+          "$type must contain the names or the numbers of types.",
           isOfType ? .badValue : .typeMismatch
         )
       }
@@ -186,7 +186,7 @@ struct QueryParser {
   ) throws(OperatorError) -> Predicate {
     if case .regularExpression = operand { return .field(steps, .pattern(try pattern(operand))) }
     guard let document = operand.document, document.isExpression() else {
-      throw error("$not takes operators or a regular expression.")
+      throw error("$not must contain operators or a regular expression.")
     }
     return try operators(steps, document)
   }
@@ -195,7 +195,7 @@ struct QueryParser {
     _ steps: [FieldName],
     _ operand: BSON
   ) throws(OperatorError) -> Predicate {
-    guard let elements = operand.array else { throw error("$all takes an array.") }
+    guard let elements = operand.array else { throw error("$all must be an array.") }
     // An empty list matches nothing.
     guard !elements.isEmpty else { return .any([]) }
     var parts: [Predicate] = []
@@ -204,11 +204,11 @@ struct QueryParser {
       path.append(String(index))
       if let document = element.document, document.isExpression() {
         guard isElementMatch, document.names == ["$elemMatch"] else {
-          throw error("$all takes values, or only $elemMatch.")
+          throw error("$all must contain values, or only $elemMatch.")
         }
         parts.append(try operators(steps, document))
       } else {
-        guard !isElementMatch else { throw error("$all takes values, or only $elemMatch.") }
+        guard !isElementMatch else { throw error("$all must contain values, or only $elemMatch.") }
         parts.append(try field(steps, element))
       }
       path.removeLast()
@@ -217,7 +217,7 @@ struct QueryParser {
   }
 
   private mutating func elementMatch(_ operand: BSON) throws(OperatorError) -> Test {
-    guard let document = operand.document else { throw error("$elemMatch takes an object.") }
+    guard let document = operand.document else { throw error("$elemMatch must be an object.") }
     let isLogical = ["$and", "$or", "$nor"].contains(document.first?.name.text)
     if document.isExpression(withPartOfReference: true), !isLogical {
       return .element(try operators([], document), isDocument: false)
@@ -230,9 +230,11 @@ struct QueryParser {
     options: BSON? = nil
   ) throws(OperatorError) -> Pattern {
     guard patterns.take() else {
-      throw error("A request may have \(PatternAllowance.limit) regular expressions.")
+      throw error("A request may have at most \(PatternAllowance.limit) regular expressions.")
     }
-    guard options == nil || options?.string != nil else { throw error("$options is a string.") }
+    guard options == nil || options?.string != nil else {
+      throw error("$options must be a string.")
+    }
     switch operand {
     case .string(let source):
       return try pattern(source, options?.string ?? "")
@@ -241,7 +243,7 @@ struct QueryParser {
         throw error("The options are given twice.", .regexOptionsTwice)
       }
       return try pattern(source, options?.string ?? own)
-    default: throw error("$regex takes a string or a regular expression.")
+    default: throw error("$regex must be a string or a regular expression.")
     }
   }
 
@@ -265,7 +267,7 @@ struct QueryParser {
   private mutating func count() throws(OperatorError) {
     conditions += 1
     guard conditions <= Self.conditionLimit else {
-      throw error("A query may have \(Self.conditionLimit) conditions.")
+      throw error("A query may have at most \(Self.conditionLimit) conditions.")
     }
   }
 

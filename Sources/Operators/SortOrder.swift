@@ -39,7 +39,7 @@ package struct SortOrder: Sendable {
       guard !path.contains(where: \.isDollarPrefixed) else {
         throw OperatorError(
           .badValue,
-          "A sort takes paths without a dollar, unlike \(name).",
+          "The path \(name) of a sort must not contain a part that begins with a dollar.",
           pointer: pointer
         )
       }

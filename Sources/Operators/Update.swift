@@ -141,7 +141,11 @@ package struct Update: Sendable {
       }
     }
     guard BSON.document(result).depth <= JSONLimits.standard.depth else {
-      throw OperatorError(.overflow, "Arrays and objects may be \(JSONLimits.standard.depth) deep.")
+      let depth = JSONLimits.standard.depth
+      throw OperatorError(
+        .overflow,
+        "Arrays and objects may be nested at most \(depth) levels deep."
+      )
     }
   }
 }

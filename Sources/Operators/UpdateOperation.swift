@@ -80,7 +80,7 @@ struct OperandParser {
   private func currentDate(_ operand: BSON) throws(OperatorError) -> UpdateOperation {
     if case .bool = operand { return .currentDate }
     guard let document = operand.document, document.names == ["$type"] else {
-      throw error("$currentDate takes a boolean or an object with $type.")
+      throw error("$currentDate must be a boolean or an object with $type.")
     }
     switch document["$type"]?.string {
     case "date": return .currentDate
@@ -91,7 +91,7 @@ struct OperandParser {
 
   private func bits(_ operand: BSON) throws(OperatorError) -> [UpdateOperation.BitStep] {
     guard let document = operand.document, !document.isEmpty else {
-      throw error("$bit takes an object with and, or or xor.")
+      throw error("$bit must be an object with `and`, `or` or `xor`.")
     }
     var steps: [UpdateOperation.BitStep] = []
     for field in document {
@@ -111,7 +111,7 @@ struct OperandParser {
   private func push(_ operand: BSON) throws(OperatorError) -> Push {
     guard let document = operand.document else { return Push(elements: [operand.ordered(order)]) }
     guard let each = document["$each"] else { return Push(elements: [operand.ordered(order)]) }
-    guard let elements = each.array else { throw error("$each takes an array.") }
+    guard let elements = each.array else { throw error("$each must be an array.") }
     var push = Push(elements: ordered(elements))
     for field in document {
       switch field.name.text {
@@ -127,7 +127,7 @@ struct OperandParser {
 
   private func integer(_ field: BSONDocument.Field) throws(OperatorError) -> Int {
     guard let value = field.value.integer else {
-      throw error("\(field.name.text) takes a whole number.")
+      throw error("\(field.name.text) must be a whole number.")
     }
     return value
   }
@@ -136,7 +136,7 @@ struct OperandParser {
     guard let document = operand.document else {
       return .values(isAscending: try SortOrder.isAscending(operand, pointer))
     }
-    guard !document.isEmpty else { throw error("$sort takes a field at least.") }
+    guard !document.isEmpty else { throw error("$sort must name at least one field.") }
     return .fields(try SortOrder(document, pointer: pointer))
   }
 
@@ -146,7 +146,7 @@ struct OperandParser {
     }
     guard document.names.count == 1 else { throw error("$addToSet knows $each only.") }
     guard let elements = document["$each"]?.array else {
-      throw error("$each takes an array.", .typeMismatch)
+      throw error("$each must be an array.", .typeMismatch)
     }
     return ordered(elements)
   }
@@ -155,7 +155,7 @@ struct OperandParser {
     switch operand.integer {
     case 1: return .popLast
     case -1: return .popFirst
-    default: throw error("$pop takes 1 or -1.", .failedToParse)
+    default: throw error("$pop must be 1 or -1.", .failedToParse)
     }
   }
 
@@ -175,7 +175,7 @@ struct OperandParser {
   }
 
   private func pullAll(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
-    guard let elements = operand.array else { throw error("$pullAll takes an array.") }
+    guard let elements = operand.array else { throw error("$pullAll must be an array.") }
     return .anyOf(Set(values: ordered(elements)))
   }
 

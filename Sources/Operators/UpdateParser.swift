@@ -59,7 +59,7 @@ struct UpdateParser {
     if let field = document.first(where: \.name.isDollarPrefixed) {
       throw OperatorError(
         .dollarPrefixedFieldName,
-        "The name \(field.name.text) begins with a dollar.",
+        "The name \(field.name.text) must not begin with a dollar.",
         pointer: JSONPointer(tokens: [field.name.text]).description
       )
     }
@@ -75,14 +75,14 @@ struct UpdateParser {
       throw OperatorError(.failedToParse, "Unknown modifier: \(name).", pointer: pointer)
     }
     guard let changes = field.value.document else {
-      throw OperatorError(.failedToParse, "\(name) takes an object of paths.", pointer: pointer)
+      throw OperatorError(.failedToParse, "\(name) must be an object of paths.", pointer: pointer)
     }
     for change in changes {
       paths += 1
       guard paths <= Self.pathLimit else {
         throw OperatorError(
           .badValue,
-          "An update may have \(Self.pathLimit) paths.",
+          "An update may have at most \(Self.pathLimit) paths.",
           pointer: pointer
         )
       }
@@ -116,11 +116,15 @@ struct UpdateParser {
     _ pointer: String
   ) throws(OperatorError) {
     guard let text = operand.string else {
-      throw OperatorError(.badValue, "$rename takes the new path, a string.", pointer: pointer)
+      throw OperatorError(.badValue, "The new path of $rename must be a string.", pointer: pointer)
     }
     let target = try UpdatePath(text, pointer: pointer)
     guard let from = source.names, let to = target.names else {
-      throw OperatorError(.badValue, "$rename takes paths of names.", pointer: pointer)
+      throw OperatorError(
+        .badValue,
+        "The paths of $rename must not contain $ or $[].",
+        pointer: pointer
+      )
     }
     for path in [source, target] where path.isDollarPrefixed {
       throw UpdatePath.dollarPrefixed(path.text, pointer: pointer)
@@ -146,7 +150,7 @@ struct UpdateParser {
     guard arrayFilters.count <= Self.filterLimit else {
       throw OperatorError(
         .badValue,
-        "An update may have \(Self.filterLimit) array filters.",
+        "An update may have at most \(Self.filterLimit) array filters.",
         pointer: "/arrayFilters"
       )
     }
@@ -178,7 +182,7 @@ struct UpdateParser {
       guard filters[identifier.text] == nil else {
         throw OperatorError(
           .failedToParse,
-          "Two array filters are about \(identifier.text).",
+          "Two array filters have the identifier \(identifier.text).",
           pointer: pointer
         )
       }

@@ -26,7 +26,7 @@ struct UpdatePath: Sendable {
     for name in try FieldName.parts(of: text, pointer: pointer) {
       let part = try Self.part(name, isFirst: parts.isEmpty, pointer)
       if case .found = part, parts.contains(where: \.isFound) {
-        throw OperatorError(.badValue, "A path may have one $.", pointer: pointer)
+        throw OperatorError(.badValue, "A path may have at most one $.", pointer: pointer)
       }
       parts.append(part)
     }
@@ -68,7 +68,7 @@ struct UpdatePath: Sendable {
   static func dollarPrefixed(_ text: String, pointer: String) -> OperatorError {
     OperatorError(
       .dollarPrefixedFieldName,
-      "The name \(text) begins with a dollar.",
+      "The name \(text) must not begin with a dollar.",
       pointer: pointer
     )
   }

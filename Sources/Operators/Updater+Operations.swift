@@ -138,7 +138,7 @@ extension Updater {
   private mutating func pop(_ leaf: UpdateLeaf, _ slot: inout BSON?) throws(OperatorError) -> Bool {
     guard slot != nil else { return false }
     guard var array = slot?.array?.list() else {
-      throw error(.typeMismatch, "$pop takes an element from arrays only.", leaf)
+      throw error(.typeMismatch, "The target of $pop must be an array.", leaf)
     }
     guard !array.isEmpty else { return false }
     if case .popFirst = leaf.operation { array.removeFirst() } else { array.removeLast() }
@@ -174,7 +174,7 @@ extension Updater {
   private func array(_ leaf: UpdateLeaf, _ slot: BSON?) throws(OperatorError) -> BSONArray? {
     guard let slot else { return nil }
     guard let array = slot.array else {
-      throw error(.badValue, "A value of type \(slot.kind.alias) is not an array.", leaf)
+      throw error(.badValue, "The target must be an array; its type is \(slot.kind.alias).", leaf)
     }
     return array
   }

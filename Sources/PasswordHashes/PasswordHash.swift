@@ -37,7 +37,7 @@ package struct PasswordHash: Sendable, Equatable {
   /// - Throws: an error with the reason if the hash is rejected.
   package init(_ text: String) throws(PasswordHashError) {
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-      throw .malformed("A hash has at most \(Self.longest) printable characters.")
+      throw .malformed("A hash may have at most \(Self.longest) printable characters.")
     }
     self.text = text
     let parts = text.split(separator: "$", omittingEmptySubsequences: false).dropFirst()
@@ -92,22 +92,22 @@ package struct PasswordHash: Sendable, Equatable {
     switch algorithm {
     case .bcrypt(let cost):
       // Each step doubles the time; 14 takes about a second.
-      guard (4...14).contains(cost) else { throw .tooCostly("The cost of bcrypt is 4 to 14.") }
+      guard (4...14).contains(cost) else { throw .tooCostly("The cost of bcrypt must be 4 to 14.") }
     case .shaCrypt(let rounds):
       guard (1_000...1_000_000).contains(rounds) else {
-        throw .tooCostly("The rounds of SHA-crypt are 1000 to 1000000.")
+        throw .tooCostly("The rounds of SHA-crypt must be 1000 to 1000000.")
       }
     case .argon2(let memory, let passes, let lanes):
       guard memory <= limit, memory * passes <= 4 * limit, lanes <= 64 else {
-        throw .tooCostly("Argon2 has at most m=\(limit), m × t=\(4 * limit) and p=64.")
+        throw .tooCostly("Argon2 may have at most m=\(limit), m × t=\(4 * limit) and p=64.")
       }
     case .scrypt(let logN, let r, let p, _, _):
       // 128 × N × r bytes equal r × N / 8 KiB.
       guard logN <= 21, r <= 64, p <= 64, r << logN / 8 <= limit, p * (r << logN / 8) <= 2 * limit
-      else { throw .tooCostly("scrypt has at most 128 × N × r = 256 MiB, p times that 512 MiB.") }
+      else { throw .tooCostly("scrypt may have at most 128 × N × r = 256 MiB, and × p = 512 MiB.") }
     case .pbkdf2(_, let rounds, _, _):
       // More than OWASP recommends for any digest: 1.4 million for SHA-1.
-      guard rounds <= 2_000_000 else { throw .tooCostly("PBKDF2 has at most 2000000 rounds.") }
+      guard rounds <= 2_000_000 else { throw .tooCostly("PBKDF2 may have at most 2000000 rounds.") }
     case .nt, .digest: break
     }
   }
@@ -117,7 +117,7 @@ package struct PasswordHash: Sendable, Equatable {
   private static func bcrypt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
     guard fields.count == 2, fields[0].utf8.count == 2, let cost = Int(fields[0]),
       fields[1].utf8.count == 53, fields[1].utf8.allSatisfy(\.isCryptDigit)
-    else { throw .malformed("A bcrypt hash is $2b$, two digits, $ and 53 characters.") }
+    else { throw .malformed("A bcrypt hash must be $2b$, two digits, $ and 53 characters.") }
     return .bcrypt(cost: cost)
   }
 
@@ -138,14 +138,14 @@ package struct PasswordHash: Sendable, Equatable {
     guard fields.count == 2, let salt = fields.first, let key = fields.last,
       (1...16).contains(salt.utf8.count), key.utf8.count == length,
       salt.utf8.allSatisfy(\.isCryptDigit), key.utf8.allSatisfy(\.isCryptDigit)
-    else { throw .malformed("A SHA-crypt hash is $6$, a salt, $ and \(length) characters.") }
+    else { throw .malformed("A SHA-crypt hash must be $6$, a salt, $ and \(length) characters.") }
     return .shaCrypt(rounds: rounds)
   }
 
   private static func nt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
     guard fields.count == 2, fields[0].isEmpty, fields[1].utf8.count == 32,
       fields[1].utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) })
-    else { throw .malformed("An NT hash is $3$$ and 32 hexadecimal digits.") }
+    else { throw .malformed("An NT hash must be $3$$ and 32 hexadecimal digits.") }
     return .nt
   }
 
@@ -156,7 +156,7 @@ package struct PasswordHash: Sendable, Equatable {
       let salt = [UInt8](hashed: fields[2]), (8...64).contains(salt.count),
       let key = [UInt8](hashed: fields[3]), (16...64).contains(key.count), memory >= 8 * lanes
     else {
-      throw .malformed("An Argon2 hash is $argon2id$v=19$m=,t=,p=$, a salt, $ and a key.")
+      throw .malformed("An Argon2 hash must be $argon2id$v=19$m=,t=,p=$, a salt, $ and a key.")
     }
     return .argon2(memory: memory, passes: passes, lanes: lanes)
   }
@@ -166,7 +166,7 @@ package struct PasswordHash: Sendable, Equatable {
       let r = parameters["r"], let p = parameters["p"], logN > 0, r > 0, p > 0,
       let salt = [UInt8](hashed: fields[1]), (1...64).contains(salt.count),
       let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count)
-    else { throw .malformed("An scrypt hash is $scrypt$ln=,r=,p=$, a salt, $ and a key.") }
+    else { throw .malformed("An scrypt hash must be $scrypt$ln=,r=,p=$, a salt, $ and a key.") }
     return .scrypt(logN: logN, r: r, p: p, salt: salt, key: key)
   }
 
@@ -185,7 +185,7 @@ package struct PasswordHash: Sendable, Equatable {
     guard fields.count == 3, let rounds = Int(fields[0]) ?? Parameters(fields[0])?["i"],
       let salt = [UInt8](hashed: fields[1]), (1...64).contains(salt.count),
       let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count), rounds > 0
-    else { throw .malformed("A PBKDF2 hash is $pbkdf2-sha256$i=$, a salt, $ and a key.") }
+    else { throw .malformed("A PBKDF2 hash must be $pbkdf2-sha256$i=$, a salt, $ and a key.") }
     return .pbkdf2(digest, rounds: rounds, salt: salt, key: key)
   }
 }

@@ -48,7 +48,9 @@ package struct SaltedDigest: Sendable, Equatable {
     guard fields.count == (isKeyed ? 4 : 3), parts.count == fields.count,
       parts[parts.count - 1].count == digest.length
     else {
-      throw .malformed("A salted digest is $digest-sha256$, a prefix, $, a suffix, $ and a digest.")
+      throw .malformed(
+        "A salted digest must be $digest-sha256$, a prefix, $, a suffix, $ and a digest."
+      )
     }
     self.digest = digest
     key = isKeyed ? parts[0] : nil

@@ -51,7 +51,7 @@ package struct Pattern: Sendable {
       flags.insert(flag)
     }
     guard source.utf8.count <= Self.lengthLimit else {
-      throw .syntax("A regular expression may have \(Self.lengthLimit) bytes.")
+      throw .syntax("A regular expression may have at most \(Self.lengthLimit) bytes.")
     }
     let isCaseless = flags.contains(.caseless) || CaselessRanges.canIgnoreCase(source)
     guard !isCaseless || CaselessRanges.areSmall(source) else {

@@ -64,24 +64,24 @@ package struct ReferenceLists: Sendable {
   /// Returns the error message for an invalid time zone, or nil for a valid one.
   package func fault(inZone text: String) -> String? {
     zones.contains(ByteString(text))
-      ? nil : "A zone is a name of the tz database as it is spelled there, such as Europe/Berlin."
+      ? nil : "A zone must be a name of the tz database, spelled as there, such as Europe/Berlin."
   }
 
   /// Returns the error message for an invalid locale, or nil for a valid one.
   package func fault(inLocale text: String) -> String? {
     guard let tag = LanguageTag(text) else {
       return text.contains("_")
-        ? "A locale has hyphens, not underscores, between its parts: pt-BR."
-        : "A locale is a language tag (BCP 47), such as en, pt-BR or zh-Hant-TW."
+        ? "A locale must have hyphens, not underscores, between its parts: pt-BR."
+        : "A locale must be a language tag (BCP 47), such as en, pt-BR or zh-Hant-TW."
     }
     if let language = tag.languages.first(where: { !isLanguage($0.lowercased()) }) {
-      return "There is no language \(language) in ISO 639."
+      return "ISO 639 has no language \(language)."
     }
     if let script = tag.script, !scripts.contains(script.lowercased()) {
-      return "There is no script \(script) in ISO 15924."
+      return "ISO 15924 has no script \(script)."
     }
     if let region = tag.region, !isRegion(region.lowercased()) {
-      return "There is no region \(region) in ISO 3166-1 or UN M.49."
+      return "ISO 3166-1 and UN M.49 have no region \(region)."
     }
     return nil
   }

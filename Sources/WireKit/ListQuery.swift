@@ -29,7 +29,7 @@ package struct ListQuery {
     }
     limit = parameters["limit"].map { Int($0) ?? 0 } ?? Users.pageSize
     if !(1...Users.pageSize).contains(limit) {
-      faults.append(FieldError("", "limit", "limit is a number from 1 to \(Users.pageSize)."))
+      faults.append(FieldError("", "limit", "limit must be a number from 1 to \(Users.pageSize)."))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     self.parameters = parameters
@@ -41,7 +41,7 @@ package struct ListQuery {
   package func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
     guard let cursor = Cursor(text) else {
-      throw .invalid([FieldError("", "cursor", "cursor is as a Link has it.")])
+      throw .invalid([FieldError("", "cursor", "cursor must be the one in the Link of a page.")])
     }
     return cursor
   }

@@ -66,7 +66,7 @@ extension Call {
       case .any: condition.mustNotExist = true
       case .versions:
         throw .invalid([
-          FieldError("", "condition", "If-None-Match takes only * for a write; use If-Match.")
+          FieldError("", "condition", "If-None-Match must be * for a write; use If-Match.")
         ])
       }
       return condition

@@ -24,7 +24,7 @@ struct Down: ParsableCommand {
   var steps = 1
 
   func validate() throws {
-    guard steps > 0 else { throw ValidationError("--steps takes a number from 1.") }
+    guard steps > 0 else { throw ValidationError("--steps must be a number from 1.") }
   }
 
   func run() throws { try options.run(to: .down(steps: steps)) }

@@ -24,10 +24,10 @@ struct Distribute: ParsableCommand {
 
   func validate() throws {
     if let shards, !(1...64_000).contains(shards) {
-      throw ValidationError("--shards takes a number from 1 to 64000.")
+      throw ValidationError("--shards must be a number from 1 to 64000.")
     }
     if let lockTimeout, lockTimeout < 0 {
-      throw ValidationError("--lock-timeout takes a number from 0.")
+      throw ValidationError("--lock-timeout must be a number from 0.")
     }
   }
 

@@ -95,7 +95,7 @@ struct RunOptions: ParsableArguments {
 
   mutating func validate() throws {
     if let lockTimeout, lockTimeout < 0 {
-      throw ValidationError("--lock-timeout takes a number from 0.")
+      throw ValidationError("--lock-timeout must be a number from 0.")
     }
   }
 

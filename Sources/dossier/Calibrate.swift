@@ -21,11 +21,13 @@ struct Calibrate: ParsableCommand {
 
   func validate() throws {
     guard (10...60_000).contains(target) else {
-      throw ValidationError("--target takes 10 to 60000 milliseconds.")
+      throw ValidationError("--target must be 10 to 60000 milliseconds.")
     }
     let memory = HashingCost.least.memory...HashingCost.most.memory
     guard memory.contains(maxMemory) else {
-      throw ValidationError("--max-memory takes \(memory.lowerBound) to \(memory.upperBound) KiB.")
+      throw ValidationError(
+        "--max-memory must be \(memory.lowerBound) to \(memory.upperBound) KiB."
+      )
     }
   }
 

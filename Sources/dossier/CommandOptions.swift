@@ -65,6 +65,6 @@ struct ListOptions: ParsableArguments {
   var cursor: String?
 
   func validate() throws {
-    guard limit > 0 else { throw ValidationError("--limit takes a number from 1.") }
+    guard limit > 0 else { throw ValidationError("--limit must be a number from 1.") }
   }
 }

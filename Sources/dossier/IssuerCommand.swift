@@ -63,7 +63,7 @@ struct IssuerCommand: ParsableCommand {
         throw ValidationError("Give one of --jwks-url, --jwks-file and --secret-file.")
       }
       guard claims.allSatisfy({ $0.split(separator: "=", maxSplits: 1).count == 2 }) else {
-        throw ValidationError("--claim takes member=claim.")
+        throw ValidationError("--claim must be member=claim.")
       }
     }
 

@@ -174,10 +174,10 @@ struct ResourceServerDetails: ParsableArguments {
 
   func validate() throws {
     guard scopes.allSatisfy({ !$0.hasPrefix("=") && !$0.isEmpty }) else {
-      throw ValidationError("--scope takes scope=description.")
+      throw ValidationError("--scope must be scope=description.")
     }
     guard claims.allSatisfy({ $0.split(separator: "=", maxSplits: 1).count == 2 }) else {
-      throw ValidationError("--claim takes claim=source.")
+      throw ValidationError("--claim must be claim=source.")
     }
   }
 

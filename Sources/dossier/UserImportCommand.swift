@@ -125,7 +125,7 @@ struct UserImportCommand: ParsableCommand {
       )
     }
     guard (1...10_000).contains(batch) else {
-      throw ValidationError("--batch takes a number from 1 to 10000.")
+      throw ValidationError("--batch must be a number from 1 to 10000.")
     }
   }
 

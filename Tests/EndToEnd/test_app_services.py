@@ -254,7 +254,7 @@ class Recorded(Recording):
 
     def test_errors_of_nginx_have_the_form_of_this_api(self):
         answer = self.ask("POST", self.path("/functions/call"), b"x" * 1_048_577, JSON)
-        self.assertAnswer(answer, 413, {"error": "the body may have 1048576 bytes", "error_code": "BadRequest"})
+        self.assertAnswer(answer, 413, {"error": "the body may have at most 1048576 bytes", "error_code": "BadRequest"})
         answer = self.ask("GET", f"{PREFIX}/auth/profile", token="x" * 17_000)
         self.assertAnswer(answer, 431, {
             "error": "the header fields are too large", "error_code": "BadRequest"})

@@ -124,8 +124,8 @@ class Collection(CollectionCase):
                 ({"$who": 1}, "Unrecognized pipeline stage name: '$who'"),
                 ({"$group": {"_id": None}}, "Unrecognized pipeline stage name: '$group'"),
                 ({"$limit": 0}, "$limit takes"), ({"$skip": -1}, "$skip takes"),
-                ({"$count": ""}, "$count takes"), ({"$count": "$a"}, "$count takes"),
-                ({"$project": {}}, "$project takes"), ({"$sort": {"a": 2}}, "direction of a sort"),
+                ({"$count": ""}, "$count must be"), ({"$count": "$a"}, "$count must be"),
+                ({"$project": {}}, "$project must be"), ({"$sort": {"a": 2}}, "direction of a sort"),
                 ({"$match": {"$who": 1}}, "unknown top level operator: $who"), ({}, "a stage"),
                 ({"$match": {}, "$limit": 1}, "a stage"), ("$match", "a stage")]:
             self.refused(400, words, "MongoDBError", self.call, "aggregate", pipeline=[stage])
@@ -262,7 +262,7 @@ class Collection(CollectionCase):
         self.call("deleteOne", query={})
         self.call("insertMany", documents=[whole])
         self.assertEqual(self.call("findOne"), whole)
-        self.refused(400, "Arrays and objects may be 64 deep", "MongoDBError", self.call,
+        self.refused(400, "Arrays and objects may be nested at most 64 levels deep", "MongoDBError", self.call,
                      "findOneAndReplace", filter={}, update={**whole, "a": {"a": whole["a"]}})
 
     def test_finding_and_updating(self):

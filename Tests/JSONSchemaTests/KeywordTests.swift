@@ -161,10 +161,10 @@ import Testing
           "This must be below 150.5.",
         ],
         ["/a~1b", "/properties/a~1b/anyOf", "any_of", "This fits none of the alternatives."],
-        ["/off/0", "/properties/off/items", "items", "What is here is not allowed."],
+        ["/off/0", "/properties/off/items", "items", "No value is allowed here."],
         [
           "/x/b", "/properties/x/dependentRequired", "dependent_required",
-          "This member is required beside another.",
+          "Another member of the object requires this one.",
         ],
         [
           "/m~0n", "/additionalProperties", "additional_properties",

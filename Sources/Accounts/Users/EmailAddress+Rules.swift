@@ -32,7 +32,7 @@ extension EmailAddress {
     guard isLocalPart(parts[0]), isMailDomain(labels) else {
       let rule =
         "No mail reaches this address. The part after the @ must be a domain of the internet, such as "
-        + "example.com; the part before it has at most 64 bytes, and single dots inside it."
+        + "example.com; the part before it may have at most 64 bytes, and single dots inside it."
       return FieldError(pointer, "email", rule)
     }
     guard isMixed || Script.isOneWriting(parts[0]) && labels.allSatisfy(Script.isOneWriting) else {

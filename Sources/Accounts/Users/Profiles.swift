@@ -163,7 +163,7 @@ import ReferenceData
   /// The name of the member is also the code of the fault.
   private nonisolated static func rule(_ name: String, _ text: String) -> String? {
     switch (name, ReferenceLists.ofProcess) {
-    case ("phone", _): isE164(text) ? nil : "A phone number is + and 7 to 15 digits (E.164)."
+    case ("phone", _): isE164(text) ? nil : "A phone number must be + and 7 to 15 digits (E.164)."
     case ("locale", .success(let lists)): lists.fault(inLocale: text)
     case ("zone", .success(let lists)): lists.fault(inZone: text)
     case ("locale", .failure(let error)), ("zone", .failure(let error)): error.description

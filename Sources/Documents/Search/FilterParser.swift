@@ -31,7 +31,7 @@ private struct FilterParser {
   mutating func text() throws(FilterError) -> Filter {
     let filter = try any()
     guard scanner.isAtEnd else {
-      throw scanner.error(.syntax, "Here and, or, or the end is expected.")
+      throw scanner.error(.syntax, "Expected `and`, `or` or the end of the filter.")
     }
     return filter
   }
@@ -66,7 +66,7 @@ private struct FilterParser {
     }
     if isNegated { return .not(try part()) }
     let filter = try any()
-    guard scanner.take(")") else { throw scanner.error(.syntax, "Here ) is expected.") }
+    guard scanner.take(")") else { throw scanner.error(.syntax, "Expected `)`.") }
     return filter
   }
 
@@ -93,7 +93,7 @@ private struct FilterParser {
   private mutating func subject() throws(FilterError) -> FilterSubject {
     let start = scanner.offset
     guard let word = scanner.takeName() else {
-      throw scanner.error(.syntax, "Here a path, not, or ( is expected.")
+      throw scanner.error(.syntax, "Expected a path, `not` or `(`.")
     }
     if let member = ProfileMember(rawValue: word) { return .profile(member) }
     guard let document = DocumentKind(rawValue: word) else {
@@ -106,7 +106,7 @@ private struct FilterParser {
     }
     let path = try names()
     guard !path.isEmpty else {
-      throw scanner.error(.path, "Here a dot and the name of a member are expected.")
+      throw scanner.error(.path, "Expected a dot and the name of a member.")
     }
     return .document(document, path: path)
   }
@@ -117,7 +117,7 @@ private struct FilterParser {
       let start = scanner.offset
       let name = scanner.peek == UInt8(ascii: "\"") ? try scanner.string() : scanner.takeName()
       guard let name else {
-        throw scanner.error(.path, "Here the name of a member is expected.")
+        throw scanner.error(.path, "Expected the name of a member.")
       }
       guard name.unicodeScalars.count <= FilterLimits.nameCharacters else {
         throw scanner.error(
@@ -144,7 +144,7 @@ private struct FilterParser {
     if scanner.take(word: "exists") { return .exists }
     if scanner.take(word: "in") { return .isOneOf(try values(of: subject)) }
     guard let comparison = scanner.takeOperator() else {
-      throw scanner.error(.operator, "Here one of = != < <= > >= ^= in exists is expected.")
+      throw scanner.error(.operator, "Expected one of = != < <= > >= ^= in exists.")
     }
     scanner.skipSpace()
     return .compares(comparison, try value(of: subject))
@@ -152,7 +152,7 @@ private struct FilterParser {
 
   private mutating func values(of subject: FilterSubject) throws(FilterError) -> [FilterValue] {
     scanner.skipSpace()
-    guard scanner.take("(") else { throw scanner.error(.syntax, "Here ( is expected.") }
+    guard scanner.take("(") else { throw scanner.error(.syntax, "Expected `(`.") }
     var values: [FilterValue] = []
     repeat {
       scanner.skipSpace()
@@ -171,7 +171,7 @@ private struct FilterParser {
       }
       scanner.skipSpace()
     } while scanner.take(",")
-    guard scanner.take(")") else { throw scanner.error(.syntax, "Here , or ) is expected.") }
+    guard scanner.take(")") else { throw scanner.error(.syntax, "Expected `,` or `)`.") }
     return values
   }
 
@@ -191,7 +191,7 @@ private struct FilterParser {
     }
     guard value.kind == member.kind else {
       let kind = member.kind == .boolean ? "true or false" : "a string"
-      throw scanner.error(.kind, "\(member.rawValue) is compared with \(kind).", at: start)
+      throw scanner.error(.kind, "\(member.rawValue) must be compared with \(kind).", at: start)
     }
     return value
   }
@@ -214,7 +214,7 @@ private struct FilterParser {
     case let byte? where byte == UInt8(ascii: "-") || byte.isDigit:
       return .number(try scanner.number())
     default:
-      throw scanner.error(.value, "Here a string, a number, true or false is expected.")
+      throw scanner.error(.value, "Expected a string, a number, true or false.")
     }
   }
 
@@ -227,9 +227,9 @@ private struct FilterParser {
     switch comparison {
     case .equal, .unequal: return
     case .beginsWith where value.kind != .text:
-      throw scanner.error(.kind, "^= compares strings.", at: place)
+      throw scanner.error(.kind, "The value after ^= must be a string.", at: place)
     case _ where value.kind == .boolean:
-      throw scanner.error(.kind, "true and false are compared by = and !=.", at: place)
+      throw scanner.error(.kind, "true and false must be compared by = or !=.", at: place)
     default: return
     }
   }
@@ -253,7 +253,7 @@ extension Filter {
     var parser = FilterParser(scanner: scanner)
     let names = try parser.names()
     guard !names.isEmpty, parser.scanner.isAtEnd else {
-      throw parser.scanner.error(.path, "Here a dot and the name of a member are expected.")
+      throw parser.scanner.error(.path, "Expected a dot and the name of a member.")
     }
     return (document, names)
   }

@@ -34,7 +34,7 @@ import WireKit
       let texts = [query["q"], query["search"]].compactMap { $0 }.filter { !$0.isEmpty }
       guard let text = texts.first else { return try await list(of: nil, query, call.context) }
       guard texts.count == 1, case .user(let id) = try LuceneQuery(text) else {
-        throw .queryMalformed("Logs are found by user_id only.")
+        throw .queryMalformed("A search of logs must be user_id:ID, without other terms.")
       }
       guard let user = try await ForeignIDs.user(of: id, call.context) else {
         return response([], try PageParameters(query))
@@ -96,7 +96,7 @@ import WireKit
     switch sort {
     case "", "date:-1": false
     case "date:1": true
-    default: throw .queryMalformed("sort is date:1 or date:-1.")
+    default: throw .queryMalformed("sort must be date:1 or date:-1.")
     }
   }
 

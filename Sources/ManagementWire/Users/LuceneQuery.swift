@@ -154,7 +154,7 @@ private struct LuceneParser {
   ) throws(Failure) -> Filter {
     terms += 1
     guard terms <= FilterLimits.terms else {
-      throw scanner.fault("a search has at most \(FilterLimits.terms) terms")
+      throw scanner.fault("a search may have at most \(FilterLimits.terms) terms")
     }
     return .term(FilterTerm(subject: subject, test: test))
   }
@@ -212,7 +212,7 @@ private struct LuceneField {
     _ scanner: LuceneScanner
   ) throws(Failure) -> FilterValue {
     guard value.text.unicodeScalars.count <= FilterLimits.characters else {
-      throw scanner.fault("a value has at most \(FilterLimits.characters) characters")
+      throw scanner.fault("a value may have at most \(FilterLimits.characters) characters")
     }
     return .text(value.text)
   }
@@ -224,7 +224,7 @@ private struct LuceneField {
     let text = try text(value, scanner)
     let isID = subject == .profile(.id) && !isIdentity
     guard !isID || !value.text.utf8.starts(with: Filter.anyProvider.utf8) else {
-      throw scanner.fault("a user_id begins with a provider")
+      throw scanner.fault("a user_id must begin with a provider")
     }
     let made: FilterValue? =
       switch kind {

@@ -79,7 +79,7 @@ struct LuceneScanner {
   mutating func bound() throws(Failure) -> Value? {
     guard let value = try value(endsAtBracket: true) else { throw fault("a bound is expected") }
     if value.isPrefix, value.text.isEmpty { return nil }
-    guard !value.isPrefix else { throw fault("a bound has no asterisk") }
+    guard !value.isPrefix else { throw fault("a bound must not contain an asterisk") }
     return value
   }
 

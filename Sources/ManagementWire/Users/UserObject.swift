@@ -85,7 +85,7 @@ extension FormValues {
     case nil, "": nil
     case "true": true
     case "false": false
-    default: throw .queryMalformed("\(name) is true or false.")
+    default: throw .queryMalformed("\(name) must be true or false.")
     }
   }
 }

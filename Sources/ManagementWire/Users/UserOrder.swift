@@ -30,7 +30,7 @@ struct UserOrder {
       parts[1] == "1" || parts[1] == "-1"
     else {
       let names = Field.allCases.map(\.rawValue).sorted().joined(separator: ", ")
-      throw .queryMalformed("sort is field:1 or field:-1, with one of \(names).")
+      throw .queryMalformed("sort must be field:1 or field:-1, with one of \(names).")
     }
     (self.field, ascends) = (field, parts[1] == "1")
   }

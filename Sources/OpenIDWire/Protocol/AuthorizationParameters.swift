@@ -147,7 +147,7 @@ struct AuthorizationParameters {
       guard let mode = ResponseMode(rawValue: mode) else {
         throw AuthorizationError(
           "invalid_request",
-          "response_mode is query, form_post or web_message."
+          "response_mode must be query, form_post or web_message."
         )
       }
       request.mode = mode
@@ -206,11 +206,11 @@ struct AuthorizationParameters {
       request.prompts.insert(prompt)
     }
     if request.prompts.contains(.none), request.prompts.count > 1 {
-      throw AuthorizationError("invalid_request", "prompt=none stands alone.")
+      throw AuthorizationError("invalid_request", "prompt=none must be the only value.")
     }
     if let age = values["max_age"], !age.isEmpty {
       guard let seconds = Int(age), seconds >= 0 else {
-        throw AuthorizationError("invalid_request", "max_age is a number of seconds.")
+        throw AuthorizationError("invalid_request", "max_age must be a number of seconds.")
       }
       request.maxAge = seconds
     }

@@ -145,7 +145,7 @@ private struct ReferenceQuery {
     let search = values["q"] ?? ""
     if search.unicodeScalars.count > ReferenceResource.queryLimit {
       faults.append(
-        FieldError("", "q", "q has at most \(ReferenceResource.queryLimit) characters.")
+        FieldError("", "q", "q may have at most \(ReferenceResource.queryLimit) characters.")
       )
     }
     guard faults.isEmpty else { throw .invalid(faults) }

@@ -153,8 +153,8 @@ extension ClaimMap {
     let members = ProfileMember.allCases.map(\.rawValue).joined(separator: ", ")
     return (
       "source",
-      "A source is metadata./a/b or app_metadata./a/b with a JSON Pointer, {\"value\": constant}, or "
-        + "profile. with one of \(members)."
+      "A source must be metadata./a/b or app_metadata./a/b with a JSON Pointer, "
+        + "{\"value\": constant}, or profile. with one of \(members)."
     )
   }
 }

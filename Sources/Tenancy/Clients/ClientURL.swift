@@ -16,7 +16,7 @@ package enum ClientURL {
       return "This setting must be a list of up to \(most) URLs."
     }
     for (index, entry) in list.enumerated() {
-      guard let text = entry.string else { return "URL \(index + 1) is no text." }
+      guard let text = entry.string else { return "URL \(index + 1) must be a string." }
       if let reason = reason(against: text) { return "URL \(index + 1): \(reason)" }
     }
     return nil
@@ -28,13 +28,13 @@ package enum ClientURL {
   package static func reason(against url: String) -> String? {
     if let reason = textReason(against: url) { return reason }
     guard let (scheme, rest) = parts(of: url) else {
-      return "it begins with a scheme, as in https://app.example.com/callback or myapp:/callback."
+      return "it must begin with a scheme: https://app.example.com/callback or myapp:/callback."
     }
-    guard !rest.isEmpty else { return "nothing follows its scheme." }
+    guard !rest.isEmpty else { return "it must not be only a scheme." }
     if refusedSchemes.contains(scheme) { return "the scheme \(scheme) is refused." }
     guard scheme == "http" || scheme == "https" else { return nil }
     guard let host = host(in: rest) else {
-      return "//host follows http: and https:, with no user name, and a port of 1 to 65535 if any."
+      return "http: and https: need //host, without a user name; a port must be 1 to 65535."
     }
     return scheme == "https" || isLoopback(host)
       ? nil : "only localhost, 127.0.0.1 and [::1] may have http; other hosts need https."
@@ -56,14 +56,14 @@ package enum ClientURL {
 
   private static func textReason(against url: String) -> String? {
     guard (1...longest).contains(url.utf8.count) else {
-      return "a URL has 1 to \(longest) characters."
+      return "a URL must have 1 to \(longest) characters."
     }
     guard url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-      return "a URL is ASCII, without spaces and control characters."
+      return "a URL must be ASCII, without spaces and control characters."
     }
-    if url.utf8.contains(UInt8(ascii: "#")) { return "a URL of a client has no fragment (#)." }
+    if url.utf8.contains(UInt8(ascii: "#")) { return "a URL must not have a fragment (#)." }
     return url.utf8.contains(where: "\"<>\\^`{|}".utf8.contains)
-      ? "a URL has none of \" < > \\ ^ ` { | }." : nil
+      ? "a URL must not contain \" < > \\ ^ ` { | }." : nil
   }
 
   /// Splits a URL into its scheme in lower case and what follows the colon.

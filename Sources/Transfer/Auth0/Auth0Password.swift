@@ -111,7 +111,7 @@ enum Auth0Password {
     _ place: String
   ) throws(Failure) -> String {
     guard ["utf16le", "ucs2"].contains(encoding), json["salt"] ?? .null == .null else {
-      throw refusal(place, "MD4 is verified here for passwords in utf16le without a salt only.")
+      throw refusal(place, "A hash of MD4 must be of a password in utf16le, without a salt.")
     }
     return "$3$$" + String(hexadecimal: try bytes(json["hash"], "hash", place))
   }

@@ -106,7 +106,7 @@ extension ImportedUser.Identity {
   var isAddress: Bool { subject.isEmpty && Subject.isAddress(at: provider) }
 
   fileprivate static let profileRule =
-    "A profile is an object of at most 4096 bytes without id. Its foreign_id is an id such as "
+    "A profile must be an object of at most 4096 bytes without id. Its foreign_id is an id such as "
     + "auth0|123."
 
   fileprivate static func isProfile(_ json: JSON) -> Bool {
@@ -123,8 +123,8 @@ extension ImportedUser.Identity {
       return FieldError(
         pointer + "/provider",
         "provider",
-        "The provider is an issuer, such as jwt:https://issuer.example.com, or password or email "
-          + "without a subject."
+        "The provider must be an issuer, such as jwt:https://issuer.example.com, or password or "
+          + "email without a subject."
       )
     }
     for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {

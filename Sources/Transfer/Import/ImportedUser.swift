@@ -149,7 +149,7 @@ package struct ImportedUser: Sendable {
   }
 
   package static func missing(_ what: String) -> FieldError {
-    FieldError("/email", "required", "\(what) is of an address: email is needed beside it.")
+    FieldError("/email", "required", "\(what) requires the member email.")
   }
 
   private mutating func take(
@@ -255,7 +255,7 @@ package struct ImportedUser: Sendable {
         place,
         "hash_algorithm",
         "Hashes of bcrypt ($2a$ $2b$ $2y$), SHA-crypt ($5$ $6$), $argon2id$, $argon2i$, $scrypt$, "
-          + "$pbkdf2-sha1$, $pbkdf2-sha256$ and $pbkdf2-sha512$ are taken."
+          + "$pbkdf2-sha1$, $pbkdf2-sha256$ and $pbkdf2-sha512$ are supported."
       )
     case .malformed(let rule): FieldError(place, "hash_format", rule)
     case .tooCostly(let rule): FieldError(place, "hash_cost", rule)
@@ -271,7 +271,7 @@ package struct ImportedUser: Sendable {
     documents.append((document, value))
     let depth = JSONLimits.standard.depth
     guard value.extent.depth <= depth else {
-      let rule = "Arrays and objects may be at most \(depth) deep."
+      let rule = "Arrays and objects may be nested at most \(depth) levels deep."
       return [FieldError(place, JSONError.Reason.depth.rawValue, rule)]
     }
     let faults = document.keyFaults(in: value).map { $0.inside(place) }
