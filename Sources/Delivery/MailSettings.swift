@@ -139,9 +139,12 @@ extension SettingsReader {
     let parts = [
       (
         "subject", SettingRule.subject(of: kind), usual.subject,
-        "subject of \(kind.meaning); Dossier fills in \(places(kind.subjectPlaces))"
+        "subject of \(kind.meaning); placeholders: \(places(kind.subjectPlaces))"
       ),
-      ("text", .body(of: kind), usual.text, "its text; Dossier fills in \(places(kind.places))"),
+      (
+        "text", .body(of: kind), usual.text,
+        "text of \(kind.meaning); placeholders: \(places(kind.places))"
+      ),
     ]
     var own: [String: String] = [:]
     for (part, rule, usual, meaning) in parts {

@@ -4,7 +4,8 @@ package import Postgres
 package enum MigrationError: Error, Equatable, Sendable {
   case edited(file: String)
   case outOfOrder(file: String, applied: Int)
-  case missing(version: Int, name: String)
+  /// The name is nil if an interrupted run never recorded it.
+  case missing(version: Int, name: String?)
   case statementFailed(FailedStatement)
   case lockTimeout(seconds: Int, holder: String?)
   case cannotConnect(String)
@@ -69,8 +70,9 @@ extension MigrationError: CustomStringConvertible {
       "\(file) is not applied, but version \(applied) is; give it a higher version, or pass "
         + "--allow-out-of-order"
     case .missing(let version, let name):
-      "version \(version) (\(name)) is applied, but its file is missing; use the package that "
-        + "applied it, or a later one"
+      "version \(version) "
+        + (name.map { "(\($0)) is applied, but" } ?? "was interrupted, and")
+        + " its file is missing; use the package that applied it, or a later one"
     case .statementFailed(let failed): failed.description
     case .lockTimeout(let seconds, let holder):
       "another run still held the lock after \(seconds) s" + (holder.map { " (\($0))" } ?? "")

@@ -108,7 +108,7 @@ package struct Planner: Sendable {
   private func undoable(_ version: Int) throws(MigrationError) -> Migration {
     if let migration = migrations[version] { return migration }
     let entry = ledger.entries.first { $0.version == version }
-    guard let entry else { throw .missing(version: version, name: "half done") }
+    guard let entry else { throw .missing(version: version, name: nil) }
     return try Migration.kept(entry)
   }
 

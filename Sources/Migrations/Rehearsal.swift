@@ -74,20 +74,23 @@ import Postgres
     let live = try await Catalog(session, role: role)
     try await run(
       "create schema \(quotedName(scratch))",
-      rest: "verify creates a schema and rolls it back; grant the role CREATE on the database"
+      rest: "verify creates a schema and rolls it back: grant the role CREATE on the database"
     )
     try await enter(scratch)
     let expected = try await applied()
-    try await run(Rehearsal.restore, rest: "verify printed its own schema and read it again")
+    try await run(Rehearsal.restore, rest: Self.inScratch)
     let restored = try await Catalog(session, role: role)
     return Comparison(expected: expected, restored: restored, live: live)
   }
+
+  private static let inScratch =
+    "this failed in a schema that verify had created for its comparison; the database was not changed"
 
   /// Applies the migrations, and returns the catalog of the result.
   private func applied() async throws(MigrationError) -> Catalog {
     let ledger = Ledger(schema: scratch)
     if self.ledger.exists {
-      try await run(ledger.creation.joined(separator: ";\n"), rest: "verify made its own ledger")
+      try await run(ledger.creation.joined(separator: ";\n"), rest: Self.inScratch)
     }
     for migration in migrations {
       // Any other statement that needs no transaction changes no schema.
@@ -96,7 +99,7 @@ import Postgres
           sql,
           file: migration.file,
           line: migration.up.line(of:),
-          rest: "verify applied it again in a schema of its own, which is rolled back"
+          rest: Self.inScratch
         )
       }
       try await session.reset()
@@ -105,7 +108,7 @@ import Postgres
     if let role {
       try await run(
         Grants.statements(ledger, to: role).joined(separator: ";\n"),
-        rest: "verify granted it in a schema of its own, which is rolled back"
+        rest: Self.inScratch
       )
     }
     return try await Catalog(session, role: role)

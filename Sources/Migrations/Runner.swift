@@ -40,8 +40,8 @@ import Postgres
     }
     if goal == .latest, let version = planner.overtakenVersion {
       session.say(
-        "a newer program has applied more than this one has files for (to version \(version)); "
-          + "the schema stays as it is"
+        "the database has migrations newer than version \(version), the newest of this package; "
+          + "they stay applied"
       )
     }
     for step in steps {
@@ -144,15 +144,16 @@ import Postgres
       return .badFile(
         file: file,
         line: nil,
-        reason: "it ended its transaction, which dossier-migrate begins and ends; what it "
-          + "committed stays, and is not recorded"
+        reason: "it ended the transaction of dossier-migrate; its committed changes stay, and are "
+          + "not recorded"
       )
     }
     return MigrationError(
       error,
       file: file,
       line: line,
-      rest: step.migration.isTransactional ? "nothing of this file was done" : "it has to run again"
+      rest: step.migration.isTransactional
+        ? "nothing of this file was done" : "this file must run again"
     )
   }
 

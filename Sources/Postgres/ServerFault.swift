@@ -38,7 +38,7 @@ package enum ServerFault: String, CaseIterable, Sendable {
       "PostgreSQL cannot use one of its own files, as after an upgrade of its packages without a "
         + "restart: restart it (systemctl restart postgresql); if that does not help, its log says why"
     case .readOnly:
-      "the server takes no writes: name the primary in `database`, or let it take writes"
+      "the server is read-only: name the primary in `database`, or make the server writable"
     case .rights: "the role lacks a right: run dossier-migrate up --grant-to ROLE"
     case .schema: "the schema is older than this program: run dossier-migrate up"
     }

@@ -83,5 +83,5 @@ extension Shape {
   )
 
   fileprivate static let mailCount = Shape.object(["mails": .count.like(1)])
-    .named("MailCount", "How many mails are tried again.")
+    .named("MailCount", "The number of mails that are tried again.")
 }

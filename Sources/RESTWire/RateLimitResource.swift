@@ -95,5 +95,5 @@ extension Shape {
   fileprivate static let network = Shape.text.saying("an IP address").like("198.51.100.7")
 
   fileprivate static let resetCount = Shape.object(["reset": .count.like(3)])
-    .named("ResetCount", "How many rate limits were used up in part.")
+    .named("ResetCount", "The number of rate limits that were reset.")
 }

@@ -152,7 +152,7 @@ struct Verify: ParsableCommand {
       if distribution.hasBegun, let difference = try await session.differenceOfShards() {
         throw .drift(difference)
       }
-      return "\(applied.count) applied, the schema is what they make\n"
+      return "\(applied.count) migrations are applied, and the schema matches them\n"
         + (distribution.hasBegun ? distribution.line + "\n" : "")
     }
   }

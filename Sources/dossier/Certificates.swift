@@ -91,7 +91,7 @@ struct Certificates {
     }
     close(descriptor)
     guard let run = run(["x509", "-in", path] + examination, []) else {
-      return Doctor.Finding(what, "not examined: openssl does not end")
+      return Doctor.Finding(what, "not examined: openssl did not finish within 10 s")
     }
     return finding(what, run, remedy: "renew it, and reload nginx")
   }
@@ -102,7 +102,7 @@ struct Certificates {
     let served = run(["s_client", "-connect", listener.address] + name, [])
     guard let served, served.output.count > 0, let run = run(["x509"] + examination, served.output),
       String(decoding: served.output, as: UTF8.self).contains("BEGIN CERTIFICATE")
-    else { return Doctor.Finding(what, "nginx serves no certificate there: does it run?") }
+    else { return Doctor.Finding(what, "nginx serves no certificate there. Is nginx running?") }
     return finding(
       what,
       run,

@@ -55,7 +55,7 @@ struct AppOptions: ParsableArguments {
 
 /// The options of lists with pages.
 struct ListOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("How many at most.", valueName: "number"))
+  @Option(help: ArgumentHelp("The greatest number of results.", valueName: "number"))
   var limit = 100
 
   @Flag(help: "Lists all, without a limit.")

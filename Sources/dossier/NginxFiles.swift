@@ -64,19 +64,19 @@ struct NginxFiles {
     let cure = "write what `dossierd upstream` prints to \(folder)/conf.d/dossier-upstream.conf"
     guard let start = words.firstRange(of: ["upstream", "dossier_workers"])?.upperBound else {
       // Workers that listen on a network may have nginx on another host.
-      return configuration.listen == nil ? "there is no upstream dossier_workers: \(cure)" : nil
+      return configuration.listen == nil ? "nginx has no upstream dossier_workers: \(cure)" : nil
     }
     let block = words[start...].prefix { !["upstream", "server_name", "listen"].contains($0) }
     let servers = zip(block, block.dropFirst()).filter { $0.0 == "server" }.map { String($0.1) }
     if let missing = own.first(where: { !servers.contains($0) }) {
-      return "nothing is passed to \(missing): \(cure)"
+      return "nginx passes no requests to \(missing): \(cure)"
     }
     let stray = servers.first { server in
       server.hasPrefix("unix:\(configuration.socketDirectory)/") && !own.contains(server)
     }
-    if let stray { return "requests are passed to \(stray), which has no worker: \(cure)" }
+    if let stray { return "nginx passes requests to \(stray), which has no worker: \(cure)" }
     guard words.firstRange(of: ["fastcgi_pass", "dossier_workers"]) != nil else {
-      return "no server passes anything to dossier_workers: "
+      return "no server of nginx passes requests to dossier_workers: "
         + "copy \(Self.shipped)/dossier.conf to \(folder)/conf.d/"
     }
     return nil

@@ -59,7 +59,7 @@ class Doctor(Administration):
         served = self.site.folder / "upstream.conf"
         served.write_text(served.read_text() + server)
         file, live = f"certificate {pem}", f"TLS on 127.0.0.1:{port} for id.example.com"
-        self.assertIn("does it run?", self.faults("--nginx", folder)[live])
+        self.assertIn("Is nginx running?", self.faults("--nginx", folder)[live])
         self.site.reload_nginx()
         wait_until(lambda: is_listening(port), what="TLS")
         found = self.faults("--nginx", folder)

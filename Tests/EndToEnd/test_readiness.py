@@ -81,7 +81,7 @@ class Readiness(Case):
         self.site.sql("alter role server set default_transaction_read_only = on")
         self.addCleanup(self.site.sql, "alter role server reset default_transaction_read_only")
         self.reconnect()
-        self.not_ready("read_only: the server takes no writes")
+        self.not_ready("read_only: the server is read-only")
         self.failed_anonymous_login("database: 25006", "read-only transaction")
         self.assertGreater(self.site.metric('dossier_database_failures_total{reason="read_only"}'), 0)
         wait_until(lambda: self.log_lines("not ready: read_only"), what="the reason in the log")

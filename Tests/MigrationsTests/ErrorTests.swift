@@ -108,7 +108,7 @@ import Testing
     ])
     let errors = try await place.run("up", status: 13).errors
     #expect(errors.contains("0002_b.sql: SQLSTATE 23505"), "\(errors)")
-    #expect(errors.contains("it has to run again"))
+    #expect(errors.contains("this file must run again"))
     #expect(try await place.run("status").output.hasSuffix("0002  b  pending\n"))
     let plan = try await place.run("plan").output
     #expect(plan.contains("drop index concurrently public.a_by_id;"))

@@ -40,7 +40,7 @@ import Testing
     try await place.sql("create role \(role)")
     let run = try await place.run("up", "--grant-to", role)
     #expect(run.output == "nothing to do; at version 3\n")
-    #expect(run.errors.contains("a newer program has applied more than this one has files for"))
+    #expect(run.errors.contains("the database has migrations newer than version"))
     let can = "select has_table_privilege('\(role)', 'c', 'insert')"
     #expect(try await place.sql(can) == "t")
     #expect(try await place.run("plan").output.isEmpty)

@@ -98,7 +98,7 @@ import Testing
     try await place.sql("create role \(role); create role \(other)")
     try await place.run("up", "--grant-to", role)
     let granted = try await place.run("verify", "--grant-to", role).output
-    #expect(granted == "3 applied, the schema is what they make\n")
+    #expect(granted == "3 migrations are applied, and the schema matches them\n")
     // Privileges of other roles are not compared.
     try await place.sql("grant select on a to \(other)")
     try await place.run("verify", "--grant-to", role)

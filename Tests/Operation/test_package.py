@@ -122,7 +122,7 @@ class Package(unittest.TestCase):
             settings = re.sub(rf"(?m)^{setting} = .*$", line, settings)
         (self.root / "etc/dossier/dossier.conf").write_text(settings)
         self.assertIn("default", self.inside("dossier app list"))
-        self.assertIn("the schema is what they make",
+        self.assertIn("and the schema matches them",
                       self.inside("dossier-migrate verify --grant-to dossier"))
 
     def go_forth_and_back(self):

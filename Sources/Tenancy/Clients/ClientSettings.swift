@@ -107,8 +107,8 @@ package struct ClientSettings: SettingsSection {
       "confirm_sign_in",
       true,
       safe: true,
-      "whether a page asks users who are signed in already before the browser goes to an app on the "
-        + "device, or to http, which another program could answer"
+      "whether signed-in users confirm a sign-in to an app on the device, or to an http callback "
+        + "URL, which another program could receive"
     )
     connections = read.choices(
       "connections",

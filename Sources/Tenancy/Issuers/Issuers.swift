@@ -178,8 +178,8 @@ extension IssuerDescription {
         FieldError(
           "/allow_missing_iss",
           "ambiguous",
-          "Another issuer of the app may leave out iss, and a token without it would be of either. "
-            + "Remove that issuer, or let this one send iss."
+          "Another issuer of the app already accepts tokens without iss, and only one may. Remove "
+            + "that issuer, or add this one without allow_missing_iss."
         )
       ])
     }
@@ -190,8 +190,8 @@ extension IssuerDescription {
         FieldError(
           "/allow_missing_aud",
           "ambiguous",
-          "Another issuer of the app with this iss may leave out aud. Remove that issuer, or let "
-            + "this one send aud."
+          "Another issuer of the app with this iss already accepts tokens without aud, and only "
+            + "one may. Remove that issuer, or add this one without allow_missing_aud."
         )
       ])
     }

@@ -90,15 +90,15 @@ package import Postgres
     guard server.hasTimeout else {
       return Fault(
         check: .pooler,
-        reason: "what is set for the connection does not reach the server: name PostgreSQL itself "
-          + "in `database`, and no PgBouncer"
+        reason: "the connection settings do not reach PostgreSQL: `database` must name PostgreSQL, "
+          + "not PgBouncer"
       )
     }
     if server.isReadOnly {
       return Fault(
         check: .readOnly,
-        reason: "the server takes no writes; where there are several, name all of them in "
-          + "`database` with target_session_attrs=read-write"
+        reason: "the server is read-only; if there are several servers, list all of them in "
+          + "`database`, with target_session_attrs=read-write"
       )
     }
     guard server.hasLedger else {
