@@ -30,17 +30,19 @@ struct MailTranslations: Sendable {
   /// Returns the fault of a value; nil if it is valid.
   static func fault(in value: JSON) -> String? {
     guard let languages = value.object, languages.count <= most else {
-      return "This setting must be an object of up to \(most) languages, such as "
+      return "This setting must be an object of at most \(most) languages, such as "
         + "{\"de\": {\"reset_subject\": \"…\"}}."
     }
     for (language, words) in languages {
-      guard isTag(language) else { return "\(language) is not a language tag such as de or pt-BR." }
+      guard isTag(language) else {
+        return "\(language) must be a language tag such as de or pt-BR."
+      }
       guard let words = words.object else {
         return "\(language) must be an object of settings and their texts."
       }
       for (name, text) in words {
         guard let rule = rules[name] else {
-          return "\(language): \(name) is not a setting with the text of a mail."
+          return "\(language): \(name) must be a setting with the text of a mail."
         }
         if let fault = rule.fault(text) { return "\(language), \(name): \(fault.1)" }
       }

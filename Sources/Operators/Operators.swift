@@ -31,32 +31,31 @@ package enum QueryOperator: String, CaseIterable, Sendable {
   /// The condition that the operator tests, for the reference.
   package var says: String {
     switch self {
-    case .and: "all queries of an array hold"
-    case .or: "a query of an array holds"
-    case .nor: "no query of an array holds"
-    case .comment: "nothing; it is passed over"
-    case .equal: "equal to a value, or a value of an array is"
-    case .notEqual: "not equal to it"
-    case .greater: "greater than a value of the same type"
-    case .greaterOrEqual: "greater than it or equal to it"
-    case .less: "less than a value of the same type"
-    case .lessOrEqual: "less than it or equal to it"
-    case .oneOf: "equal to a value of a list, or matched by a regular expression in it"
-    case .noneOf: "not so"
-    case .not: "operators, or a regular expression, that do not hold"
-    case .exists: "there is such a field"
-    case .type: "of one of these types, by name or number"
-    case .all: "an array with all these values, or with elements for each $elemMatch"
-    case .size: "an array of so many elements"
-    case .elementMatch: "an array with one element that all conditions hold of"
-    case .regex:
-      "a string that matches a regular expression of PCRE2, without recursion"
-    case .options: "i, m, s and x, beside $regex"
-    case .modulo: "a number that leaves a remainder: [divisor, remainder]"
-    case .bitsAllSet: "a whole number or binary data with all these bits 1: a mask or positions"
-    case .bitsAllClear: "with all of them 0"
-    case .bitsAnySet: "with one of them 1"
-    case .bitsAnyClear: "with one of them 0"
+    case .and: "all queries of an array match"
+    case .or: "at least one query of an array matches"
+    case .nor: "no query of an array matches"
+    case .comment: "ignored"
+    case .equal: "the value, or an element of the array, equals the operand"
+    case .notEqual: "neither the value nor an element of the array equals the operand"
+    case .greater: "greater than the operand, and of the same type"
+    case .greaterOrEqual: "greater than or equal to the operand, and of the same type"
+    case .less: "less than the operand, and of the same type"
+    case .lessOrEqual: "less than or equal to the operand, and of the same type"
+    case .oneOf: "equals one of the values, or matches one of the regular expressions"
+    case .noneOf: "equals none of the values, and matches none of the regular expressions"
+    case .not: "the operators or the regular expression do not match"
+    case .exists: "true: the field exists; false: it does not exist"
+    case .type: "the value has one of the types, by name or number"
+    case .all: "an array with all these values, or with an element for each $elemMatch"
+    case .size: "an array with this number of elements"
+    case .elementMatch: "one element of the array matches all conditions"
+    case .regex: "a string that matches a regular expression of PCRE2, without recursion"
+    case .options: "the options i, m, s and x of $regex"
+    case .modulo: "a number with this remainder: [divisor, remainder]"
+    case .bitsAllSet: "all these bits of a whole number or binary data are 1: a mask or positions"
+    case .bitsAllClear: "all these bits of a whole number or binary data are 0: a mask or positions"
+    case .bitsAnySet: "at least one of these bits is 1: a mask or positions"
+    case .bitsAnyClear: "at least one of these bits is 0: a mask or positions"
     }
   }
 
@@ -90,21 +89,21 @@ package enum UpdateOperator: String, CaseIterable, Sendable {
   /// The effect of the operator, for the reference.
   package var says: String {
     switch self {
-    case .set: "puts a value at a path"
-    case .setOnInsert: "does so when the document is made"
-    case .unset: "removes a field; of an array, leaves null"
+    case .set: "sets the value at a path"
+    case .setOnInsert: "sets a value if the update creates the document"
+    case .unset: "removes a field; an element of an array becomes null"
     case .increment: "adds a number"
     case .multiply: "multiplies by a number"
-    case .minimum: "puts a value that is less than the one there"
-    case .maximum: "puts a value that is greater"
+    case .minimum: "sets a value if the stored one is absent or greater"
+    case .maximum: "sets a value if the stored one is absent or less"
     case .rename: "moves a value to another path"
-    case .currentDate: "puts the time, as a date or a timestamp"
+    case .currentDate: "sets the current time, as a date or a timestamp"
     case .bit: "combines a whole number with and, or or xor"
-    case .push: "adds to an array; with $each also $position, $sort and $slice"
-    case .addToSet: "adds what an array does not have; with $each several"
+    case .push: "appends to an array; with $each also $position, $sort and $slice"
+    case .addToSet: "appends a value that the array does not contain; with $each several"
     case .pop: "removes the last element (1) or the first (-1)"
-    case .pull: "removes the elements that a value or a query fits"
-    case .pullAll: "removes the elements equal to one of a list"
+    case .pull: "removes the elements that equal a value or match a query"
+    case .pullAll: "removes the elements that equal one of the values"
     }
   }
 }
@@ -112,22 +111,22 @@ package enum UpdateOperator: String, CaseIterable, Sendable {
 /// The differences from MongoDB, for applications that migrate.
 package enum OperatorLanguage {
   package static let differences = [
-    "The fields of objects have no order of their own: PostgreSQL puts shorter names first, and the "
-      + "others by their bytes. Objects in an update or a filter are brought into that order before "
-      + "they are compared or stored, so that an object is equal to itself. What depends on the order "
-      + "is otherwise: objects with the same fields in two orders are equal for a filter, $in, "
-      + "$addToSet, $pull and $pullAll; $lt, $gt, $min, $max and $sort compare objects by the names "
-      + "in that order; and documents are answered in it. The operands of operators themselves, as "
-      + "of $sort and $bit, keep their order.",
-    "An object is a value of Extended JSON when it is a well-formed wrapper such as {\"$oid\": …}. One "
-      + "that is not is data, and no error, whichever way it comes in.",
-    "A path has no empty part: a., .a and a..b are refused, in filters too. Filters, projections and "
-      + "sorts have no $ and no $[] in a path.",
-    "A field whose name begins with a dollar can be changed below the top level. At the top level it can be "
-      + "removed, and set when the document is made.",
+    "The fields of objects have a fixed order: shorter names come first, and names of one length are "
+      + "in the order of their bytes. Objects in updates and filters get this order before they are "
+      + "compared or stored. The operands of operators, such as $sort and $bit, keep their order.",
+    "Objects with the same fields in another order are therefore equal for filters, $in, $addToSet, "
+      + "$pull and $pullAll. $lt, $gt, $min, $max and $sort compare objects in the fixed order. "
+      + "Responses have the fixed order.",
+    "A well-formed wrapper such as {\"$oid\": …} is a value of Extended JSON. A malformed wrapper is "
+      + "plain data and not an error.",
+    "The parts of a path must not be empty: a., .a and a..b are refused, in filters too. Paths of "
+      + "filters, projections and sorts must not contain $ or $[].",
+    "A field whose name begins with a dollar can be changed below the top level. At the top level, an "
+      + "update can remove it, and can set it only in a new document.",
     "A new document has no _id unless the filter or the update gives it one.",
-    "Strings compare by their bytes; there are no collations, and no pipelines.",
-    "An update may have 1,000 paths of 64 parts and 64 array filters; a filter 1,000 conditions; a "
-      + "request 64 regular expressions. What takes too many steps on a document is MaxTimeMSExpired.",
+    "Strings compare by their bytes. Collations and update pipelines are not supported.",
+    "An update may have at most 1,000 paths of 64 parts and 64 array filters; a filter at most 1,000 "
+      + "conditions; a request at most 64 regular expressions. An operation that takes too many "
+      + "steps on a document fails with MaxTimeMSExpired.",
   ]
 }

@@ -29,7 +29,7 @@ package enum OperatorName {
     return isFit ? nil : FieldError(pointer, "length", rule)
   }
   package static let descriptionRule =
-    "A description must be a text of up to 500 characters in one line."
+    "A description must be a text of at most 500 characters in one line."
 
   /// Returns whether a text can be the description of a role or a scope.
   package static func isDescription(_ text: String) -> Bool {

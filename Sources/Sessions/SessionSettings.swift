@@ -28,7 +28,7 @@ package struct SessionSettings: SettingsSection {
       .text(
         0...100,
         "name",
-        "This setting must be a name of up to 100 characters without a colon, or empty."
+        "This setting must be a name of at most 100 characters without a colon, or empty."
       ) { !$0.contains(":") },
       "",
       "the name that authenticator apps show beside a code; empty for the name of the app"

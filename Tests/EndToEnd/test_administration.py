@@ -76,12 +76,14 @@ class Commands(Administration):
             self.assertEqual(origins(text), [one, other])
         self.assertEqual(origins("null"), [])
         for text, words in [
-            (f"{other}/", "Origin 1: an origin has no path, and no slash at its end"),
-            (f"{one},{other}/a", "Origin 2: an origin has no path"),
-            ("*", "* is refused"), ("https://*.example.com", "* is refused"),
-            ("app.example.com", "it begins with http://"), ("ftp://a.example", "it begins with http"),
-            ("https://App.example.com", "lower case"), (f"{other}:443", "leave :443 out"),
-            ("http://a.example:80", "leave :80 out"), ("https://", "no host"), ("[1]", "no text"),
+            (f"{other}/", "Origin 1: it must not have a path or a slash at its end"),
+            (f"{one},{other}/a", "Origin 2: it must not have a path"),
+            ("*", "may have *, in place of the port"),
+            ("https://*.example.com", "may have *, in place of the port"),
+            ("app.example.com", "it must begin with http://"), ("ftp://a.example", "it must begin with http"),
+            ("https://App.example.com", "lower case"), (f"{other}:443", "must not have :443"),
+            ("http://a.example:80", "must not have :80"), ("https://", "must have a host"),
+            ("[1]", "must be a string"),
         ]:
             self.refused(12, "app", "set", "--app", "pages", f"allowed_origins={text}", words=words)
         self.assertEqual(origins("https://app.example.com:4430"), ["https://app.example.com:4430"])

@@ -38,7 +38,7 @@ export class Session {
   /** @param {string} url @param {{ app?: string, device?: "secret" | "cookie" }} [options] */
   constructor(url, options) {
     if (!/^https?:\/\/[^/]/.test(url)) {
-      throw refusal("validation_failed", `The URL of a server begins with https:// or http://, not: ${url}`);
+      throw refusal("validation_failed", `The URL of a server must begin with https:// or http://, not: ${url}`);
     }
     this.url = url.replace(/\/+$/, "");
     this.#app = options?.app;
@@ -226,7 +226,7 @@ export class Session {
    */
   async send(method, path, { body, type = "application/json", version, access, device }) {
     // Without the slash, the path would extend the host name and send the token to another host.
-    if (!path.startsWith("/")) throw refusal("validation_failed", `A path begins with a slash: ${path}`);
+    if (!path.startsWith("/")) throw refusal("validation_failed", `A path must begin with a slash: ${path}`);
     const isFile = body instanceof Blob;
     const headers = new Headers();
     const shown = this.#isCookie ? "cookie" : this.#state.secret;

@@ -7,8 +7,8 @@ extension ReferencePage {
     introduction.add(
       "<p>",
       prose: "Paths are names and indexes with dots between them. In an update, `$` is the element "
-        + "that the filter found, and `$[]` is every element. `$[name]` is every element that an "
-        + "array filter fits.",
+        + "that the filter found, and `$[]` is every element. `$[name]` is every element that "
+        + "matches an array filter.",
       "</p>"
     )
     var example = Markup()

@@ -11,10 +11,10 @@ package enum AllowedOrigin {
   /// Returns the fault of a list of origins; nil if it is valid.
   package static func fault(in value: JSON) -> String? {
     guard let list = value.array, list.count <= most else {
-      return "This setting must be a list of up to \(most) origins, \(form)."
+      return "This setting must be a list of at most \(most) origins, such as \(example)."
     }
     for (index, entry) in list.enumerated() {
-      guard let text = entry.string else { return "Origin \(index + 1) is no text; \(form)." }
+      guard let text = entry.string else { return "Origin \(index + 1) must be a string." }
       if let reason = reason(against: text) { return "Origin \(index + 1): \(reason)" }
     }
     return nil
@@ -44,33 +44,31 @@ package enum AllowedOrigin {
     ["localhost", "127.0.0.1", "[::1]"].map { "\(scheme)://\($0):*" }
   }
 
-  private static let form =
-    "each written as browsers do: scheme://host, and :port where it is not the usual one, such as "
-    + "https://app.example.com or http://127.0.0.1:9000"
+  private static let example = "https://app.example.com or http://127.0.0.1:9000"
 
   private static func reason(against text: String) -> String? {
     if text.utf8.contains(UInt8(ascii: "*")) {
       if isForAnyPort(text) { return nil }
-      return "* is refused, as the pages that may act for users are named one by one; only this "
-        + "machine's origins may have it, for the port, as in http://localhost:*; \(form)."
+      return "only origins on localhost, 127.0.0.1 and [::1] may have *, in place of the port: "
+        + "http://localhost:*. List every other origin, such as https://app.example.com."
     }
     guard let colon = text.firstRange(of: "://"),
       let port = usualPorts[String(text[..<colon.lowerBound])]
-    else { return "it begins with http://, https://, capacitor:// or ionic://; \(form)." }
+    else { return "it must begin with http://, https://, capacitor:// or ionic://." }
     let rest = text[colon.upperBound...].utf8
     if rest.contains(UInt8(ascii: "/")) {
-      return "an origin has no path, and no slash at its end, as browsers send none; \(form)."
+      return "it must not have a path or a slash at its end, because browsers send neither."
     }
-    if text != text.lowercased() { return "browsers write it in lower case." }
+    if text != text.lowercased() { return "it must be in lower case, as browsers send it." }
     if !port.isEmpty, rest.reversed().starts(with: port.utf8.reversed()) {
-      return "browsers leave \(port) out, as it is the usual port."
+      return "it must not have \(port), because browsers omit the default port."
     }
     let isHost =
       !rest.isEmpty
       && rest.allSatisfy { byte in
         byte > 0x20 && byte < 0x7f && !"?#@\"<>\\".utf8.contains(byte)
       }
-    return isHost ? nil : "no host follows its scheme; \(form)."
+    return isHost ? nil : "it must have a host after its scheme, such as \(example)."
   }
 
   private static let usualPorts = ["http": ":80", "https": ":443", "capacitor": "", "ionic": ""]

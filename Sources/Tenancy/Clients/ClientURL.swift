@@ -13,7 +13,7 @@ package enum ClientURL {
   /// Returns the fault of a list of URLs that browsers are sent to; nil if it is valid.
   package static func fault(in value: JSON) -> String? {
     guard let list = value.array, list.count <= most else {
-      return "This setting must be a list of up to \(most) URLs."
+      return "This setting must be a list of at most \(most) URLs."
     }
     for (index, entry) in list.enumerated() {
       guard let text = entry.string else { return "URL \(index + 1) must be a string." }
