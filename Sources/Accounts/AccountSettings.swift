@@ -43,7 +43,7 @@ package struct AccountSettings: SettingsSection {
       "whether new addresses may mix scripts, such as Latin and Cyrillic, before the @ or between two "
         + "dots after it; such an address can look like another user's"
     )
-    apiKeysPerUser = read.number("api_keys_per_user", 0...1_000, 20, "API keys a user may have")
+    apiKeysPerUser = read.number("api_keys_per_user", 0...1_000, 20, "the most API keys of a user")
     read.declare(
       "anonymous_user_retention_days",
       0...3_650,

@@ -11,7 +11,7 @@ enum LocationRoutes {
         .get,
         "\(AppServicesWire.appPrefix)/location",
         access: .open,
-        summary: "Where the service of an app is"
+        summary: "Read the URL of the service of an app"
       ) { call in
         Response(.ok, json: body(origin.asked(by: call)).serialized())
       }

@@ -125,7 +125,7 @@ package enum Setting: String, CaseIterable {
     case .internalNetworks:
       "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
     case .log:
-      "requests: a line for each; errors: only for what failed in the server; debug: a line for each request and each statement"
+      "requests: a line for each; errors: a line for each failure in the server; debug: a line for each request and each statement"
     }
   }
 }

@@ -125,7 +125,7 @@ package struct Distribution: Sendable {
   /// it should be, or not at all.
   package var fault: String? {
     guard hasBegun else { return nil }
-    if let conflict { return "the database is distributed otherwise: \(conflict)" }
+    if let conflict { return "the database is distributed in another way: \(conflict)" }
     return Placement.tables.first { !isPlaced($0.name, $0.placement) }.map {
       "table \($0.name) is not distributed yet; run dossier-migrate distribute"
     }

@@ -13,7 +13,7 @@ package struct DocumentSettings: SettingsSection {
       "property_string_length",
       1...PropertySet.largestString,
       128,
-      "characters that a string property may have"
+      "the most characters that a string property may have"
     )
     isAppMetadataReadable = read.flag(
       "app_metadata_readable",

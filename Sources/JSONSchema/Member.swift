@@ -155,7 +155,7 @@ struct Member {
   /// Returns values as text for a message, if they are short enough.
   private static func shown(_ values: [JSON]) -> String {
     let text = values.map(\.text).joined(separator: ", ")
-    return text.utf8.count <= 200 ? text : "what the schema lists"
+    return text.utf8.count <= 200 ? text : "a value that the schema lists"
   }
 
   private func dependentRequired() throws(SchemaError) -> Test {

@@ -37,7 +37,7 @@ package struct MigrationFolder: Sendable {
     guard Migration.parse(fileName: file) != nil else {
       throw .badFile(file: file, line: nil, reason: "a name may have only a-z, 0-9, _ and -")
     }
-    let frame = "-- What this is for.\n\n-- migrate: up\n\n\n-- migrate: down\n\n"
+    let frame = "-- The purpose of this migration.\n\n-- migrate: up\n\n\n-- migrate: down\n\n"
     let descriptor = open(path + "/" + file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
       throw .files("cannot write \(path)/\(file): \(String(cString: strerror(errno)))")

@@ -37,7 +37,7 @@ package enum MigratorStatus: Int32, CaseIterable, Sendable {
     case .connectionLost: "the connection was lost; run it again"
     case .files: "a file or folder could not be read or written"
     case .unknownVersion: "no migration has this version"
-    case .distribution: "the database cannot be distributed, or is distributed otherwise"
+    case .distribution: "the database cannot be distributed, or is distributed in another way"
     case .usage: "wrong arguments"
     }
   }

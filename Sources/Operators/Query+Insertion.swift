@@ -17,7 +17,7 @@ extension Query {
       } catch {
         throw OperatorError(
           .notSingleValueField,
-          "The query says twice what a field of the new document is.",
+          "The query gives a field of the new document two values.",
           path: text
         )
       }

@@ -254,7 +254,7 @@ struct QueryParser {
       switch error {
       case .options:
         throw self.error(
-          "The options of a regular expression may be i, m, s and x.",
+          "The options of a regular expression must be i, m, s or x.",
           .invalidRegexOptions
         )
       case .syntax(let detail): throw self.error(detail, .invalidRegex)

@@ -132,7 +132,7 @@ struct UpdateParser {
     guard !from.starts(with: to), !to.starts(with: from) else {
       throw OperatorError(
         .badValue,
-        "The paths of $rename must differ, and neither lead through the other.",
+        "The paths of $rename must differ, and neither may contain the other.",
         pointer: pointer
       )
     }

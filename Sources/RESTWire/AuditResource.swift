@@ -35,7 +35,7 @@ import WireKit
   /// - Throws: `.unknownApp`, `.invalid`, `.databaseUnavailable`.
   static func app(in call: Call) async throws(Failure) -> AppRecord? {
     guard let query = FormValues(call.request.query), query.names.allSatisfy({ $0 == "app" })
-    else { throw .invalid([FieldError("", "query", "The query may have app.")]) }
+    else { throw .invalid([FieldError("", "query", "The query may have only app.")]) }
     return try await record(query["app"], call)
   }
 

@@ -80,7 +80,7 @@ package struct SessionSettings: SettingsSection {
       "sessions_per_user",
       1...1_000,
       100,
-      "sessions a user may have; the least recently used one ends when there would be more"
+      "the most sessions of a user; one more ends the least recently used one"
     )
   }
 }

@@ -25,7 +25,7 @@ package struct ListQuery {
     }
     let all = known + ["cursor", "limit"]
     var faults = parameters.names.filter { !all.contains($0) }.map { _ in
-      FieldError("", "query", "The query may have \(all.joined(separator: ", ")).")
+      FieldError("", "query", "The query may have only \(all.joined(separator: ", ")).")
     }
     limit = parameters["limit"].map { Int($0) ?? 0 } ?? Users.pageSize
     if !(1...Users.pageSize).contains(limit) {

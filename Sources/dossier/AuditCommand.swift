@@ -3,7 +3,7 @@ import ArgumentParser
 struct AuditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit",
-    abstract: "Lists who did what to whom, and from where, the newest first.",
+    abstract: "Lists the events of the audit log, newest first.",
     discussion: """
       Without --app and --user, lists the events of all apps and of the deployment itself (clients of the operator).
       """

@@ -22,7 +22,7 @@ struct IssuerCommand: ParsableCommand {
     @Option(help: "The value that the aud of its tokens must contain.")
     var audience: String
 
-    @Option(name: .customLong("jwks-url"), help: "Where its public keys are: https://…")
+    @Option(name: .customLong("jwks-url"), help: "The URL of its public keys: https://…")
     var url: String?
 
     @Option(

@@ -15,7 +15,7 @@ struct RoleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Creates a role.")
     @OptionGroup var options: AppOptions
 
-    @Option(help: "What the role is for.")
+    @Option(help: "A description of the role.")
     var description: String?
 
     @Argument(help: "The name that people see.")
@@ -60,7 +60,7 @@ struct RoleCommand: ParsableCommand {
     @Option(help: "The new name.")
     var name: String?
 
-    @Option(help: "What the role is for.")
+    @Option(help: "A description of the role.")
     var description: String?
 
     func run() throws {

@@ -133,7 +133,7 @@ private struct ReferenceQuery {
       ])
     }
     var faults = values.names.filter { !names.contains($0) }.map { _ in
-      FieldError("", "query", "The query may have \(names.joined(separator: " and ")).")
+      FieldError("", "query", "The query may have only \(names.joined(separator: " and ")).")
     }
     switch values["for"] {
     case nil: audience = .all

@@ -37,7 +37,7 @@ package enum ClientURL {
       return "http: and https: need //host, without a user name; a port must be 1 to 65535."
     }
     return scheme == "https" || isLoopback(host)
-      ? nil : "only localhost, 127.0.0.1 and [::1] may have http; other hosts need https."
+      ? nil : "only localhost, 127.0.0.1 and [::1] may have http; other hosts must have https."
   }
 
   /// Returns whether a text is a URL that this server may call: https, or http on this machine.
