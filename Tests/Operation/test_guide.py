@@ -160,13 +160,13 @@ class Guide(unittest.TestCase):
         self.there(f"echo '# mine' >>{CONFIGURATION}")
         self.addCleanup(self.there, "rm dossier_NEW.deb dossier_OLD.deb")
         version = self.newest_version()
-        text = section("Upgrade").split("\nTo go back, install")[0]
+        text = section("Upgrade Dossier").split("\nTo go back, install")[0]
         forth = re.findall(r"`((?:apt|systemctl|dossier) [^`\n]*)`", text)
         self.assertEqual(len(forth), 4)
-        back, undo = commands("Upgrade")
+        back, undo = commands("Upgrade Dossier")
         installed = []
         for command in [*forth, *back.splitlines(), undo.strip().replace(" N", f" {version}"),
-                        *commands("Roles and rights")]:
+                        *commands("Set up roles and rights")]:
             said = self.there(command.replace("apt install ", "apt-get install -y -q "))
             if command == "dossier-migrate status":
                 self.assertRegex(said, r"(?m)^9001  next  newer ")
@@ -202,13 +202,13 @@ class Guide(unittest.TestCase):
         # The lines of the file's head, after `listen`.
         lines = re.search(r"(?m)^#   listen 443 (?:.*\n#   )*.*", kept)[0].replace("#   ", "  ")
         server.write_text(re.sub(r"(?m)^  listen .*;$", lambda found: f"{found[0]}\n{lines}", kept))
-        self.assertIn('"token_missing"', self.there(*commands("TLS")))
+        self.assertIn('"token_missing"', self.there(*commands("Serve over TLS")))
         wait_until(self.ready, what="readiness")
         found = json.loads(self.there("dossier doctor --json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
 
     def change_sockets(self):
-        self.there(*commands("The number of workers"))
+        self.there(*commands("Change the number of workers"))
 
     def test_the_number_of_workers_is_raised(self):
         self.addCleanup(self.there, "rm /etc/systemd/system/dossierd.socket")
@@ -239,7 +239,7 @@ class Guide(unittest.TestCase):
             return self.there(f"curl -s -o /dev/null -w '%{{http_code}}' http://127.0.0.1:8080{path} "
                               f"-H 'Authorization: Bearer {token}'")
 
-        added, moved, sealed, taken, lost = commands("Keys")
+        added, moved, sealed, taken, lost = commands("Rotate keys")
         for script in [added, moved, sealed]:
             self.settled()
             self.there(script)
@@ -258,7 +258,7 @@ class Guide(unittest.TestCase):
                    + " | grep -q access_token")
 
     def test_scheduled_backups_allow_recovery_to_a_point_in_time(self):
-        schedule, look = commands("Scheduled backups")
+        schedule, look = commands("Schedule backups")
         restore, = commands("Restore the database as it was at a moment")
         self.there(schedule.replace("apt install ", "apt-get install -y -q "))
         self.assertIn("dossier-backup.timer", self.there(look))
@@ -278,7 +278,7 @@ class Guide(unittest.TestCase):
 
     def test_a_backup_is_restored_on_a_bare_machine(self):
         grant = json.loads(self.there(REGISTER % "saved@example.com"))
-        save, restore = commands("Backup and restore")
+        save, restore = commands("Back up and restore")
         self.there(save)
         # Nothing remains on the machine.
         self.there("systemctl stop dossierd.socket dossierd\napt-get purge -y -q dossier\n"

@@ -45,7 +45,7 @@ class Unattended(unittest.TestCase):
                        stdout=subprocess.DEVNULL)
 
     def test_changed_files_are_kept_and_do_not_block_an_upgrade(self):
-        script, *_ = commands("Unattended upgrades")
+        script, *_ = commands("Set up unattended upgrades")
         install, rest = script.split("\n", 1)
         self.inside("apt-get install -y -q --no-install-recommends ./dossier_*.deb apt-utils\n"
                     + install.replace("apt install", "apt-get install -y -q --no-install-recommends"))
