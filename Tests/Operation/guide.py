@@ -1,4 +1,4 @@
-"""The commands of the operator's guide, for tests that follow it word by word."""
+"""The commands of the operator's guide, for tests that follow it word for word."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""The operator's guide, followed word by word on a bare Debian that runs real systemd, in a container.
+"""The operator's guide, followed word for word on a bare Debian that runs real systemd, in a container.
 
 If this machine cannot boot a container (systemd-nspawn needs root and cgroups), the tests are skipped.
 Then only EndToEnd/test_activation tests inherited sockets, without systemd.

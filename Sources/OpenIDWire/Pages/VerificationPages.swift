@@ -24,7 +24,7 @@ import WireKit
       disownPath,
       access: .open,
       body: .form,
-      summary: "Lead a person who did not sign up to a new password",
+      summary: "Let the owner of an address choose a new password",
       disown
     ),
   ]
