@@ -141,8 +141,8 @@ extension Failure {
       switch error {
       case .noBoundary: "The body does not begin with the boundary that Content-Type names."
       case .unfinished: "The body ends before its last boundary, with two hyphens after it."
-      case .malformedHeader: "The header of a part is malformed. Each line ends with CRLF."
-      case .nameless: "A part has no name. Its Content-Disposition is form-data with a name."
+      case .malformedHeader: "The header of a part is malformed. Each line must end with CRLF."
+      case .nameless: "A part has no name. Its Content-Disposition must be form-data with a name."
       case .nameTwice: "Two parts have the same name."
       case .tooManyParts(let limit): "The body has more than \(limit) parts."
       case .partTooLong(let limit): "A part has more than \(limit) bytes."

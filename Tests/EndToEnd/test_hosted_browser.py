@@ -42,7 +42,7 @@ class WithScripts(LookingCase):
         self.press("Email me a code")
         self.look("Enter the code")
         self.send(code="1")
-        self.look("Enter the code", "The code has 8 digits.")
+        self.look("Enter the code", "The code must have 8 digits.")
         self.send(code=self.mailed_code(email))
         self.assertEqual(self.heading(), "Your account")
         self.quiet()

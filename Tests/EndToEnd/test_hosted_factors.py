@@ -18,7 +18,7 @@ class SecondFactors(HostedCase):
         secret = re.search(r"Key\s*([A-Z2-7 ]{32,})", page.text)[1].replace(" ", "").strip()
         factor = Authenticator({"id": "", "uri": "", "secret": secret})
         self.shows(self.visitor.submit("/set-up", code="123"), "Set up an authenticator app",
-                   "The code has 6 digits.")
+                   "The code must have 6 digits.")
         self.shows(self.visitor.submit("/set-up", code=factor.wrong()),
                    "Set up an authenticator app", "The code is wrong. Wait for the next one.")
         page = self.visitor.submit("/set-up", code=factor.code())
@@ -55,7 +55,7 @@ class SecondFactors(HostedCase):
         page = self.sign_in(email, visitor=visitor)
         self.shows(page, "Confirm your sign-in")
         self.shows(visitor.submit("/factor", code="1"), "Confirm your sign-in",
-                   "The code has 6 digits.")
+                   "The code must have 6 digits.")
         self.shows(visitor.submit("/factor", code=factor.wrong()), "Confirm your sign-in",
                    "The code is wrong. Wait for the next one.")
         self.shows(visitor.submit("/factor", code=factor.code(1)), "Your account")
@@ -75,7 +75,7 @@ class SecondFactors(HostedCase):
         self.shows(self.sign_in(email, visitor=earlier), "Your account")
         self.settings(mfa="optional")
         earlier.open("/account/address")
-        for code, error in [("", "The code has 6 digits."),
+        for code, error in [("", "The code must have 6 digits."),
                             ("abcd", "The code is wrong. Wait for the next one.")]:
             self.shows(earlier.submit("/confirm", code=code), "Confirm that it is you", error)
         self.shows(earlier.submit("/confirm", code=codes[0]), "Change your email address")

@@ -112,7 +112,7 @@ class SignIn(HostedCase):
         self.shows(page, "Enter the code")
         self.assertIn(f"If {email} can be used here, a code is on its way.", page.text)
         self.shows(self.visitor.submit("/code", code="12"), "Enter the code",
-                   "The code has 8 digits.")
+                   "The code must have 8 digits.")
         code = self.mailed_code(email)
         wrong = "0000 0000" if code != "0000 0000" else "1111 1111"
         self.shows(self.visitor.submit("/code", code=wrong), "Enter the code",

@@ -12,8 +12,8 @@ extension Catalog {
     passwordMissing = Enter your password.
     signInWrong = Email address or password is wrong. Try again or reset the password.
     passwordWrong = The password is wrong.
-    codeMalformed[one] = The code has {count} digit.
-    codeMalformed[other] = The code has {count} digits.
+    codeMalformed[one] = The code must have {count} digit.
+    codeMalformed[other] = The code must have {count} digits.
     mailCodeWrong = The code is wrong. Use the newest mail.
     codeExpired = The code has expired. Send a new one.
     codeAttempts = Too many wrong codes. Send a new one.

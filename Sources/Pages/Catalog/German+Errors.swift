@@ -12,8 +12,8 @@ extension Catalog {
     passwordMissing = Passwort eingeben.
     signInWrong = E-Mail-Adresse oder Passwort ist falsch. Erneut versuchen oder Passwort zurücksetzen.
     passwordWrong = Das Passwort ist falsch.
-    codeMalformed[one] = Der Code hat {count} Ziffer.
-    codeMalformed[other] = Der Code hat {count} Ziffern.
+    codeMalformed[one] = Der Code muss {count} Ziffer haben.
+    codeMalformed[other] = Der Code muss {count} Ziffern haben.
     mailCodeWrong = Der Code ist falsch. Die neueste E-Mail verwenden.
     codeExpired = Der Code ist abgelaufen. Neuen Code senden.
     codeAttempts = Zu viele falsche Codes. Neuen Code senden.

@@ -94,7 +94,7 @@ enum Auth0Password {
       place
     )
     guard isSalted ? bytes.count > digest.length : bytes.count == digest.length else {
-      let rule = "A hash of \(scheme) has \(digest.length) bytes"
+      let rule = "A hash of \(scheme) must have \(digest.length) bytes"
       throw refusal(place, rule + (isSalted ? ", and then its salt." : "."))
     }
     return SaltedDigest(
@@ -125,7 +125,7 @@ enum Auth0Password {
       throw refusal(place, "The cost of scrypt must be a power of two.")
     }
     if let length = json["keylen"]?.number?.int, length != value.count {
-      throw refusal(place, "The hash has \(value.count) bytes, and keylen is \(length).")
+      throw refusal(place, "The hash must have keylen (\(length)) bytes, not \(value.count).")
     }
     return PasswordHash.scrypt(
       logN: cost.trailingZeroBitCount,
