@@ -98,8 +98,8 @@ class Doctor(Administration):
         for text, other, words in [
             (upstream.replace(first, "#" + first), server, "worker-0.sock: write what `dossierd up"),
             (upstream.replace(second, second + second.replace("-1.", "-7.")), server, "no worker"),
-            ("", server, "there is no upstream dossier_workers"),
-            (upstream, server.replace("fastcgi_pass ", "# fastcgi_pass "), "no server passes"),
+            ("", server, "nginx has no upstream dossier_workers"),
+            (upstream, server.replace("fastcgi_pass ", "# fastcgi_pass "), "no server of nginx passes"),
         ]:
             fault, = faults(text, other)
             self.assertIn(words, fault)
