@@ -70,10 +70,10 @@ package import HTTP
     do throws(Failure) {
       // Each call of an `async` function costs as much as the whole check of a known app and token.
       if try !identifyAtOnce(call, endpoint) { try await identify(call, endpoint) }
+      try readPreconditions(of: call, endpoint.route)
       if endpoint.route.body != .none {
         call.body = try await body(of: call, endpoint.route.body)
       }
-      try readPreconditions(of: call, endpoint.route)
       if endpoint.route.method == .post, call.request.has(.idempotencyKey) {
         response = try await once(call, endpoint.route)
       } else {

@@ -5,7 +5,7 @@ import pathlib
 import signal
 
 from asking import MERGE
-from cases import Case, in_parallel
+from cases import Case, Held, in_parallel
 from machine import wait_until
 
 
@@ -39,6 +39,16 @@ class Locks(Case):
         self.expect(answer, 503, "overloaded")
         self.assertEqual(answer.headers["Retry-After"], "1")
         wait_until(lambda: any("55P03" in str(line) for line in self.site.logged()), what="the reason")
+
+    def test_a_change_of_a_user_that_stays_locked_is_refused_for_now(self):
+        grant = self.expect(self.register("held@example.com"), 201).json
+        with Held(self.site, f"select from users where user_id = '{grant['user_id']}' for update"):
+            answer = self.post("/v1/me/api-keys", {"name": "held"}, token=grant["access_token"])
+        self.expect(answer, 503, "overloaded")
+        wait_until(lambda: any("POST /v1/me/api-keys" in str(line) and "55P03" in str(line)
+                               for line in self.site.logged()), what="the reason")
+        answer = self.post("/v1/me/api-keys", {"name": "free"}, token=grant["access_token"])
+        self.expect(answer, 201)
 
 
 class Silence(Case):
