@@ -5,7 +5,7 @@ package import Postgres
 package import Tenancy
 
 extension Sessions {
-  /// Ends all sessions of an app, or of the users of one issuer, a thousand users at a time.
+  /// Ends all sessions of an app, or of the users of one issuer.
   ///
   /// It can be repeated after an interruption: ended sessions stay ended.
   /// - Parameters:
@@ -141,14 +141,14 @@ package enum SessionsAdministrationQueries {
     """
   )
 
-  /// Returns the next thousand users.
+  /// Returns the next users, few enough that one transaction does not lock them for long.
   ///
   /// Served by `users_by_app`.
   static let users = Statement<UserID, AppID, UserID?>(
     "sessions.users",
     """
     select user_id from users
-    where app_id = $1 and user_id > coalesce($2, '') order by user_id limit 1000
+    where app_id = $1 and user_id > coalesce($2, '') order by user_id limit 50
     """
   )
 
