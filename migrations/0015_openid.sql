@@ -27,7 +27,7 @@ create table authorizations (
 create index authorizations_by_time on authorizations (expires_at);
 
 comment on table authorizations is
-  'Requests of OpenID Connect clients, from the first page until their code has expired.';
+  'Requests of OpenID Connect clients, until a day after they have expired.';
 comment on column authorizations.request is 'The parameters that were checked.';
 comment on column authorizations.browser_hash is
   'A keyed hash of the cookie of the browser that sent the request. No other browser continues it.';

@@ -572,7 +572,7 @@ CREATE TABLE public.authorizations (
 -- Name: TABLE authorizations; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.authorizations IS 'Requests of OpenID Connect clients, from the first page until their code has expired.';
+COMMENT ON TABLE public.authorizations IS 'Requests of OpenID Connect clients, until a day after they have expired.';
 
 
 --

@@ -28,11 +28,12 @@ extension Worker {
         await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
         do throws(Failure) {
           try await SearchIndexes.finishAll(in: database)
-          let removed = try await Maintenance.run(database).filter { $0.value > 0 }
-          if !removed.isEmpty { Log.write("info", "removed: \(removed)") }
         } catch {
-          Log.write("error", "maintenance: \(error)")
+          Log.write("error", "search indexes: \(error)")
         }
+        let report = await Maintenance.run(database)
+        if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }
+        for fault in report.faults.sorted() { Log.write("error", "maintenance: \(fault)") }
       }
     }
   }

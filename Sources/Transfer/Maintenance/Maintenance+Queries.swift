@@ -71,14 +71,12 @@ struct ExpiredRows {
     } deletion: {
       Statement("maintenance.authentication_flows", $0)
     },
-    // For a day, the pages can begin one without a code again.
+    // For a day, the pages can begin an expired one again.
     ExpiredRows(
       "authorizations",
       "authorization_id",
       "app_id",
-      """
-      expires_at < now() and (code_hash is not null or expires_at < now() - interval '1 day')
-      """
+      "expires_at < now() - interval '1 day'"
     ) {
       Statement("maintenance.authorizations_page", $0)
     } deletion: {

@@ -1,4 +1,3 @@
-package import Runtime
 package import EventLoop
 package import Postgres
 
@@ -8,33 +7,42 @@ package import Postgres
 @EventLoop package enum Maintenance {
   /// Deletes all data that has expired.
   ///
-  /// Several runs may overlap; none blocks another for long.
-  /// - Returns: the numbers of deleted rows, by the statement's name.
-  /// - Throws: `.databaseUnavailable`; the rows deleted before stay deleted.
-  package static func run(_ database: Database) async throws(Failure) -> [String: Int] {
-    var removed: [String: Int] = [:]
-    do throws(DatabaseError) {
-      for rows in ExpiredRows.all {
-        removed["\(rows.deletion.name)"] = try await remove(by: rows.deletion, database) {
-          () async throws(DatabaseError) in try await database.write(rows.page)
+  /// Several runs may overlap; none blocks another for long. A task that fails stops no other task;
+  /// the rows that it deleted before stay deleted.
+  package static func run(_ database: Database) async -> MaintenanceReport {
+    var report = MaintenanceReport()
+    for rows in ExpiredRows.all {
+      await report.run("\(rows.deletion.name)") { () async throws(DatabaseError) in
+        try await remove(by: rows.deletion, database) { () async throws(DatabaseError) in
+          try await database.write(rows.page)
         }
       }
-      for statement in MaintenanceQueries.local {
-        removed["\(statement.name)"] = try await database.write(statement).count
-      }
-      for app in try await database.write(MaintenanceQueries.apps) {
-        removed["maintenance.audit", default: 0] += try await removeEvents(of: app, database)
-        removed["maintenance.document_versions", default: 0] += try await trimVersions(
-          of: app,
-          database
-        )
-      }
-      removed["maintenance.anonymous"] = try await Unused.removeUsers(database)
-      removed["maintenance.devices"] = try await Unused.removeDevices(database)
-    } catch {
-      throw Failure(error)
     }
-    return removed
+    for statement in MaintenanceQueries.local {
+      await report.run("\(statement.name)") { () async throws(DatabaseError) in
+        try await database.write(statement).count
+      }
+    }
+    var apps: [AppRetention] = []
+    await report.run("maintenance.apps") { () async throws(DatabaseError) in
+      apps = try await database.write(MaintenanceQueries.apps)
+      return 0
+    }
+    for app in apps {
+      await report.run("maintenance.audit") { () async throws(DatabaseError) in
+        try await removeEvents(of: app, database)
+      }
+      await report.run("maintenance.document_versions") { () async throws(DatabaseError) in
+        try await trimVersions(of: app, database)
+      }
+    }
+    await report.run("maintenance.anonymous") { () async throws(DatabaseError) in
+      try await Unused.removeUsers(database)
+    }
+    await report.run("maintenance.devices") { () async throws(DatabaseError) in
+      try await Unused.removeDevices(database)
+    }
+    return report
   }
 
   /// Deletes the rows of pages by their keys, and returns their number.
@@ -96,6 +104,27 @@ package import Postgres
         }
       }
       guard found.count == MaintenanceQueries.batch else { return count }
+    }
+  }
+}
+
+/// The result of a run of the maintenance.
+package struct MaintenanceReport: Sendable {
+  /// The numbers of deleted rows, by the task; only tasks that deleted some.
+  package private(set) var removed: [String: Int] = [:]
+  /// The errors of the tasks that failed.
+  package private(set) var faults: Set<String> = []
+
+  /// Runs a task that deletes rows, and notes their number or its error.
+  @EventLoop fileprivate mutating func run(
+    _ task: String,
+    _ body: @EventLoop () async throws(DatabaseError) -> Int
+  ) async {
+    do throws(DatabaseError) {
+      let count = try await body()
+      if count > 0 { removed[task, default: 0] += count }
+    } catch {
+      faults.insert("\(task): \(error)")
     }
   }
 }
