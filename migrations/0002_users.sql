@@ -48,7 +48,7 @@ create table users (
 create index users_by_app on users (app_id, user_id);
 
 -- Maintenance looks for anonymous users without data.
-create index users_anonymous on users (app_id, user_id) where anonymous;
+create index users_anonymous on users (user_id) where anonymous;
 
 -- Members of the profile that every app can search by. A login changes none of them.
 create index users_by_email on users (app_id, (email_key(email)) collate "C", user_id)

@@ -3088,7 +3088,7 @@ CREATE INDEX user_roles_by_role ON public.user_roles USING btree (role_id, user_
 -- Name: users_anonymous; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX users_anonymous ON public.users USING btree (app_id, user_id) WHERE anonymous;
+CREATE INDEX users_anonymous ON public.users USING btree (user_id) WHERE anonymous;
 
 
 --

@@ -24,6 +24,7 @@ extension Worker {
   /// hosts.
   func keepHouse() {
     EventLoop.task { [database] in
+      let maintenance = Maintenance(database)
       while true {
         await EventLoop.sleep(for: .seconds(Int.random(in: 1_800...5_400)))
         do throws(Failure) {
@@ -31,7 +32,7 @@ extension Worker {
         } catch {
           Log.write("error", "search indexes: \(error)")
         }
-        let report = await Maintenance.run(database)
+        let report = await maintenance.run()
         if !report.removed.isEmpty { Log.write("info", "removed: \(report.removed)") }
         for fault in report.faults.sorted() { Log.write("error", "maintenance: \(fault)") }
       }

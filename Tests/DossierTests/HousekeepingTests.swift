@@ -117,9 +117,9 @@ import Testing
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
-    _ = await Maintenance.run(database)
+    _ = await Maintenance(database).run()
     let left = try await database.write(Queries.versions)[0]
-    let again = await Maintenance.run(database)
+    let again = await Maintenance(database).run()
     return (left, again)
   }
 
@@ -135,7 +135,7 @@ import Testing
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
-    let report = await Maintenance.run(database)
+    let report = await Maintenance(database).run()
     try await connection.script("alter table gone rename to \(table)")
     return (try await database.write(Queries.left)[0], report)
   }
@@ -147,9 +147,9 @@ import Testing
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
-    let first = await Maintenance.run(database)
+    let first = await Maintenance(database).run()
     #expect(first.faults == [])
     let left = try await database.write(Queries.left)[0]
-    return (left, await Maintenance.run(database))
+    return (left, await Maintenance(database).run())
   }
 }

@@ -146,6 +146,35 @@ import Testing
     }
   }
 
+  @Test func `a run of few pages continues where the last one ended`() async throws {
+    let name = try await TestCluster.shared.createMigratedDatabase()
+    // Of three pages of devices, only the last has unused ones.
+    let used = "update devices set last_seen_at = now() where device_id <= lpad('2000', 24, '0')"
+    let removed = try await removals(name, Self.devices + used, runs: 6)
+    #expect(removed.filter { $0 > 0 } == [980])
+  }
+
+  /// Returns the numbers of devices that runs of one page each have removed.
+  @EventLoop private func removals(
+    _ name: String,
+    _ script: String,
+    runs: Int
+  ) async throws -> [Int] {
+    let connection = try await Connection.open(.patient(name))
+    defer { connection.close() }
+    try await connection.script(script)
+    let database = Database(.patient(name))
+    database.start()
+    defer { database.stop() }
+    let maintenance = Maintenance(database, pages: 1)
+    var removed: [Int] = []
+    for _ in 0..<runs {
+      let report = await maintenance.run()
+      removed.append(report.removed["maintenance.devices"] ?? 0)
+    }
+    return removed
+  }
+
   /// Each user has rows in one table, and further users have none.
   private static let data = """
     \(FullTables.fill(apps: 1))
@@ -191,9 +220,9 @@ import Testing
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
-    _ = await Maintenance.run(database)
+    _ = await Maintenance(database).run()
     try await check(database)
-    let again = await Maintenance.run(database)
+    let again = await Maintenance(database).run()
     #expect(again.removed == [:] && again.faults == [])
   }
 }

@@ -4,16 +4,28 @@ package import Postgres
 /// Deletes expired data: pages of the keys of rows, and then each row by its key.
 ///
 /// No statement locks rows of several keys, which a distributed database has on several nodes.
-@EventLoop package enum Maintenance {
+@EventLoop package final class Maintenance {
+  private let database: Database
+  private let unused: Unused
+
+  /// - Parameters:
+  ///   - database: the database.
+  ///   - pages: the most pages of a thousand guests, and of a thousand devices, that a run looks
+  ///     at. The next run continues there.
+  package init(_ database: Database, pages: Int = 500) {
+    self.database = database
+    unused = Unused(pages: pages)
+  }
+
   /// Deletes all data that has expired.
   ///
   /// Several runs may overlap; none blocks another for long. A task that fails stops no other task;
   /// the rows that it deleted before stay deleted.
-  package static func run(_ database: Database) async -> MaintenanceReport {
+  package func run() async -> MaintenanceReport {
     var report = MaintenanceReport()
     for rows in ExpiredRows.all {
       await report.run("\(rows.deletion.name)") { () async throws(DatabaseError) in
-        try await remove(by: rows.deletion, database) { () async throws(DatabaseError) in
+        try await remove(by: rows.deletion) { () async throws(DatabaseError) in
           try await database.write(rows.page)
         }
       }
@@ -30,25 +42,24 @@ package import Postgres
     }
     for app in apps {
       await report.run("maintenance.audit") { () async throws(DatabaseError) in
-        try await removeEvents(of: app, database)
+        try await removeEvents(of: app)
       }
       await report.run("maintenance.document_versions") { () async throws(DatabaseError) in
-        try await trimVersions(of: app, database)
+        try await trimVersions(of: app)
       }
     }
     await report.run("maintenance.anonymous") { () async throws(DatabaseError) in
-      try await Unused.removeUsers(database)
+      try await unused.removeUsers(database)
     }
     await report.run("maintenance.devices") { () async throws(DatabaseError) in
-      try await Unused.removeDevices(database)
+      try await unused.removeDevices(database)
     }
     return report
   }
 
   /// Deletes the rows of pages by their keys, and returns their number.
-  private static func remove(
+  private func remove(
     by deletion: Statement<Int, String, String>,
-    _ database: Database,
     _ page: @EventLoop () async throws(DatabaseError) -> [RowKey]
   ) async throws(DatabaseError) -> Int {
     var count = 0
@@ -63,16 +74,13 @@ package import Postgres
   }
 
   /// Deletes events that are older than the settings of an app.
-  private static func removeEvents(
-    of app: AppRetention,
-    _ database: Database
-  ) async throws(DatabaseError) -> Int {
-    var count = try await remove(by: MaintenanceQueries.removeEvent, database) {
+  private func removeEvents(of app: AppRetention) async throws(DatabaseError) -> Int {
+    var count = try await remove(by: MaintenanceQueries.removeEvent) {
       () async throws(DatabaseError) in
       try await database.write(MaintenanceQueries.oldEvents, app.id, app.firstEvent)
     }
     guard let first = app.firstOwnChange else { return count }
-    count += try await remove(by: MaintenanceQueries.removeEvent, database) {
+    count += try await remove(by: MaintenanceQueries.removeEvent) {
       () async throws(DatabaseError) in
       try await database.write(MaintenanceQueries.oldChanges, app.id, first)
     }
@@ -84,10 +92,7 @@ package import Postgres
   ///
   /// The newest version of a document with too many was written when the app kept more. Each such
   /// document is therefore trimmed as a whole, and its remaining versions are marked.
-  private static func trimVersions(
-    of app: AppRetention,
-    _ database: Database
-  ) async throws(DatabaseError) -> Int {
+  private func trimVersions(of app: AppRetention) async throws(DatabaseError) -> Int {
     guard let kept = app.versionsKept else { return 0 }
     var count = 0
     while true {

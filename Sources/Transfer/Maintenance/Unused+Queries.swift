@@ -2,11 +2,13 @@ package import Postgres
 import Runtime
 
 /// An anonymous user of a page.
-struct AnonymousUser: RowDecodable {
+struct AnonymousUser: SweptRow {
   let app: AppID
   let user: UserID
   /// Whether the user has no profile, and was not seen for the days of the app.
   let isStale: Bool
+
+  var id: String { user.text }
 
   init(from row: Row) throws(DatabaseError) {
     app = try row.id(0)
@@ -16,12 +18,12 @@ struct AnonymousUser: RowDecodable {
 }
 
 /// A device, with its users as the database prints them, or nil if it was used in the last day.
-struct OldDevice: RowDecodable {
-  let device: String
+struct OldDevice: SweptRow {
+  let id: String
   let list: String?
 
   init(from row: Row) throws(DatabaseError) {
-    device = try row.text(0)
+    id = try row.text(0)
     list = row.text(ifAny: 1)
   }
 }
@@ -39,16 +41,16 @@ extension SQL {
 }
 
 package enum UnusedQueries {
-  /// Returns the page of all shards after that user of that app.
+  /// Returns the page of all shards after that user.
   ///
   /// Served by `users_anonymous`.
-  static let users = Statement<AnonymousUser, String, String>(
+  static let users = Statement<AnonymousUser, String>(
     "unused.users",
     """
     select u.app_id, u.user_id, \(.isStale)
     from users u join apps a on a.app_id = u.app_id
-    where u.anonymous and (u.app_id, u.user_id) > ($1, $2)
-    order by u.app_id, u.user_id limit 1000
+    where u.anonymous and u.user_id > $1
+    order by u.user_id limit 1000
     """
   )
 

@@ -5,17 +5,21 @@ import Sessions
 
 /// Unused data: anonymous users without stored data or recent activity, and devices without users.
 ///
-/// No index finds them, so each run scans all of them in pages. A page takes far less than the
-/// statement timeout.
-enum Unused {
+/// No index finds them, so sweeps look at all rows.
+@EventLoop final class Unused {
+  private let users: Sweep<AnonymousUser>
+  private let devices: Sweep<OldDevice>
+
+  /// - Parameter pages: the most pages of each kind that a run looks at.
+  init(pages: Int) {
+    users = Sweep(UnusedQueries.users, pages: pages)
+    devices = Sweep(UnusedQueries.devices, pages: pages)
+  }
+
   /// Deletes unused users, and returns their number.
-  @EventLoop static func removeUsers(_ database: Database) async throws(DatabaseError) -> Int {
+  func removeUsers(_ database: Database) async throws(DatabaseError) -> Int {
     var removed = 0
-    var place = ("", "")
-    while case let page = try await database.write(UnusedQueries.users, place.0, place.1),
-      let last = page.last
-    {
-      place = (last.app.text, last.user.text)
+    try await users.run(database) { (page) async throws(DatabaseError) in
       let stale = page.filter(\.isStale)
       let reads = stale.map { PendingQuery(UnusedQueries.find, $0.user) }
       let found = try await database.answers(toWrites: reads)
@@ -27,7 +31,7 @@ enum Unused {
   }
 
   /// Deletes a user; returns false if the user is used again.
-  @EventLoop private static func remove(
+  private func remove(
     _ user: AnonymousUser,
     _ database: Database
   ) async throws(DatabaseError) -> Bool {
@@ -64,14 +68,10 @@ enum Unused {
   /// Deletes unused devices, and returns their number.
   ///
   /// A device may list users who have no account there any more.
-  @EventLoop static func removeDevices(_ database: Database) async throws(DatabaseError) -> Int {
+  func removeDevices(_ database: Database) async throws(DatabaseError) -> Int {
     var removed = 0
-    var place = ""
-    while true {
-      let page = try await database.write(UnusedQueries.devices, place)
-      guard let last = page.last else { return removed }
-      place = last.device
-      let old = page.compactMap { device in device.list.map { (device.device, $0) } }
+    try await devices.run(database) { (page) async throws(DatabaseError) in
+      let old = page.compactMap { device in device.list.map { (device.id, $0) } }
       let listed = old.flatMap { device, list in
         DeviceState.users(in: list).map { (user: $0.text, device: device) }
       }
@@ -86,5 +86,6 @@ enum Unused {
         removed += try await database.write(UnusedQueries.removeDevice, device, list).count
       }
     }
+    return removed
   }
 }
