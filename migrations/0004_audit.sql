@@ -24,6 +24,9 @@ create index audit_by_app on audit (app_id, event_id);
 create index audit_own_changes on audit (app_id, event_id)
   where action = 'data_change' and actor = 'user';
 
+-- A reset of rate limits looks for the networks of refusals.
+create index audit_refusals on audit (user_id, event_id) where action = 'rate_limited';
+
 comment on table audit is
   'Audit events. They outlive the user, so no foreign key refers to users.';
 comment on column audit.user_id is

@@ -2903,6 +2903,13 @@ CREATE INDEX audit_own_changes ON public.audit USING btree (app_id, event_id) WH
 
 
 --
+-- Name: audit_refusals; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX audit_refusals ON public.audit USING btree (user_id, event_id) WHERE (action = 'rate_limited'::text);
+
+
+--
 -- Name: authentication_flows_by_app; Type: INDEX; Schema: public; Owner: -
 --
 

@@ -14,10 +14,11 @@ struct RateLimitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Resets rate limits, so that refused callers can try again at once.",
       discussion: """
-        For a user, it resets the limits of logins, registrations, passwords and mail, from all \
-        networks that were refused in the past two days. For a network, it resets all limits of the \
-        network and, in IPv6, of its /48. `dossier audit` shows the addresses of refused callers \
-        (rate_limited). nginx has limits of its own, which this command does not reset.
+        For a user, it resets the limits of logins, registrations, passwords and mail, from the \
+        networks of the app's last 1,000 refusals in the past two days. For a network, it resets all \
+        limits of the network and, in IPv6, of its /48. `dossier audit` shows the addresses of \
+        refused callers (rate_limited). nginx has limits of its own, which this command does not \
+        reset.
         """
     )
     @OptionGroup var options: AppOptions

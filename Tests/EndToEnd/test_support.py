@@ -116,6 +116,15 @@ class Support(Administration):
         self.assertGreater(self.dossier("rate-limit", "reset", "SLOW@example.com")["reset"], 0)
         self.assertEqual(self.sign_in("slow@example.com", "198.51.100.7"), 200)
         self.assertEqual(self.sign_in("other@example.com", "198.51.100.7"), 429)
+        # The newest thousand refusals name the networks; the operator may name another.
+        self.site.sql("insert into audit (user_id, event_id, app_id, action, actor, address) "
+                      "select app_id, new_object_id(), app_id, 'rate_limited', 'unauthenticated', "
+                      "'192.0.2.1' from apps, generate_series(1, 1000) where name = 'default'")
+        self.dossier("rate-limit", "reset", "other@example.com")
+        self.assertEqual(self.sign_in("other@example.com", "198.51.100.7"), 429)
+        self.dossier("rate-limit", "reset", "other@example.com", "--network", "198.51.100.7")
+        self.assertEqual(self.sign_in("other@example.com", "198.51.100.7"), 200)
+        self.site.sql("delete from audit where address = '192.0.2.1'")
         # The limits of an address without a user, over all networks.
         for number in range(6):
             answer = self.login("nobody@example.com", headers={ADDRESS: f"203.0.113.{number}"})

@@ -11,7 +11,7 @@ extension RateLimits {
   ///
   /// Attempts are counted under keyed hashes, which only known subjects lead to. So this resets the
   /// limits of the address and the users, for each network and device that the database knows.
-  /// The networks are those that the app's audit events name as refused in the past two days.
+  /// The networks are those of the app's newest 1,000 refusals of the past two days.
   /// - Parameters:
   ///   - key: the key of the address, also of no user; nil if the user has none.
   ///   - users: the users of the address.
@@ -39,7 +39,7 @@ extension RateLimits {
     identifiers += keys.flatMap { [(.login, $0), (.registration, $0), (.mail, $0)] }
     var networks = network.map { [$0] } ?? []
     if !identifiers.isEmpty {
-      networks += try await context.read(AttemptLiftQueries.refused, app)
+      networks += try await context.search(AttemptLiftQueries.refused, app)
         .compactMap(IPAddress.init)
     }
     let places = Set(networks.map { String(hexadecimal: $0.network) })
@@ -146,16 +146,17 @@ package enum AttemptLiftQueries {
     """
   )
 
-  /// Returns the IP addresses from which callers were refused in the past two days.
+  /// Returns the IP addresses of the newest 1,000 refusals of the past two days.
   ///
-  /// Served by the primary key.
+  /// Served by `audit_refusals`.
   static let refused = Statement<String, AppID>(
     "rate_limits.refused",
     """
-    select distinct host(address) from audit
-    where user_id = $1 and action = 'rate_limited' and address is not null
-      and event_id > lpad(to_hex(extract(epoch from now() - interval '2 days')::bigint), 8, '0')
-    limit 10000
+    select distinct host(address) from (
+      select address from audit
+      where user_id = $1 and action = 'rate_limited' and address is not null
+        and event_id > lpad(to_hex(extract(epoch from now() - interval '2 days')::bigint), 8, '0')
+      order by event_id desc limit 1000) refusals
     """
   )
 
