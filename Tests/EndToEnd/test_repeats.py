@@ -1,5 +1,6 @@
 """Repeated POSTs with an Idempotency-Key are executed once and get the same response."""
 
+import hashlib
 import unittest
 
 from asking import JSON, MERGE
@@ -134,6 +135,29 @@ class Repeats(Case):
         self.assertEqual(refused.headers["Retry-After"], "3600")
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.keys(), 1)
+
+    def test_the_number_of_keys_of_a_client_is_limited(self):
+        """Its keys are counted by the first byte of their hashes."""
+        client = self.site.client("--app", "default", "--scope", "create:users")
+
+        def create(key):
+            return self.send("/v1/users", {"email": f"{key}@example.com"}, key,
+                             token=client["secret"])
+
+        full = hashlib.sha256(b"k").digest()[0]
+        free = next(f"k{n}" for n in range(100)
+                    if hashlib.sha256(f"k{n}".encode()).digest()[0] != full)
+        first = self.expect(create("k"), 201).json
+        self.site.sql(
+            "insert into idempotency_keys (app_id, owner, key_hash, request_hash, expires_at) "
+            f"select app_id, owner, decode('{full:02x}', 'hex') || sha256(n::text::bytea), 'x', "
+            "now() + interval '1 day' from idempotency_keys, generate_series(1, 499) n "
+            f"where owner = '{client['id']}'")
+        full_too = next(f"f{n}" for n in range(10_000)
+                        if hashlib.sha256(f"f{n}".encode()).digest()[0] == full)
+        self.expect(create(full_too), 429, "too_many_requests")
+        self.assertEqual(self.expect(create("k"), 201).json["id"], first["id"])
+        self.expect(create(free), 201)
 
     def test_responses_with_tokens_are_not_stored_and_malformed_keys_are_refused(self):
         fields = {"Idempotency-Key": "k"}

@@ -13,12 +13,13 @@ struct KeptAnswerRow: RowDecodable {
 }
 
 package enum IdempotencyQueries {
-  /// Returns the number of keys of an owner, up to a limit.
-  static let count = Statement<Int, AppID, String, Int>(
+  /// Returns the number of keys of an owner with hashes in a range, up to a limit.
+  static let count = Statement<Int, AppID, String, BinaryBytes, BinaryBytes, Int>(
     "idempotency_keys.count",
     """
     select count(*) from (
-      select 1 from idempotency_keys where app_id = $1 and owner = $2 limit $3::bigint) kept
+      select 1 from idempotency_keys
+      where app_id = $1 and owner = $2 and key_hash between $3 and $4 limit $5::bigint) kept
     """
   )
 

@@ -22,13 +22,25 @@ package enum IdempotencyRecords {
     package let app: AppID
     package let owner: String
     package let hash: BinaryBytes
-    package let limit: Int
+    /// The hashes between which the keys of the owner are counted.
+    fileprivate let share: (first: BinaryBytes, last: BinaryBytes)
+    /// The most keys with such hashes.
+    fileprivate let limit: Int
 
-    private init(_ app: AppID?, _ owner: String, _ text: String, limit: Int) {
+    /// - Parameters:
+    ///   - app: the app; nil for the deployment.
+    ///   - owner: the user or the client.
+    ///   - text: the key as the client sent it.
+    ///   - prefix: only keys are counted whose hashes begin with the same bytes, of this number.
+    ///   - limit: the most such keys.
+    private init(_ app: AppID?, _ owner: String, _ text: String, by prefix: Int, limit: Int) {
       self.app = app ?? .deployment
       self.owner = owner
       self.limit = limit
-      hash = BinaryBytes(Array(SHA256.hash(data: Array(text.utf8))))
+      let bytes = Array(SHA256.hash(data: Array(text.utf8)))
+      hash = BinaryBytes(bytes)
+      let start = Array(bytes.prefix(prefix))
+      share = (BinaryBytes(start), BinaryBytes(start + Array(repeating: 0xff, count: bytes.count)))
     }
 
     /// - Parameters:
@@ -36,15 +48,18 @@ package enum IdempotencyRecords {
     ///   - user: the user of the request.
     ///   - app: the app of the user.
     package init(_ text: String, of user: UserID, in app: AppID) {
-      self.init(app, user.text, text, limit: 1_000)
+      self.init(app, user.text, text, by: 0, limit: 1_000)
     }
 
+    /// Counts the keys with hashes that begin with the same byte: about 390 of 100,000.
+    ///
+    /// A count of all would delay other requests.
     /// - Parameters:
     ///   - text: the key as the client sent it.
     ///   - client: the API client of the request.
     ///   - app: the app of the request, if any.
     package init(_ text: String, of client: Client, in app: AppID?) {
-      self.init(app, client.id.text, text, limit: 100_000)
+      self.init(app, client.id.text, text, by: 1, limit: 500)
     }
 
     fileprivate var name: String { "answer \(app) \(owner) \(String(hexadecimal: hash.bytes))" }
@@ -77,7 +92,14 @@ package enum IdempotencyRecords {
     let hash = BinaryBytes(context.keys.master.hash(of: request, by: 0))
     var batch = ReadBatch()
     let kept = batch.add(IdempotencyQueries.find, key.app, key.owner, key.hash)
-    let count = batch.add(IdempotencyQueries.count, key.app, key.owner, key.limit)
+    let count = batch.add(
+      IdempotencyQueries.count,
+      key.app,
+      key.owner,
+      key.share.first,
+      key.share.last,
+      key.limit
+    )
     let results = try await context.read(batch)
     if let found: KeptAnswerRow = try results.first(kept) {
       return state(of: found, key, hash, context)
