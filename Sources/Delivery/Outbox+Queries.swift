@@ -83,12 +83,16 @@ package enum OutboxQueries {
     """
   )
 
+  /// Returns the number and age of the oldest 10,000 rows.
+  ///
+  /// Served by the primary key.
   static let state = Statement<OutboxState>(
     "outbox.state",
     """
     select count(*), coalesce(extract(epoch from now() - min(created_at)
       filter (where next_attempt_at is not null)), 0)::bigint
-    from mail_outbox
+    from (
+      select created_at, next_attempt_at from mail_outbox order by mail_id limit 10000) oldest
     """
   )
 

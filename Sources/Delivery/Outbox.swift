@@ -187,8 +187,9 @@ struct ExpiredMail: RowDecodable {
 
 /// The length and age of the queue.
 package struct OutboxState: RowDecodable {
+  /// At most 10,000.
   package let count: Int
-  /// The age of the oldest mail; zero if the queue is empty.
+  /// The age of the oldest unsent mail; zero if the queue is empty.
   package let age: Duration
 
   package init(from row: Row) throws(DatabaseError) {

@@ -198,7 +198,7 @@ import Postgres
     for expired in (try? await database.write(calls, returning: ExpiredMail.self)) ?? [] {
       mailer.abandon("\(expired.description): it has expired")
     }
-    if let state = try? await database.read(OutboxQueries.state).first { tell(.waiting(state)) }
+    if let state = try? await database.write(OutboxQueries.state).first { tell(.waiting(state)) }
   }
 
   // MARK: One row

@@ -95,7 +95,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> [UserSignIns] {
     let ids = TextArray(users.map(\.text))
-    return try await context.read(UserRecordQueries.signIns, context.app.id, ids)
+    return try await context.search(UserRecordQueries.signIns, context.app.id, ids)
   }
 }
 

@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// Statements of many keys on the lane of writes, which are no transaction.
+/// Statements of many keys, which are no transaction.
 extension Database {
   /// The statements that are sent together.
   ///
@@ -18,12 +18,30 @@ extension Database {
     toWrites calls: [PendingQuery],
     for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> [ResultSet] {
+    try await answers(to: calls, on: exclusive, for: owner)
+  }
+
+  /// Runs reads that may take long, and sends many of them together.
+  ///
+  /// - Returns: the result of each, in the order of the calls.
+  package func answers(
+    toSearch calls: [PendingQuery],
+    for owner: (any JobOwner)?
+  ) async throws(DatabaseError) -> [ResultSet] {
+    try await answers(to: calls, on: search, for: owner)
+  }
+
+  private func answers(
+    to calls: [PendingQuery],
+    on lane: Lane,
+    for owner: (any JobOwner)?
+  ) async throws(DatabaseError) -> [ResultSet] {
     if let refusal = guardian.nodes?.refusal(of: calls) { throw refusal }
     var results: [ResultSet] = []
     for start in stride(from: 0, to: calls.count, by: Self.share) {
       let share = calls[start..<min(start + Self.share, calls.count)]
       results += try await retryingConflicts { () async throws(DatabaseError) in
-        try await exclusive.withConnection(for: owner) { connection async throws(DatabaseError) in
+        try await lane.withConnection(for: owner) { connection async throws(DatabaseError) in
           try await Self.results(of: share, on: connection)
         }
       }

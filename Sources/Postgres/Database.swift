@@ -11,7 +11,7 @@ package import EventLoop
 @EventLoop package final class Database {
   private let express: PersistentConnection
   let exclusive: Lane
-  private let search: Lane
+  let search: Lane
   private let large: Lane
   let settings: DatabaseSettings
   /// The last error of a write that an operator of PostgreSQL must fix.

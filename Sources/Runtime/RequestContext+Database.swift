@@ -166,6 +166,22 @@ extension RequestContext {
     }
   }
 
+  /// Runs several reads that may take long in one round trip, on the search lane.
+  ///
+  /// - Returns: the rows of all.
+  package func search<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ calls: [PendingQuery]
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      var rows: [Row] = []
+      for result in try await database.answers(toSearch: calls, for: owner) {
+        rows += try result.decode(Row.self)
+      }
+      return rows
+    }
+  }
+
   /// Runs a read with a large result, on the lane for these.
   package func fetch<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,

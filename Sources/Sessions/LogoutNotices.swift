@@ -21,8 +21,8 @@ import Tenancy
   /// - Throws: `.databaseUnavailable`.
   package static func collect(_ context: RequestContext) async throws(Failure) {
     var seen: Set<UserID> = []
-    for due in try await context.read(LogoutNoticeQueries.due) where seen.insert(due.user).inserted
-    {
+    let all = try await context.readLatest(LogoutNoticeQueries.due)
+    for due in all where seen.insert(due.user).inserted {
       try await context.transaction { transaction async throws(Failure) in
         try await queue(of: due.user, in: due.app, transaction, context)
       }

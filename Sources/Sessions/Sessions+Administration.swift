@@ -24,7 +24,7 @@ extension Sessions {
   ) async throws(Failure) -> Int {
     var provider: String?
     if let issuer {
-      let found = try await context.read(SessionsAdministrationQueries.provider, app, issuer)
+      let found = try await context.search(SessionsAdministrationQueries.provider, app, issuer)
       guard let found = found.first else { throw .notFound }
       provider = found
     }

@@ -58,7 +58,7 @@ extension Metrics.Gauge {
     case .writesWaiting, .searchesWaiting, .largeReadsWaiting:
       "Requests that wait for a connection of their lane."
     case .hashing: "Passwords that are hashed, or wait for that."
-    case .mailQueue: "Mails in the queue, including abandoned ones."
+    case .mailQueue: "Mails in the queue, including abandoned ones; at most 10,000."
     case .mailAge: "Age of the oldest unsent mail in the queue."
     }
   }

@@ -30,6 +30,32 @@ import Testing
     #expect(Set(handled).count == 300)
   }
 
+  @Test func `the state counts 10,000 rows at most, and the age of unsent ones`() async throws {
+    let name = try await TestCluster.shared.createMigratedDatabase()
+    let state = try await state(
+      of: name,
+      """
+      insert into mail_outbox (mail_id, app_id, kind, sealed, created_at, next_attempt_at, expires_at)
+      select lpad(to_hex(g), 24, '0'), app_id, 'logout', '',
+        now() - case when g < 3 then interval '2 hours' else interval '1 hour' end,
+        case when g > 2 then now() end, now() + interval '1 day'
+      from apps, generate_series(1, 10001) g
+      """
+    )
+    #expect(state.count == 10_000)
+    #expect(state.age.wholeSeconds / 60 == 60)
+  }
+
+  @EventLoop private func state(of name: String, _ script: String) async throws -> OutboxState {
+    let connection = try await Connection.open(.patient(name))
+    defer { connection.close() }
+    try await connection.script(script)
+    let database = Database(.patient(name))
+    database.start()
+    defer { database.stop() }
+    return try await database.write(OutboxQueries.state)[0]
+  }
+
   /// Returns the ids of the rows that the workers have handled, until none is left.
   @EventLoop private func deliver(on name: String, workers: Int) async throws -> [String] {
     let connection = try await Connection.open(.patient(name))

@@ -24,7 +24,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
     let count = min(max(count, 1), pageSize)
-    let profiles = try await context.read(
+    let profiles = try await context.search(
       UsersAdministrationQueries.page,
       context.app.id,
       cursor,

@@ -22,7 +22,7 @@ extension Audit {
     let apps =
       if let app { [app] } else { try await context.read(AuditLogQueries.apps) + [.deployment] }
     let calls = apps.map { PendingQuery(AuditLogQueries.app, $0, cursor, count) }
-    let entries = try await context.read(AuditLogQueries.app, calls).flatMap(\.self)
+    let entries = try await context.search(AuditLogQueries.app, calls)
     return Page(Array(entries.sorted { $0.id.text > $1.id.text }.prefix(count)), of: count)
   }
 
@@ -36,7 +36,7 @@ extension Audit {
     count: Int,
     _ context: RequestContext
   ) async throws(Failure) -> [AuditEntry] {
-    try await context.read(AuditLogQueries.after, app, event, min(max(count, 1), pageSize))
+    try await context.search(AuditLogQueries.after, app, event, min(max(count, 1), pageSize))
   }
 
   /// Returns an event of an app; nil if the app has no such event.
@@ -47,7 +47,7 @@ extension Audit {
     of app: AppID,
     _ context: RequestContext
   ) async throws(Failure) -> AuditEntry? {
-    try await context.first(AuditLogQueries.event, app, id)
+    try await context.search(AuditLogQueries.event, app, id).first
   }
 }
 
