@@ -58,15 +58,30 @@ extension Users {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> UserRecord {
-    let rows = try await context.fetch(
-      UserRecordQueries.read,
-      user,
-      context.principal,
-      DocumentKind.metadata.isReadable(context),
-      DocumentKind.appMetadata.isReadable(context)
-    )
-    guard let record = rows.first else { throw context.gone }
+    guard let record = try await records(of: [user], context).first else { throw context.gone }
     return record
+  }
+
+  /// Returns users in one round trip, without those that the principal may not access.
+  ///
+  /// Each record has up to two documents, so the caller names few users at a time.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func records(
+    of users: some Sequence<UserID>,
+    _ context: RequestContext
+  ) async throws(Failure) -> [UserRecord] {
+    let readsMetadata = DocumentKind.metadata.isReadable(context)
+    let readsAppMetadata = DocumentKind.appMetadata.isReadable(context)
+    let calls = users.map {
+      PendingQuery(
+        UserRecordQueries.read,
+        $0,
+        context.principal,
+        readsMetadata,
+        readsAppMetadata
+      )
+    }
+    return try await context.fetch(UserRecordQueries.read, calls)
   }
 }
 

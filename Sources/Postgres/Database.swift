@@ -12,7 +12,7 @@ package import EventLoop
   private let express: PersistentConnection
   let exclusive: Lane
   let search: Lane
-  private let large: Lane
+  let large: Lane
   let settings: DatabaseSettings
   /// The last error of a write that an operator of PostgreSQL must fix.
   ///

@@ -193,6 +193,22 @@ extension RequestContext {
     }
   }
 
+  /// Runs several reads with large results in one round trip, on the lane for these.
+  ///
+  /// - Returns: the rows of all.
+  package func fetch<Row, each Value>(
+    _ statement: Statement<Row, repeat each Value>,
+    _ calls: [PendingQuery]
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      var rows: [Row] = []
+      for result in try await database.answers(toFetch: calls, for: owner) {
+        rows += try result.decode(Row.self)
+      }
+      return rows
+    }
+  }
+
   /// Runs a composed read, on the search lane.
   ///
   /// - Throws: `.searchTooSlow` if the server stopped it.

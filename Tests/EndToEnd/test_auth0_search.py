@@ -144,6 +144,22 @@ class Search(Auth0Case):
                     answer = self.management("GET", f"users?{query}", token=token)
                     self.assertEqual([user["email"] for user in answer.json], order)
 
+    def test_a_page_has_all_its_users_in_order(self):
+        """The server reads the users of a page in batches of 25."""
+        self.site.sql("""
+            insert into users (user_id, app_id, anonymous, nickname)
+            select repeat('c', 22) || lpad(to_hex(g), 2, '0'), app_id, true, 'batched'
+            from apps, generate_series(1, 60) g where name = 'default';
+            insert into documents (user_id, kind, body, version)
+            select user_id, 'metadata', jsonb_build_object('id', user_id), 1
+            from users where nickname = 'batched'""")
+        answer = self.management("GET", "users?q=nickname:batched&per_page=60",
+                                 token=self.back_end_token())
+        ids = ["c" * 22 + f"{number:02x}" for number in range(1, 61)]
+        self.assertEqual([(user["user_id"], user["user_metadata"]["id"])
+                          for user in self.expect(answer, 200).json],
+                         [(f"auth0|{user}", user) for user in ids])
+
     def test_invalid_searches(self):
         token = self.back_end_token()
         for query in ["q=email:", "q=:a", "q=email:a)", "q=nothing:a", "q=email:%22a", "q=email:a%5C",

@@ -10,6 +10,8 @@ import WireKit
 /// `/api/v2/users` and `/api/v2/users-by-email`: lists of users.
 @EventLoop enum UserListRoutes {
   private nonisolated static let most = PageParameters.records
+  /// The users that are read together, with their documents.
+  private nonisolated static let batch = 25
 
   nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
     let access = Access.bearer(.management([Scopes.readUsers]), proof: .session)
@@ -85,12 +87,10 @@ import WireKit
     _ call: Call
   ) async throws(Failure) -> [JSON] {
     var shown: [JSON] = []
-    for user in users {
-      do throws(Failure) {
-        let record = try await Users.record(of: user, call.context)
+    for start in stride(from: 0, to: users.count, by: batch) {
+      let some = users[start..<min(start + batch, users.count)]
+      for record in try await Users.records(of: some, call.context) {
         shown.append(UserObject(record, pictureURL, call).selected(by: selection))
-      } catch .notFound {
-        // The user was deleted meanwhile.
       }
     }
     return shown

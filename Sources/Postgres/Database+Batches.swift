@@ -31,6 +31,16 @@ extension Database {
     try await answers(to: calls, on: search, for: owner)
   }
 
+  /// Runs reads with large results, and sends many of them together.
+  ///
+  /// - Returns: the result of each, in the order of the calls.
+  package func answers(
+    toFetch calls: [PendingQuery],
+    for owner: (any JobOwner)?
+  ) async throws(DatabaseError) -> [ResultSet] {
+    try await answers(to: calls, on: large, for: owner)
+  }
+
   private func answers(
     to calls: [PendingQuery],
     on lane: Lane,
