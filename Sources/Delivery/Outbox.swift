@@ -88,7 +88,7 @@ package enum Outbox {
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Event(action, detail: ["count": .number(JSONNumber(count))]).record(
+    Event(action, detail: ["count": .number(JSONNumber(count))]).record(
       in: transaction,
       app: .deployment,
       context

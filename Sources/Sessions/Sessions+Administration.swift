@@ -33,7 +33,7 @@ extension Sessions {
     detail["sessions"] = .number(JSONNumber(sessions))
     detail["issuer"] = issuer.map(JSON.string)
     try await context.transaction { [detail] transaction async throws(Failure) in
-      try await Event("sessions_end", detail: .object(detail)).record(
+      Event("sessions_end", detail: .object(detail)).record(
         in: transaction,
         app: app,
         context

@@ -85,7 +85,7 @@ extension Users {
     let time = isBlocked ? ServerTime() : nil
     _ = transaction.send(UsersAdministrationQueries.setBlocked, user, time)
     if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction, context) }
-    try await Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
+    Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
       in: transaction,
       context
     )

@@ -117,7 +117,7 @@ extension Sessions {
           context
         )
         try await limiter.succeed(in: transaction)
-        try await event("reauthenticate", evidence, user, live.session).record(
+        event("reauthenticate", evidence, user, live.session).record(
           in: transaction,
           context
         )

@@ -2,7 +2,7 @@ internal import Crypto
 package import Runtime
 import EventLoop
 package import JSON
-package import Postgres
+import Postgres
 
 /// Properties: a few small values of a user, by key.
 package enum Properties {

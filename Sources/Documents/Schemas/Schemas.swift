@@ -34,7 +34,7 @@ import Postgres
     return try await context.transaction { transaction async throws(Failure) in
       let known = transaction.send(SchemaQueries.known, id, document)
       _ = transaction.send(SchemaQueries.set, id, document, SchemaID(), TextBytes(text))
-      try await Event("schema_set", detail: ["kind": .string(document.pathName)]).record(
+      Event("schema_set", detail: ["kind": .string(document.pathName)]).record(
         in: transaction,
         app: id,
         context

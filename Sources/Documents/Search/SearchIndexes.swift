@@ -45,7 +45,7 @@ package enum SearchIndexes {
         TextArray(names),
         kind
       )
-      try await Event("index_add", detail: ["path": .string(path), "kind": .string(kind)]).record(
+      Event("index_add", detail: ["path": .string(path), "kind": .string(kind)]).record(
         in: transaction,
         app: id,
         context

@@ -56,7 +56,7 @@ package import Tenancy
       )
       let detail = try await statements.make(change, of: context.app.id, in: transaction)
       guard let detail else { return }
-      try await Event("user_permissions_change", of: user, detail: .object(detail)).record(
+      Event("user_permissions_change", of: user, detail: .object(detail)).record(
         in: transaction,
         context
       )

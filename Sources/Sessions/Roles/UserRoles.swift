@@ -91,7 +91,7 @@ package import Tenancy
   ) async throws(Failure) {
     guard !roles.isEmpty else { return }
     let detail = JSONObject([(name, .array(roles.map(JSON.string)))])
-    try await Event("user_roles_change", of: user, detail: .object(detail)).record(
+    Event("user_roles_change", of: user, detail: .object(detail)).record(
       in: transaction,
       context
     )

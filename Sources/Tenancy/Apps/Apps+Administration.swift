@@ -46,7 +46,7 @@ extension Apps {
         id,
         ResourceServerID()
       )
-      try await Event("app_create", detail: ["name": .string(name)]).record(
+      Event("app_create", detail: ["name": .string(name)]).record(
         in: transaction,
         app: id,
         context
@@ -96,7 +96,7 @@ extension Apps {
       let settings = TextBytes(JSON.object(change.settings).serialized())
       _ = transaction.send(AppsAdministrationQueries.change, before.id, settings)
       try await added.rows(undone: .hostTaken)
-      try await Event("app_change", detail: change.audited).record(
+      Event("app_change", detail: change.audited).record(
         in: transaction,
         app: before.id,
         context

@@ -34,7 +34,7 @@ extension Clients {
         ("name", .string(client.name)), ("scopes", .array(names.map(JSON.string))),
       ])
       if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
-      try await Event("client_create", detail: .object(detail)).record(
+      Event("client_create", detail: .object(detail)).record(
         in: transaction,
         app: app ?? .deployment,
         context
@@ -139,7 +139,7 @@ extension Clients {
       )
       var detail = change.audited
       detail["client_id"] = .string(id.text)
-      try await Event("client_change", detail: .object(detail)).record(
+      Event("client_change", detail: .object(detail)).record(
         in: transaction,
         app: before.appID ?? .deployment,
         context
@@ -167,7 +167,7 @@ extension Clients {
         id,
         secret.hash(context.keys.master)
       )
-      try await Event("client_secret_rotate", detail: ["client_id": .string(id.text)]).record(
+      Event("client_secret_rotate", detail: ["client_id": .string(id.text)]).record(
         in: transaction,
         app: before.appID ?? .deployment,
         context

@@ -36,7 +36,7 @@ extension ResourceServers {
         ("name", .string(server.name)),
       ])
       for (name, value) in change.audited { detail[name] = value }
-      try await Event("resource_server_create", detail: .object(detail)).record(
+      Event("resource_server_create", detail: .object(detail)).record(
         in: transaction,
         app: app,
         context
@@ -121,7 +121,7 @@ extension ResourceServers {
       _ = transaction.send(RolePermissionQueries.settle, before.appID, id)
       var detail = change.audited
       detail["resource_server_id"] = .string(id.text)
-      try await Event("resource_server_change", detail: .object(detail)).record(
+      Event("resource_server_change", detail: .object(detail)).record(
         in: transaction,
         app: before.appID,
         context

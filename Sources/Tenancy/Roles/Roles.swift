@@ -24,7 +24,7 @@ package import Runtime
       }
       let made = try await transaction.run(RoleQueries.create, app, RoleID(), name, description)
       guard let role = made.first else { throw .roleExists }
-      try await Event("role_create", detail: change.audited(of: role.id)).record(
+      Event("role_create", detail: change.audited(of: role.id)).record(
         in: transaction,
         app: app,
         context
@@ -116,7 +116,7 @@ package import Runtime
         change.name ?? before.name,
         change.description ?? before.description
       ).rows(duplicate: .roleExists)
-      try await Event("role_change", detail: change.audited(of: role)).record(
+      Event("role_change", detail: change.audited(of: role)).record(
         in: transaction,
         app: app,
         context

@@ -37,7 +37,7 @@ package import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> UserExport {
     try await context.transaction { transaction async throws(Failure) in
-      try await Event("users_export", detail: ["password_hashes": .bool(withHashes)]).record(
+      Event("users_export", detail: ["password_hashes": .bool(withHashes)]).record(
         in: transaction,
         app: app,
         context
