@@ -76,7 +76,7 @@ extension ErrorType {
   /// Some occur only if the route stores responses, some only otherwise.
   package static let post: [ErrorType] = [
     .idempotencyKeyMalformed, .idempotencyKeyUnsupported, .idempotencyKeyReused,
-    .idempotencyKeyInUse,
+    .idempotencyKeyInUse, .idempotencyResponseLost,
   ]
   /// The problems of every route with path parameters.
   package static let path: [ErrorType] = [.pathMalformed, .notFound]

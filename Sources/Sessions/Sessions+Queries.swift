@@ -62,14 +62,10 @@ extension SQL {
 
   /// The end of a session `s` after a refresh.
   ///
-  /// It moves only if that gains a fiftieth of the lifetime. Most refreshes then change no index,
-  /// which halves their writes.
+  /// It moves in steps of a fiftieth of the lifetime. So most refreshes change no index, which
+  /// halves their writes.
   static func end(after lifetime: SQL, atMost end: SQL) -> SQL {
-    let latest: SQL = "least(now() + \(lifetime), \(end))"
-    return """
-      case when s.expires_at between \(latest) - \(lifetime) / 50 and \(latest) then s.expires_at
-        else \(latest) end
-      """
+    "least(date_bin(\(lifetime) / 50, now() + \(lifetime), timestamptz 'epoch'), \(end))"
   }
 }
 

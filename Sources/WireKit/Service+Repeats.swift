@@ -2,6 +2,7 @@ import Runtime
 import Tenancy
 import EventLoop
 import HTTP
+import Postgres
 
 extension Service {
   /// Answers a POST with an idempotency key.
@@ -26,13 +27,14 @@ extension Service {
     }
     switch try await IdempotencyRecords.begin(key, for: request, call.context) {
     case .answered(let bytes):
-      guard var response = Response(kept: bytes) else { throw .idempotencyKeyInUse }
+      guard var response = Response(kept: bytes) else { throw .idempotencyResponseLost }
       response.add(.idempotentReplayed, literal: "true")
       // The first request has already tested the preconditions.
       call.conditionIsTaken = true
       return response
     case .otherRequest: throw .idempotencyKeyReused
     case .underWay: throw .idempotencyKeyInUse
+    case .lost: throw .idempotencyResponseLost
     case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))
     case .first: break
     }
@@ -41,7 +43,8 @@ extension Service {
       await IdempotencyRecords.keep(response.kept, for: key, call.context)
       return response
     } catch {
-      await IdempotencyRecords.forget(key, call.context)
+      // If the connection was lost, the change may be stored all the same.
+      if error.cause?.isServerAway != true { await IdempotencyRecords.forget(key, call.context) }
       throw error
     }
   }

@@ -43,6 +43,11 @@ extension ErrorType {
   package static let idempotencyKeyInUse = ErrorType("idempotency_key_in_use", .conflict)
     .titled("The first request with this Idempotency-Key is still in progress.")
     .remedied("Wait a moment, then repeat the request. The response is that of the first request.")
+  package static let idempotencyResponseLost = ErrorType("idempotency_response_lost", .conflict)
+    .titled("The response to the first request with this Idempotency-Key is lost.")
+    .remedied(
+      "Read the data to learn whether that request had an effect. If not, repeat it with a new key."
+    )
   package static let uriTooLong = ErrorType("uri_too_long", .tooLarge)
     .titled("The path and query are too long.")
     .remedied("Shorten the query, for example with fewer terms in the filter.")
@@ -62,7 +67,7 @@ extension ErrorType {
   package static let transportErrors = [
     requestMalformed, pathMalformed, bodyTruncated, patchMalformed, conditionMalformed,
     idempotencyKeyMalformed, idempotencyKeyUnsupported, internalOnly, routeNotFound,
-    methodNotAllowed, idempotencyKeyInUse, uriTooLong, mediaType, idempotencyKeyReused,
+    methodNotAllowed, idempotencyKeyInUse, idempotencyResponseLost, uriTooLong, mediaType, idempotencyKeyReused,
     headerTooLarge, serverUnavailable,
   ]
 }
@@ -76,6 +81,7 @@ extension Failure {
   static let idempotencyKeyUnsupported = Failure(.idempotencyKeyUnsupported)
   static let idempotencyKeyReused = Failure(.idempotencyKeyReused)
   static let idempotencyKeyInUse = Failure(.idempotencyKeyInUse)
+  static let idempotencyResponseLost = Failure(.idempotencyResponseLost)
   static let internalOnly = Failure(.internalOnly)
   static let methodNotAllowed = Failure(.methodNotAllowed)
   /// A malformed form, or a form with a duplicate name.

@@ -32,9 +32,9 @@ import Testing
     ("en-GB-123456789", "BCP 47"), ("en-x", "BCP 47"), ("en-u", "BCP 47"), ("en-u-x-a", "BCP 47"),
     ("en-a-bb-a-cc", "BCP 47"), ("de-1901-1901", "BCP 47"), ("sl-rozaj-ROZAJ", "BCP 47"),
     ("en-USA", "BCP 47"), ("zh-cmn-yue", "BCP 47"),
-    ("xx", "language xx in ISO 639"), ("qua-qtz", "BCP 47"), ("zzz-DE", "language zzz"),
-    ("zh-zzz", "language zzz"), ("en-Abcd", "script Abcd in ISO 15924"),
-    ("en-UK", "region UK in ISO 3166-1"), ("en-ZK", "region ZK"), ("es-999", "region 999"),
+    ("xx", "ISO 639 has no language xx"), ("qua-qtz", "BCP 47"), ("zzz-DE", "language zzz"),
+    ("zh-zzz", "language zzz"), ("en-Abcd", "ISO 15924 has no script Abcd"),
+    ("en-UK", "have no region UK"), ("en-ZK", "region ZK"), ("es-999", "region 999"),
   ])
   func `an invalid locale is refused with the reason`(locale: String, words: String) throws {
     let fault = try #require(lists.fault(inLocale: locale))

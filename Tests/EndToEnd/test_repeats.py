@@ -4,7 +4,7 @@ import hashlib
 import unittest
 
 from asking import JSON, MERGE
-from cases import Case, in_parallel
+from cases import Case, Held, Waiting, in_parallel
 
 
 class Repeats(Case):
@@ -108,6 +108,9 @@ class Repeats(Case):
         mine = f"where owner = '{self.grant['user_id']}'"
         self.site.sql(f"update idempotency_keys set answer = null {mine}")
         self.expect(self.make("laptop", "k"), 409, "idempotency_key_in_use")
+        self.site.sql(
+            f"update idempotency_keys set expires_at = expires_at - interval '121 s' {mine}")
+        self.expect(self.make("laptop", "k"), 409, "idempotency_response_lost")
         self.site.sql(f"update idempotency_keys set expires_at = now() {mine}")
         self.expect(self.make("laptop", "k"), 201)
         self.assertEqual(self.keys(), 2)
@@ -175,6 +178,27 @@ class Repeats(Case):
         self.expect(self.site.request("PATCH", "/v1/me/metadata", {"a": 1}, {**MERGE, **fields},
                                       self.grant["access_token"]), 200)
         self.assertEqual(self.keys(), 0)
+
+
+class LostConnections(Waiting):
+    def test_a_request_that_lost_its_connection_is_not_repeated(self):
+        grant = self.site.login()
+        own = f"where user_id = '{grant['user_id']}' and kind = 'custom_data'"
+        send = self.site.request
+        self.expect(send("PUT", "/v1/me/custom-data", {"n": 1}, JSON, grant["access_token"]), 200)
+
+        def increase():
+            return self.post("/v1/me/custom-data/update", {"update": {"$inc": {"n": 1}}},
+                             token=grant["access_token"], headers={"Idempotency-Key": "k"})
+
+        with Held(self.site, f"select from documents {own} for update"):
+            answer = self.started(increase)
+            self.wait_for(1)
+            self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity "
+                          "where wait_event_type = 'Lock' and datname = current_database()")
+            self.expect(answer(), 503, "database_unavailable")
+        # Nobody can tell whether the commit arrived.
+        self.expect(increase(), 409, "idempotency_key_in_use")
 
 
 if __name__ == "__main__":

@@ -131,6 +131,7 @@ import WireKit
         }
       case .answered(let target):
         return call.redirect(to: LocalPath(String(decoding: target, as: UTF8.self)) ?? .account)
+      case .lost: return call.redirect(to: .account)
       case .underWay: await EventLoop.sleep(for: .milliseconds(100))
       case .otherRequest: throw .formForged
       case .full: throw .tooManyRequests(retryAfter: .seconds(3_600))

@@ -5,10 +5,13 @@ package import Postgres
 struct KeptAnswerRow: RowDecodable {
   let request: [UInt8]
   let answer: [UInt8]?
+  /// Whether the request takes longer than any request does.
+  let isLost: Bool
 
   init(from row: Row) throws(DatabaseError) {
     request = try row.binary(0)
     answer = try row.binary(ifAny: 1)
+    isLost = try row.bool(2)
   }
 }
 
@@ -38,10 +41,11 @@ package enum IdempotencyQueries {
     """
   )
 
-  static let find = Statement<KeptAnswerRow, AppID, String, BinaryBytes>(
+  /// - Parameter 4: how long the rows of lost requests are still kept, at most.
+  static let find = Statement<KeptAnswerRow, AppID, String, BinaryBytes, Duration>(
     "idempotency_keys.find",
     """
-    select request_hash, answer from idempotency_keys
+    select request_hash, answer, expires_at < now() + $4::interval from idempotency_keys
     where app_id = $1 and owner = $2 and key_hash = $3 and expires_at > now()
     """
   )

@@ -8,7 +8,8 @@ package import Postgres
 ///
 /// A request with a key therefore changes data once, even if its first response was lost. Responses
 /// to successful requests are stored for a day. A refused request changed nothing, so its key is
-/// freed.
+/// freed. The key of a request whose result nobody knows is kept, so that no client repeats it
+/// unaware.
 /// - Source: draft-ietf-httpapi-idempotency-key-header-07.
 package enum IdempotencyRecords {
   /// The largest response that is stored, in bytes.
@@ -72,6 +73,9 @@ package enum IdempotencyRecords {
     /// The key was used for another request.
     case otherRequest
     case underWay
+    /// The request began long ago, and has no response: its worker or its connection to the
+    /// database was lost.
+    case lost
     /// The owner has reached its limit of keys.
     case full
   }
@@ -91,7 +95,8 @@ package enum IdempotencyRecords {
   ) async throws(Failure) -> Beginning {
     let hash = BinaryBytes(context.keys.master.hash(of: request, by: 0))
     var batch = ReadBatch()
-    let kept = batch.add(IdempotencyQueries.find, key.app, key.owner, key.hash)
+    let (find, started) = (IdempotencyQueries.find, lifetime - patience)
+    let kept = batch.add(find, key.app, key.owner, key.hash, started)
     let count = batch.add(
       IdempotencyQueries.count,
       key.app,
@@ -111,12 +116,12 @@ package enum IdempotencyRecords {
       key.owner,
       key.hash,
       hash,
-      patience,
+      lifetime,
       ServerTime()
     )
     if !begun.isEmpty { return .first }
     // Another request has taken the key since then.
-    let found = try await context.read(IdempotencyQueries.find, key.app, key.owner, key.hash)
+    let found = try await context.read(find, key.app, key.owner, key.hash, started)
     return found.first.map { state(of: $0, key, hash, context) } ?? .underWay
   }
 
@@ -128,24 +133,21 @@ package enum IdempotencyRecords {
     _ context: RequestContext
   ) -> Beginning {
     guard found.request == hash.bytes else { return .otherRequest }
-    guard let sealed = found.answer else { return .underWay }
-    // Sealed with a master key we no longer have: treat the request as in progress.
-    guard let answer = try? context.keys.master.opened(sealed, as: key.name) else {
-      return .underWay
-    }
-    return .answered(answer)
+    guard let sealed = found.answer else { return found.isLost ? .lost : .underWay }
+    // Its master key may be lost.
+    let answer = try? context.keys.master.opened(sealed, as: key.name)
+    return answer.map { $0.isEmpty ? .lost : .answered($0) } ?? .lost
   }
 
-  /// Stores the response, or frees the key if the response is too large.
+  /// Stores the response; only that there was one if it is too large.
   @EventLoop package static func keep(
     _ answer: [UInt8],
     for key: Key,
     _ context: RequestContext
   ) async {
-    guard answer.count <= largest,
-      let sealed = try? context.keys.master.sealed(answer, as: key.name)
-    else { return await forget(key, context) }
-    // If this write fails, a repeated request is reported as still in progress.
+    let stored = answer.count <= largest ? answer : []
+    guard let sealed = try? context.keys.master.sealed(stored, as: key.name) else { return }
+    // If this write fails, a repeated request is reported as in progress, and then as lost.
     _ = try? await context.write(
       IdempotencyQueries.keep,
       key.app,
@@ -156,7 +158,7 @@ package enum IdempotencyRecords {
     )
   }
 
-  /// Frees the key of a refused request.
+  /// Frees the key of a refused request, which has changed nothing.
   @EventLoop package static func forget(_ key: Key, _ context: RequestContext) async {
     _ = try? await context.write(IdempotencyQueries.forget, key.app, key.owner, key.hash)
   }
