@@ -22,6 +22,7 @@ package import Postgres
   ) async throws(Failure) {
     try await revokeAll(of: user, in: transaction, context)
     _ = transaction.send(PasswordQueries.remove, user)
+    _ = transaction.send(MailTokenQueries.removeRestores, user)
     try await Accounts.markVerified(address, of: user, in: transaction, context)
     try await SecurityNotice.takenOver.record(of: user, in: transaction, context)
   }

@@ -104,6 +104,13 @@ import WireKit
     // Refresh tokens of this wire are not rotated, so a token of another wire gets none.
     try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
     let context = call.context
+    // A guest needs no second factor. After a link, this access token would lack the required one.
+    guard context.app.sessionSettings.mfa != .required else {
+      return ServiceError.refusedLink(
+        .badRequest,
+        "the app requires a second factor, and this client cannot send one"
+      ).response(to: call)
+    }
     try await UserOrigins.note(anonymous: user, context)
     do throws(Failure) {
       switch credential {

@@ -188,6 +188,12 @@ package enum MailTokenQueries {
     """
   )
 
+  /// Deletes the tokens that can restore former addresses of a user.
+  package static let removeRestores = Statement<NoRow, UserID>(
+    "mail_tokens.remove_restores",
+    "delete from mail_tokens where user_id = $1 and purpose = 'restore'"
+  )
+
   /// Returns a row if the token of a mail is still valid.
   static let find = Statement<Int, UserID, String, BinaryBytes>(
     "mail_tokens.find",
@@ -216,5 +222,7 @@ package enum MailTokenQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [issue, look, take, find, prune]
+  package static let all: [any PreparedStatement] = [
+    issue, look, take, removeRestores, find, prune,
+  ]
 }

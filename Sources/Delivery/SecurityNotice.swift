@@ -99,14 +99,16 @@ package enum SecurityNotice: Sendable {
   }
 
   /// Records the change and mails it, in its transaction and before the address is removed.
+  ///
+  /// The mail about a removed address can restore it. Changes by an API client cannot be undone so.
   @EventLoop package func record(
     of user: UserID,
+    removesAddress: Bool = false,
     in transaction: Transaction,
     _ context: RequestContext
   ) async throws(Failure) {
     Event(action, of: user, detail: detail).record(in: transaction, context)
-    // Changes by an API client cannot be undone by mail.
-    if remedy == .restore, context.principal.session != nil {
+    if removesAddress, context.principal.session != nil {
       let found = try await transaction.run(WayInQueries.verifiedEmail, user)
       guard let former = found.first else { return }
       EmailToken(

@@ -222,6 +222,9 @@ import Sessions
       guard let index else { throw .notFound }
       guard index > 0 else { throw .notLinkable("The primary identity cannot be unlinked.") }
       let identity = found.identities[index]
+      // Before the address goes, to which the notice is mailed.
+      let notice = try await SecurityNotice.unlinked(identity.provider)
+        .notice(of: user, in: transaction, context)
       var subjects = [identity.uniqueSubject]
       let (key, id) = (found.key, identity.id)
       let isNamed = try await Subjects.names(key, id, of: user, in: transaction, context)
@@ -229,7 +232,7 @@ import Sessions
       Subjects.release(subjects, of: user, in: transaction, context)
       let isAddress = identity.isAddress
       _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
-      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user, true) }
+      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
       try await Sessions.end(
         .signedIn(by: identity.provider, sparing: context.principal.session),
         of: user,
@@ -244,6 +247,7 @@ import Sessions
         .record(in: transaction, context)
       Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
         .record(in: transaction, context)
+      notice.queue(in: transaction)
     }
   }
 }

@@ -37,7 +37,7 @@ import WireKit
       Operation(
         .delete,
         "/v1/me",
-        access: .user(scope: Scopes.updateMetadata, proof: .fresh),
+        access: .user(scope: Scopes.updateIdentities),
         takes: .query(.next),
         versions: .write,
         gives: [.noContent],

@@ -131,14 +131,14 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Deletes the password and the mailed codes of a user without an address.
+  /// Deletes the password and the mailed tokens of a user without an address.
   ///
-  /// - Parameter 2: whether the user can restore no former address any more.
-  package static let removePassword = Statement<NoRow, UserID, Bool>(
+  /// Former addresses can still be restored.
+  package static let removePassword = Statement<NoRow, UserID>(
     "identities.remove_password",
     """
     with password as (delete from passwords where user_id = $1)
-    delete from mail_tokens where user_id = $1 and ($2::boolean or purpose <> 'restore')
+    delete from mail_tokens where user_id = $1 and purpose <> 'restore'
     """
   )
 

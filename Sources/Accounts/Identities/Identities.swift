@@ -222,11 +222,14 @@ import Postgres
           user.text
         )
       }
-      try await SecurityNotice.unlinked(found.provider).record(of: user, in: transaction, context)
-      var isAddress = found.isCredential
-      if let subject = found.subject, !isAddress {
-        let address = found.address
-        isAddress = try await Subjects.names(address, identity, of: user, in: transaction, context)
+      // The identity of an issuer can have the address of the user too.
+      let isAddress =
+        if found.isCredential { true } else {
+          try await Subjects.names(found.address, identity, of: user, in: transaction, context)
+        }
+      try await SecurityNotice.unlinked(found.provider)
+        .record(of: user, removesAddress: isAddress, in: transaction, context)
+      if let subject = found.subject, !found.isCredential {
         Subjects.release([subject], of: user, in: transaction, context)
       }
       if isAddress, let address = found.address {
@@ -234,7 +237,7 @@ import Postgres
         Subjects.release(email: address, reserved: isReserved, of: user, in: transaction, context)
       }
       _ = transaction.send(IdentitiesQueries.unlink, user, identity, isAddress)
-      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user, false) }
+      if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
       let isKey = found.provider == "api-key"
       try await Sessions.end(
         isKey
