@@ -123,7 +123,7 @@ class Collection(CollectionCase):
         for stage, words in [
                 ({"$who": 1}, "Unrecognized pipeline stage name: '$who'"),
                 ({"$group": {"_id": None}}, "Unrecognized pipeline stage name: '$group'"),
-                ({"$limit": 0}, "$limit takes"), ({"$skip": -1}, "$skip takes"),
+                ({"$limit": 0}, "$limit must be"), ({"$skip": -1}, "$skip must be"),
                 ({"$count": ""}, "$count must be"), ({"$count": "$a"}, "$count must be"),
                 ({"$project": {}}, "$project must be"), ({"$sort": {"a": 2}}, "direction of a sort"),
                 ({"$match": {"$who": 1}}, "unknown top level operator: $who"), ({}, "a stage"),
