@@ -91,10 +91,10 @@ class Account(HostedCase):
                 (email, "This is the address that you have."),
                 ("taken-" + email, "This address has an account. Sign in.")]:
             self.shows(self.visitor.submit(email=address), "Change your email address", error)
-        self.shows(self.visitor.submit(email="new-" + email), "Confirm your email address")
-        self.shows(self.visitor.submit("/code", code="1"), "Confirm your email address",
+        self.shows(self.visitor.submit(email="new-" + email), "Verify your email address")
+        self.shows(self.visitor.submit("/code", code="1"), "Verify your email address",
                    "The code must have 8 digits.")
-        self.shows(self.visitor.submit("/send"), "Confirm your email address")
+        self.shows(self.visitor.submit("/send"), "Verify your email address")
         code = self.mailed_code("new-" + email, 2)
         wrong = "00000000" if code != "0000 0000" else "11111111"
         self.shows(self.visitor.submit("/code", code=wrong), "Verify your email address",
