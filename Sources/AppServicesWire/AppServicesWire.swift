@@ -1,6 +1,7 @@
 package import Runtime
 import Sessions
 import Tenancy
+import Encoding
 import EventLoop
 package import HTTP
 import JSON

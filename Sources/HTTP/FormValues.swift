@@ -1,3 +1,5 @@
+import Encoding
+
 /// The named values of a query or of a form body.
 ///
 /// - Source: URL Standard, section 5.1 (`application/x-www-form-urlencoded`): a plus is a space.

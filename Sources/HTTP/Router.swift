@@ -1,3 +1,5 @@
+import Encoding
+
 /// Finds the number of the route for a method and a path.
 ///
 /// It is a tree of path segments. A path that a literal names belongs to the literal alone, as in

@@ -1,5 +1,6 @@
 package import Runtime
 import Tenancy
+import Encoding
 import EventLoop
 package import HTTP
 import JSON

@@ -1,4 +1,5 @@
 import Accounts
+import Encoding
 package import Runtime
 import EventLoop
 package import HTTP

@@ -1,6 +1,7 @@
 import CFastCGI
 import Glibc
 
+import Encoding
 @testable import FastCGI
 import HTTP
 

@@ -1,4 +1,4 @@
-import HTTP
+import Encoding
 import Pages
 
 extension LocalPath {

@@ -1,5 +1,3 @@
-import Encoding
-
 /// Percent-encoding of a path segment or a query value.
 ///
 /// - Source: RFC 3986 section 2.1.
