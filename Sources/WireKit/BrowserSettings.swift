@@ -1,10 +1,11 @@
+import HTTP
 package import Runtime
 import Tenancy
 
 /// The settings of requests from web pages.
 package struct BrowserSettings: SettingsSection {
   private let origins: [String]
-  let deviceCookieSameSite: DeviceCookieSameSite
+  let deviceCookieSameSite: Cookie.SameSite
 
   package init(_ read: inout SettingsReader) {
     origins = read.texts(
@@ -17,7 +18,7 @@ package struct BrowserSettings: SettingsSection {
     )
     deviceCookieSameSite = read.choice(
       "device_cookie_same_site",
-      DeviceCookieSameSite.strict,
+      Cookie.SameSite.strict,
       safe: .strict,
       "which pages send the device cookie: strict, pages of the same site; lax, also a link that "
         + "leads here; none, pages of every site in allowed_origins"
@@ -31,11 +32,4 @@ package struct BrowserSettings: SettingsSection {
 
 extension App {
   package var browserSettings: BrowserSettings { settings[BrowserSettings.self] }
-}
-
-/// The `SameSite` attribute of the device cookie.
-enum DeviceCookieSameSite: String, CaseIterable {
-  case strict
-  case lax
-  case none
 }

@@ -85,21 +85,10 @@ extension Call {
   package func set(deviceCookie secret: String, in response: inout Response) throws(Failure) {
     let app = context.app
     let name = DeviceCookie.name(of: app.id)
-    let sameSite = Cookie.SameSite(app.browserSettings.deviceCookieSameSite)
+    let sameSite = app.browserSettings.deviceCookieSameSite
     response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.lifetime, sameSite))
     // The browser may still have a cookie from before the app changed its `SameSite` setting.
     guard Cookie.value(of: name, in: request.field(.cookie)) != nil else { return }
     response.add(.setCookie, Cookie.clearing(name, besides: sameSite))
-  }
-}
-
-extension Cookie.SameSite {
-  fileprivate init(_ setting: DeviceCookieSameSite) {
-    self =
-      switch setting {
-      case .strict: .strict
-      case .lax: .lax
-      case .none: .none
-      }
   }
 }

@@ -1,4 +1,5 @@
 import Configuration
+import HTTP
 import JSON
 import Outbound
 import Testing
