@@ -108,3 +108,23 @@ extension Field<JSON> {
     Field(name, shape) { $0.json($1) }
   }
 }
+
+extension Field where Value: CaseIterable & RawRepresentable<String> {
+  /// Returns a member that names a case; `usual` replaces a value that is refused.
+  package static func choice(
+    _ name: String,
+    _ shape: Shape,
+    _ noun: String,
+    else usual: Value
+  ) -> Field {
+    Field(name, shape) { members, name in
+      if let value = Value(rawValue: members.string(name)) { return value }
+      let names = Value.allCases.map(\.rawValue)
+      let (start, separator) = names.count == 2 ? ("", " or ") : ("one of ", ", ")
+      let rule = "A \(noun) must be \(start)\(names.joined(separator: separator))."
+      // The decoder has refused a body without the member.
+      if members.has(name) { members.refuse(FieldError("/\(name)", "choice", rule)) }
+      return usual
+    }
+  }
+}

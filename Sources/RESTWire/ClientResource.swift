@@ -86,7 +86,7 @@ import WireKit
     .text("name", .nameOfClient),
     // A client with all rights needs an explicit null, so that an omission cannot create one.
     .textOrNull("app", .text.saying("null creates a client of the operator, for all apps")),
-    .kindOfClient("kind"),
+    .choice("kind", .kindOfClient, "kind", else: ClientKind.machine),
     .optional(.texts("scopes", of: .choice(Scopes.management))),
     .optional(.object("settings", .clientSettingsPatch))
   ).like([
@@ -150,20 +150,5 @@ import WireKit
   ) -> Response {
     let json = client.json(secret: secret)
     return Response(status, json: json.serialized(), tag: EntityTag(client.version))
-  }
-}
-
-extension Field<ClientKind> {
-  fileprivate static func kindOfClient(_ name: String) -> Field {
-    Field(name, .kindOfClient) { members, name in
-      let text = members.string(name)
-      if let kind = ClientKind(rawValue: text) { return kind }
-      let all = ClientKind.allCases.map(\.rawValue).joined(separator: ", ")
-      // The decoder has refused a body without a kind.
-      if members.has(name) {
-        members.refuse(FieldError("/\(name)", "choice", "A kind must be one of \(all)."))
-      }
-      return .machine
-    }
   }
 }

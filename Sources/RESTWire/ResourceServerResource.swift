@@ -97,7 +97,7 @@ import WireKit
       .optional(.flag("allows_offline_access")),
       .optional(.flag("skips_consent")),
       .optional(.flag("enforce_policies")),
-      .optional(.dialect("token_dialect")),
+      .optional(.choice("token_dialect", .tokenDialect, "dialect", else: TokenDialect.standard)),
       .optional(.object("claims", .claimMap))
     ) { scopes, seconds, allowsOfflineAccess, skipsConsent, enforcesPolicies, dialect, claims in
       var change = ResourceServerChange()
@@ -155,17 +155,6 @@ extension Field<Int> {
       if let seconds = members.json(name).number?.int { return seconds }
       members.refuse(.wrongType("/\(name)", "a whole number"))
       return 0
-    }
-  }
-}
-
-extension Field<TokenDialect> {
-  fileprivate static func dialect(_ name: String) -> Field {
-    Field(name, .tokenDialect) { members, name in
-      if let dialect = TokenDialect(rawValue: members.string(name)) { return dialect }
-      let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-      members.refuse(FieldError("/\(name)", "choice", "A dialect must be \(names)."))
-      return .standard
     }
   }
 }
