@@ -5,16 +5,21 @@ import Sessions
 import Tenancy
 import WireKit
 
-extension BearerKind {
-  /// An access token of the Management API with one of some scopes, of a user or of a client.
+extension Access {
+  /// Returns access with a token of the Management API that has one of some scopes.
   ///
   /// - Parameters:
   ///   - scopes: the scopes.
   ///   - all: scopes that suffice together, for a client; empty for none.
-  /// - Returns: the kind of token.
-  static func management(_ scopes: [String], orAll all: [String] = []) -> BearerKind {
+  ///   - proof: the evidence that a user must also give.
+  /// - Returns: the access.
+  static func management(
+    _ scopes: String...,
+    orAll all: [String] = [],
+    proof: Proof = .session
+  ) -> Access {
     let choices = scopes + (all.isEmpty ? [] : [all.joined(separator: " and ")])
-    return BearerKind(
+    let kind = BearerKind(
       "access token of the Management API (\(choices.joined(separator: " or ")))",
       isOfForm: AccessTokens.isOfForm
     ) { token, call async throws(Failure) in
@@ -33,6 +38,7 @@ extension BearerKind {
       }
       return owner
     }
+    return .bearer(kind, proof: proof)
   }
 }
 

@@ -10,7 +10,7 @@ import WireKit
   private nonisolated static let path = "/api/v2/client-grants"
 
   private nonisolated static func access(_ verb: String) -> Access {
-    .bearer(.management(["\(verb):client_grants"]), proof: .session)
+    .management("\(verb):client_grants")
   }
 
   nonisolated static let routes = [

@@ -14,15 +14,11 @@ import WireKit
   /// In bytes: room for a hundred long URLs.
   private nonisolated static let bodyLimit = 262_144
 
-  private nonisolated static func access(_ scopes: String...) -> Access {
-    .bearer(.management(scopes), proof: .session)
-  }
-
   nonisolated static let routes = [
     Route(
       .get,
       path,
-      access: access("read:clients", "read:client_keys"),
+      access: .management("read:clients", "read:client_keys"),
       summary: "List the clients"
     ) { call async throws(Failure) in
       let query = try call.query
@@ -45,7 +41,7 @@ import WireKit
     Route(
       .post,
       path,
-      access: access("create:clients"),
+      access: .management("create:clients"),
       body: .json(limit: bodyLimit),
       issuesSecrets: true,
       summary: "Create a client",
@@ -54,7 +50,7 @@ import WireKit
     Route(
       .get,
       "\(path)/{client}",
-      access: access("read:clients", "read:client_keys"),
+      access: .management("read:clients", "read:client_keys"),
       summary: "Read a client"
     ) { call async throws(Failure) in
       let selection = try FieldSelection(call.query)
@@ -64,7 +60,7 @@ import WireKit
     Route(
       .patch,
       "\(path)/{client}",
-      access: access("update:clients"),
+      access: .management("update:clients"),
       body: .json(limit: bodyLimit),
       summary: "Change a client",
       change
@@ -72,7 +68,7 @@ import WireKit
     Route(
       .delete,
       "\(path)/{client}",
-      access: access("delete:clients"),
+      access: .management("delete:clients"),
       summary: "Delete a client with its grants"
     ) { call async throws(Failure) in
       try await Clients.remove(call.managedClient().id, call.context)
@@ -81,7 +77,7 @@ import WireKit
     Route(
       .post,
       "\(path)/{client}/rotate-secret",
-      access: access("update:client_keys"),
+      access: .management("update:client_keys"),
       // SDKs send an empty object, or nothing.
       body: .json(limit: 1_024).lenient(assuming: .json),
       issuesSecrets: true,

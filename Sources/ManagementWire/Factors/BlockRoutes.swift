@@ -11,14 +11,8 @@ import WireKit
 /// Failures of strangers block no user, so no list has an entry. DELETE resets the rate limits.
 @EventLoop enum BlockRoutes {
   private nonisolated static let path = "/api/v2/user-blocks"
-  private nonisolated static let read = Access.bearer(
-    .management([Scopes.readUsers]),
-    proof: .session
-  )
-  private nonisolated static let update = Access.bearer(
-    .management([Scopes.updateUsers]),
-    proof: .session
-  )
+  private nonisolated static let read = Access.management(Scopes.readUsers)
+  private nonisolated static let update = Access.management(Scopes.updateUsers)
 
   nonisolated static let routes = [
     Route(.get, path, access: read, summary: "List the blocks of an address") {

@@ -14,7 +14,7 @@ import WireKit
     Route(
       .get,
       "\(user)/enrollments",
-      access: .bearer(.management([Scopes.readUsers, Scopes.readUser]), proof: .session),
+      access: .management(Scopes.readUsers, Scopes.readUser),
       summary: "List the second factors of a user"
     ) { call async throws(Failure) in
       let factors = try await SecondFactors.list(of: call.managedUser(), call.context).factors
@@ -33,7 +33,7 @@ import WireKit
     Route(
       .get,
       "\(user)/authentication-methods",
-      access: .bearer(.management([Scopes.readUsers]), proof: .session),
+      access: .management(Scopes.readUsers),
       summary: "List the second factors of a user as authentication methods"
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
@@ -51,7 +51,7 @@ import WireKit
     Route(
       .get,
       "\(user)/organizations",
-      access: .bearer(.management([Scopes.readUsers]), proof: .session),
+      access: .management(Scopes.readUsers),
       summary: "List the organizations of a user, who has none"
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)

@@ -11,8 +11,9 @@ import WireKit
 /// `/api/v2/users/{user}/identities`: links users, and unlinks identities.
 @EventLoop enum IdentityRoutes {
   private nonisolated static let path = "\(UserRoutes.path)/{user}/identities"
-  private nonisolated static let access = Access.bearer(
-    .management([Scopes.updateUsers, Scopes.updateIdentities]),
+  private nonisolated static let access = Access.management(
+    Scopes.updateUsers,
+    Scopes.updateIdentities,
     // A thief of a token must not add a way to sign in.
     proof: .fresh
   )

@@ -9,16 +9,13 @@ import WireKit
 /// Logs of users and of the app.
 @EventLoop enum LogRoutes {
   private nonisolated static let path = "/api/v2/logs"
-  private nonisolated static let access = Access.bearer(
-    .management(["read:logs"]),
-    proof: .session
-  )
+  private nonisolated static let access = Access.management("read:logs")
 
   nonisolated static let routes = [
     Route(
       .get,
       "\(UserRoutes.path)/{user}/logs",
-      access: .bearer(.management(["read:logs", Scopes.readUserLogs]), proof: .session),
+      access: .management("read:logs", Scopes.readUserLogs),
       summary: "List the logs of a user"
     ) { call async throws(Failure) in
       let user = try await call.managedUser()

@@ -12,7 +12,7 @@ import WireKit
   private nonisolated static let bodyLimit = 262_144
 
   private nonisolated static func access(_ scope: String) -> Access {
-    .bearer(.management(["\(scope):resource_servers"]), proof: .session)
+    .management("\(scope):resource_servers")
   }
 
   nonisolated static let routes = [

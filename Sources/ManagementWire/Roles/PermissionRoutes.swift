@@ -53,7 +53,7 @@ import WireKit
     Route(
       .get,
       pathOfUser,
-      access: .bearer(.management([Scopes.readUsers]), proof: .session),
+      access: .management(Scopes.readUsers),
       summary: "List the permissions of a user, with their sources"
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
@@ -63,7 +63,7 @@ import WireKit
     Route(
       .post,
       pathOfUser,
-      access: .bearer(.management([Scopes.updateUsers]), proof: .session),
+      access: .management(Scopes.updateUsers),
       body: .json(limit: bodyLimit),
       summary: "Give a user permissions"
     ) { call async throws(Failure) in
@@ -74,7 +74,7 @@ import WireKit
     Route(
       .delete,
       pathOfUser,
-      access: .bearer(.management([Scopes.updateUsers]), proof: .session),
+      access: .management(Scopes.updateUsers),
       body: .json(limit: bodyLimit),
       summary: "Take permissions from a user"
     ) { call async throws(Failure) in

@@ -21,7 +21,7 @@ import WireKit
       Route(
         .post,
         path,
-        access: .bearer(.management(["create:role_members", "update:roles"]), proof: .session),
+        access: .management("create:role_members", "update:roles"),
         body: .json(limit: 262_144),
         summary: "Give users a role"
       ) { call async throws(Failure) in
@@ -38,9 +38,9 @@ import WireKit
   }
 
   /// Access to a list of users with their roles.
-  nonisolated static let readAccess = Access.bearer(
-    .management(["read:role_members"], orAll: [Scopes.readUsers, "read:roles"]),
-    proof: .session
+  nonisolated static let readAccess = Access.management(
+    "read:role_members",
+    orAll: [Scopes.readUsers, "read:roles"]
   )
 
   private static func list(

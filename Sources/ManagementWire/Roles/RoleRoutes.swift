@@ -59,7 +59,7 @@ import WireKit
 
   /// Returns the access for an action on roles.
   nonisolated static func access(_ action: String) -> Access {
-    .bearer(.management(["\(action):roles"]), proof: .session)
+    .management("\(action):roles")
   }
 
   /// Reads a name and a description; null is as absent.

@@ -20,7 +20,7 @@ import WireKit
     Route(
       .post,
       path,
-      access: access("create:role_members"),
+      access: .management(Scopes.updateUsers, "create:role_members"),
       body: .json(limit: bodyLimit),
       summary: "Give a user roles"
     ) { call async throws(Failure) in
@@ -31,7 +31,7 @@ import WireKit
     Route(
       .delete,
       path,
-      access: access("delete:role_members"),
+      access: .management(Scopes.updateUsers, "delete:role_members"),
       body: .json(limit: bodyLimit),
       summary: "Take roles from a user"
     ) { call async throws(Failure) in
@@ -40,10 +40,6 @@ import WireKit
       return Response(.noContent)
     },
   ]
-
-  private nonisolated static func access(_ scope: String) -> Access {
-    .bearer(.management([Scopes.updateUsers, scope]), proof: .session)
-  }
 
   private static func roles(_ call: Call) throws(Failure) -> [RoleID] {
     var roles: [RoleID] = []

@@ -26,7 +26,7 @@ import WireKit
       Route(
         .post,
         "/api/v2/sessions/{session}/revoke",
-        access: access("delete:sessions"),
+        access: .management("delete:sessions"),
         summary: "End a session with its refresh tokens"
       ) { call async throws(Failure) in
         let name = try call.sessionName(.session)
@@ -36,16 +36,12 @@ import WireKit
       Route(
         .post,
         "\(UserRoutes.path)/{user}/revoke-access",
-        access: access("delete:sessions", "delete:refresh_tokens"),
+        access: .management("delete:sessions", "delete:refresh_tokens"),
         body: .json(limit: 4_096),
         summary: "End the sessions and refresh tokens of a user",
         revokeAccess
       ),
     ]
-
-  private nonisolated static func access(_ scopes: String...) -> Access {
-    .bearer(.management(scopes), proof: .session)
-  }
 
   private nonisolated static func accepted() -> Response {
     Response(.accepted, json: JSON.object(JSONObject()).serialized())
@@ -62,7 +58,7 @@ import WireKit
     let one = "/api/v2/\(name)/{session}"
     let (ofSessions, ofTokens) = (kind == .session, kind == .refreshToken)
     return [
-      Route(.get, list, access: access(read), summary: "List the \(words) of a user") {
+      Route(.get, list, access: .management(read), summary: "List the \(words) of a user") {
         call async throws(Failure) in
         let query = try CheckpointParameters<Kinds.Session>(call.query)
         let user = try await call.managedUser()
@@ -83,7 +79,7 @@ import WireKit
         body["next"] = page.next.map { .string($0.text) }
         return Response(.ok, json: JSON.object(body).serialized())
       },
-      Route(.delete, list, access: access(delete), summary: "End the \(words) of a user") {
+      Route(.delete, list, access: .management(delete), summary: "End the \(words) of a user") {
         call async throws(Failure) in
         try await UserSessions.end(
           .init(sessions: ofSessions, refreshTokens: ofTokens),
@@ -92,7 +88,7 @@ import WireKit
         )
         return accepted()
       },
-      Route(.get, one, access: access(read), summary: "Read one of the \(words)") {
+      Route(.get, one, access: .management(read), summary: "Read one of the \(words)") {
         call async throws(Failure) in
         let name = try call.sessionName(kind)
         let found = try await UserSessions.find(kind, name.session, of: name.user, call.context)
@@ -101,7 +97,7 @@ import WireKit
         let shown = SessionObject(found, kind, of: name.user, known: id, issuer: call.issuer)
         return Response(.ok, json: shown.json.serialized())
       },
-      Route(.delete, one, access: access(delete), summary: "End one of the \(words)") {
+      Route(.delete, one, access: .management(delete), summary: "End one of the \(words)") {
         call async throws(Failure) in
         let name = try call.sessionName(kind)
         try await end(

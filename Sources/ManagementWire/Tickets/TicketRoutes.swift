@@ -23,7 +23,7 @@ import WireKit
     Route(
       .post,
       "/api/v2/tickets/\(name)",
-      access: .bearer(.management(["create:user_tickets"]), proof: .session),
+      access: .management("create:user_tickets"),
       body: .json(limit: 16_384),
       issuesSecrets: true,
       summary: summary

@@ -14,7 +14,7 @@ import WireKit
   private nonisolated static let batch = 25
 
   nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
-    let access = Access.bearer(.management([Scopes.readUsers]), proof: .session)
+    let access = Access.management(Scopes.readUsers)
     return [
       Route(.get, UserRoutes.path, access: access, summary: "List or search the users") {
         call async throws(Failure) in try await list(call, pictureURL)

@@ -13,13 +13,16 @@ import WireKit
 /// `/api/v2/users/{user}`: one user.
 @EventLoop enum UserRoutes {
   nonisolated static let path = "/api/v2/users"
-  private nonisolated static let readScopes = [Scopes.readUsers, Scopes.readUser]
   /// The scopes to write the first metadata of the user, and to remove members of it.
   private nonisolated static let createOwn = "create:current_user_metadata"
   private nonisolated static let deleteOwn = "delete:current_user_metadata"
-  private nonisolated static let updateScopes = [
-    Scopes.updateUsers, Scopes.updateAppMetadata, Scopes.updateMetadata, createOwn, deleteOwn,
-  ]
+  private nonisolated static let updateAccess = Access.management(
+    Scopes.updateUsers,
+    Scopes.updateAppMetadata,
+    Scopes.updateMetadata,
+    createOwn,
+    deleteOwn
+  )
   /// A user's token changes only this field.
   private nonisolated static let ownField = "user_metadata"
 
@@ -28,7 +31,7 @@ import WireKit
       Route(
         .post,
         path,
-        access: .bearer(.management([Scopes.createUsers]), proof: .session),
+        access: .management(Scopes.createUsers),
         body: .json(limit: 1_048_576).holdingDocuments,
         summary: "Create a user"
       ) { call async throws(Failure) in
@@ -40,7 +43,7 @@ import WireKit
       Route(
         .get,
         "\(path)/{user}",
-        access: .bearer(.management(readScopes), proof: .session),
+        access: .management(Scopes.readUsers, Scopes.readUser),
         summary: "Read a user"
       ) { call async throws(Failure) in
         let selection = try FieldSelection(call.query)
@@ -51,7 +54,7 @@ import WireKit
       Route(
         .patch,
         "\(path)/{user}",
-        access: .bearer(.management(updateScopes), proof: .session),
+        access: updateAccess,
         body: .json(limit: 1_048_576).holdingDocuments,
         summary: "Change a user, in one transaction"
       ) { call async throws(Failure) in
@@ -64,7 +67,7 @@ import WireKit
       Route(
         .delete,
         "\(path)/{user}",
-        access: .bearer(.management([Scopes.deleteUsers]), proof: .session),
+        access: .management(Scopes.deleteUsers),
         summary: "Delete a user, if it exists"
       ) { call async throws(Failure) in
         do throws(Failure) {
