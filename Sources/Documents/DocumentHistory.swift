@@ -32,8 +32,7 @@ package enum DocumentHistory {
       document,
       cursor,
       count
-    )
-    guard let found else { throw context.gone }
+    ).orGone(context)
     return Page(found, of: count)
   }
 
@@ -48,14 +47,13 @@ package enum DocumentHistory {
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
     try document.requireReadable(context)
-    let rows = try await context.fetch(
+    let row = try await context.fetch(
       DocumentHistoryQueries.read,
       user,
       context.principal,
       document,
       version
-    )
-    guard let row = rows.first else { throw context.gone }
+    ).first.orGone(context)
     guard let stored = row.item else { throw .notFound }
     return stored
   }

@@ -100,17 +100,14 @@ package enum DocumentChange: Sendable {
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
     let principal = context.principal
-    guard let row = try await context.first(DocumentsQueries.read, user, principal, document) else {
-      throw context.gone
-    }
-    switch row {
+    let row = try await context.first(DocumentsQueries.read, user, principal, document)
+    switch try row.orGone(context) {
     case .absent: return nil
     case .here(let stored): return stored
     case .large: break
     }
     let rows = try await context.fetch(DocumentsQueries.fetch, user, principal, document)
-    guard let row = rows.first else { throw context.gone }
-    return row.item
+    return try rows.first.orGone(context).item
   }
 
   /// Writes a document atomically, also under concurrent writes.
@@ -175,9 +172,8 @@ package enum DocumentChange: Sendable {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Int {
-    let row = try await context.first(DocumentsQueries.version, user, context.principal, document)
-    guard let row else { throw context.gone }
-    return row
+    try await context.first(DocumentsQueries.version, user, context.principal, document)
+      .orGone(context)
   }
 
   /// Deletes a document, which is then `{}` in version 0.

@@ -58,8 +58,7 @@ extension Users {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> UserRecord {
-    guard let record = try await records(of: [user], context).first else { throw context.gone }
-    return record
+    try await records(of: [user], context).first.orGone(context)
   }
 
   /// Returns users in one round trip, without those that the principal may not access.

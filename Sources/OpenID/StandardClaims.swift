@@ -24,7 +24,7 @@ package import Tenancy
     at provider: Provider,
     _ context: RequestContext
   ) async throws(Failure) -> JSONObject {
-    guard let user = context.principal.user else { throw context.gone }
+    let user = try context.principal.user.orGone(context)
     let profile = try await Profiles.read(of: user, context)
     var claims = try await mapped(client.settings.claims, profile, provider, context)
     if scopes.contains(.profile) {

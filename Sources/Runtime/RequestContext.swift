@@ -124,6 +124,14 @@ package import Postgres
   }
 }
 
+extension Optional {
+  /// Unwraps the row of a user; throws `context.gone` without a row.
+  @EventLoop package func orGone(_ context: RequestContext) throws(Failure) -> Wrapped {
+    guard let self else { throw context.gone }
+    return self
+  }
+}
+
 package enum PrincipalQueries {
   /// Returns one row if the principal may access the user.
   package static let live = Statement<String, UserID, Principal>(

@@ -15,7 +15,7 @@ extension Sessions {
     next: NextActive = .mostRecent,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard let session = context.principal.session else { throw context.gone }
+    let session = try context.principal.session.orGone(context)
     try await context.transaction { transaction async throws(Failure) in
       // A client that exchanges a code now runs before this, or finds the session ended.
       _ = transaction.send(SessionsQueries.lockUser, user)

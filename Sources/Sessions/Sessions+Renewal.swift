@@ -37,8 +37,7 @@ extension Sessions {
       } else {
         try await context.read(SessionsQueries.ofCaller, user, caller, isRequired)
       }
-    guard let session = found.first else { throw context.gone }
-    return session
+    return try found.first.orGone(context)
   }
 
   /// Replaces the caller's session by a new one.
@@ -95,7 +94,7 @@ extension Sessions {
       let hash = secret.hash(context.keys.master)
       _ = transaction.send(SessionsQueries.replaceSecret, device, hash)
     }
-    guard var live = try await renewed.rows().first else { throw context.gone }
+    var live = try await renewed.rows().first.orGone(context)
     live.deviceSecret = secret
     return live
   }

@@ -114,7 +114,7 @@ extension Sessions {
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard let user = context.principal.user else { throw context.gone }
+    let user = try context.principal.user.orGone(context)
     let renewed = try await context.write(
       SignedSessionQueries.renew,
       user,

@@ -77,9 +77,7 @@ package import Postgres
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> [APIKeyInfo] {
-    let found = try await context.list(APIKeyQueries.list, user, context.principal)
-    guard let found else { throw context.gone }
-    return found
+    try await context.list(APIKeyQueries.list, user, context.principal).orGone(context)
   }
 
   /// Returns the key that created the session of the request; nil if no key did.

@@ -15,9 +15,7 @@ import Postgres
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> [IdentityInfo] {
-    let found = try await context.list(IdentitiesQueries.list, user, context.principal)
-    guard let found else { throw context.gone }
-    return found
+    try await context.list(IdentitiesQueries.list, user, context.principal).orGone(context)
   }
 
   /// Links credentials to the user of the session, and replaces the session by a new one.

@@ -22,8 +22,7 @@ package enum UserOrigins {
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let rows = try await context.read(UserOriginQueries.wasAnonymous, user, context.principal)
-    guard let row = rows.first else { throw context.gone }
-    return row
+    return try rows.first.orGone(context)
   }
 }
 

@@ -110,9 +110,7 @@ extension Users {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> OwnPassword {
-    let rows = try await context.read(PasswordQueries.own, user, context.principal)
-    guard let own = rows.first else { throw context.gone }
-    return own
+    try await context.read(PasswordQueries.own, user, context.principal).first.orGone(context)
   }
 }
 

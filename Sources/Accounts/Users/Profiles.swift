@@ -25,9 +25,7 @@ import ReferenceData
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
-    let found = try await context.first(ProfileQueries.read, user, context.principal)
-    guard let found else { throw context.gone }
-    return found
+    try await context.first(ProfileQueries.read, user, context.principal).orGone(context)
   }
 
   /// Reads the user's profile as JSON text, which the database makes: the most frequent read.
@@ -43,9 +41,7 @@ import ReferenceData
     picturesAt folder: String,
     _ context: RequestContext
   ) async throws(Failure) -> ProfileText {
-    let found = try await context.first(ProfileQueries.text, user, context.principal, folder)
-    guard let found else { throw context.gone }
-    return found
+    try await context.first(ProfileQueries.text, user, context.principal, folder).orGone(context)
   }
 
   /// Changes members of the user's profile; null removes one.

@@ -29,8 +29,7 @@ extension Properties {
           one == user
           ? try await transaction.run(PropertyQueries.lock, user, context.principal)
           : try await transaction.run(PropertyQueries.lockAnonymous, anonymous, guest)
-        guard let floor = locked.first else { throw context.gone }
-        floors[one] = floor
+        floors[one] = try locked.first.orGone(context)
       }
       var source = try await set(of: anonymous, floors[anonymous] ?? 0, in: transaction)
       guard !source.properties.isEmpty else { return }

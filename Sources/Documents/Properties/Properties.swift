@@ -62,7 +62,7 @@ package enum Properties {
     try check(change, context)
     let locked = transaction.send(PropertyQueries.lock, user, context.principal)
     let stored = transaction.send(PropertyQueries.stored, user)
-    guard let floor = try await locked.rows().first else { throw context.gone }
+    let floor = try await locked.rows().first.orGone(context)
     var set = PropertySet(try await stored.rows().compactMap(\.property), floor: floor)
     try set.apply(set.spelled(change, equality))
     write(set, of: user, in: transaction, context)

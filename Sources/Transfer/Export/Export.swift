@@ -46,13 +46,12 @@ extension Export {
       }
       try Audit.requireReadable(context)
     }
-    let rows = try await context.fetch(
+    var export = try await context.fetch(
       ExportQueries.everything,
       user,
       context.principal,
       DocumentKind.appMetadata.isReadable(context)
-    )
-    guard var export = rows.first else { throw context.gone }
+    ).first.orGone(context)
     try await export.addDevices(context)
     if context.principal.role == .operator {
       try await context.transaction { transaction async throws(Failure) in
