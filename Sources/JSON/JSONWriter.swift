@@ -173,3 +173,8 @@ extension JSON {
 
   package var text: String { String(decoding: serialized(), as: UTF8.self) }
 }
+
+extension JSONObject {
+  /// Returns the object as compact JSON text.
+  package func serialized() -> [UInt8] { JSON.object(self).serialized() }
+}

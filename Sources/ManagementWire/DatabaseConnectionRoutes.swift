@@ -49,7 +49,7 @@ import WireKit
     answer["email_verified"] = false
     for (name, value) in members.profile { answer[name] = value }
     answer["picture"] = members.pictureURL
-    return Response(.ok, json: JSON.object(answer).serialized())
+    return Response(.ok, json: answer.serialized())
   }
 
   private static let profileMembers = ["name", "given_name", "family_name", "nickname"]

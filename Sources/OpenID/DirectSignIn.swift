@@ -118,7 +118,7 @@ extension DirectSignIn {
     )
     let name = DirectSecondStep.name(client, context)
     do {
-      return try context.keys.master.sealed(JSON.object(json).serialized(), as: name).base64URL
+      return try context.keys.master.sealed(json.serialized(), as: name).base64URL
     } catch {
       throw .internalError("a token of a second step cannot be sealed")
     }

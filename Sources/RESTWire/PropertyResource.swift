@@ -27,11 +27,8 @@ import WireKit
         let withVersions = try call.wantsVersions
         let all = try await Properties.read(of: call.user, call.context)
         let object = withVersions ? versioned(all) : flat(all)
-        return Response(
-          .ok,
-          json: JSON.object(object).serialized(),
-          tag: EntityTag(Properties.state(of: all))
-        )
+        let tag = EntityTag(Properties.state(of: all))
+        return Response(.ok, json: object.serialized(), tag: tag)
       },
       bulk(.put, base, "Replace all properties", PropertyChange.replace),
       bulk(.patch, base, "Set some properties; null removes one", PropertyChange.merge),
@@ -119,7 +116,7 @@ import WireKit
   }
 
   private static func response(_ properties: [Property]) -> Response {
-    Response(.ok, json: JSON.object(flat(properties)).serialized())
+    Response(.ok, json: flat(properties).serialized())
   }
 
   /// Returns the values by key.

@@ -63,7 +63,7 @@ extension AccessTokens {
     claims["iat"] = .number(JSONNumber(time(nil)))
     claims["exp"] = .number(JSONNumber(time(nil) + lifetime.wholeSeconds))
     var token = Self.head
-    token.append(base64URL: JSON.object(claims).serialized())
+    token.append(base64URL: claims.serialized())
     let mark = context.keys.master.mark(of: Self.tag + token, by: 0)
     token.append(UInt8(ascii: "."))
     token.append(base64URL: mark)

@@ -58,7 +58,7 @@ import WireKit
       let path = "/v1/users/\(user["id"]?.string ?? "")/export"
       var export = try await cast.expect(200, cast.asProgram(.get, path)).json.object
       export?["exported_at"] = nil
-      all.append(String(decoding: JSON.object(export ?? JSONObject()).serialized(), as: UTF8.self))
+      all.append(String(decoding: (export ?? JSONObject()).serialized(), as: UTF8.self))
     }
     return all
   }

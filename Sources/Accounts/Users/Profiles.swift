@@ -57,7 +57,7 @@ import ReferenceData
   ) async throws(Failure) -> Profile {
     let faults = members.compactMap { name, value in fault(name, value) }
     guard faults.isEmpty else { throw .invalid(faults) }
-    let text = TextBytes(JSON.object(members).serialized())
+    let text = TextBytes(members.serialized())
     let versions = condition.allowed.map(VersionList.init)
     let changed: Profile?
     if let event = Event(changeOf: "profile", of: user, context) {
@@ -98,7 +98,7 @@ import ReferenceData
       ProfileQueries.change,
       user,
       context.principal,
-      TextBytes(JSON.object(members).serialized()),
+      TextBytes(members.serialized()),
       nil
     )
     if found.isEmpty { throw context.gone }

@@ -64,7 +64,7 @@ package enum Users {
     let claimed = subject.map {
       transaction.send(CredentialRowQueries.claim, app, provider, $0, user, identity)
     }
-    let members = TextBytes(JSON.object(profile).serialized())
+    let members = TextBytes(profile.serialized())
     _ = transaction.send(UsersQueries.create, user, app, subject == nil, members, email)
     let made = transaction.send(
       CredentialRowQueries.addIdentity,

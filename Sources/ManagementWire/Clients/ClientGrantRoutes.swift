@@ -76,7 +76,7 @@ import WireKit
     var body = JSONObject()
     body[member] = .array(page.map { json($0, call) })
     body["next"] = page.count < rest.count ? page.last.map { .string(name($0)) } : nil
-    return Response(.ok, json: JSON.object(body).serialized())
+    return Response(.ok, json: body.serialized())
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {

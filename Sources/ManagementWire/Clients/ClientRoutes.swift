@@ -137,7 +137,7 @@ import WireKit
     _ client: ClientRecord,
     _ secret: String?
   ) -> Response {
-    Response(status, json: JSON.object(ClientObject.json(client, secret: secret)).serialized())
+    Response(status, json: ClientObject.json(client, secret: secret).serialized())
   }
 }
 

@@ -111,8 +111,7 @@ import WireKit
     _ record: ResourceServerRecord,
     _ call: Call
   ) -> Response {
-    let json = ResourceServerObject.json(record, at: call.issuer)
-    return Response(status, json: JSON.object(json).serialized())
+    Response(status, json: ResourceServerObject.json(record, at: call.issuer).serialized())
   }
 }
 

@@ -35,7 +35,7 @@ import WireKit
       summary: "Give a role permissions"
     ) { call async throws(Failure) in
       try await changeRole(.add(names(call)), call)
-      return added
+      return Response(.created, json: JSONObject().serialized())
     },
     Route(
       .delete,
@@ -69,7 +69,7 @@ import WireKit
     ) { call async throws(Failure) in
       let (user, names) = (try await call.managedUser(), try await names(call))
       try await UserPermissions.change(.add(names), of: user, call.context)
-      return added
+      return Response(.created, json: JSONObject().serialized())
     },
     Route(
       .delete,
@@ -83,10 +83,6 @@ import WireKit
       return Response(.noContent)
     },
   ]
-
-  private static var added: Response {
-    Response(.created, json: JSON.object(JSONObject()).serialized())
-  }
 
   private static func changeRole(
     _ change: PermissionChange,

@@ -32,7 +32,7 @@ import WireKit
           users.append(user)
         }
         for user in users { try await UserRoles.assign([role], to: user, call.context) }
-        return Response(.ok, json: JSON.object(JSONObject()).serialized())
+        return Response(.ok, json: JSONObject().serialized())
       },
     ]
   }
@@ -66,7 +66,7 @@ import WireKit
     var body = JSONObject()
     body["users"] = .array(try await shown(page.items[...], pictureURL, call))
     body["next"] = page.next.map { .string($0.text) }
-    return Response(.ok, json: JSON.object(body).serialized())
+    return Response(.ok, json: body.serialized())
   }
 
   /// Returns the first users of a role.

@@ -53,7 +53,7 @@ import WireKit
     Route(.delete, "\(path)/{role}", access: access("delete"), summary: "Delete a role") {
       call async throws(Failure) in
       try await Roles.delete(call.role(), of: call.context.app.id, call.context)
-      return Response(.ok, json: JSON.object(JSONObject()).serialized())
+      return Response(.ok, json: JSONObject().serialized())
     },
   ]
 

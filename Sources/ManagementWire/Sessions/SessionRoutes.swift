@@ -31,7 +31,7 @@ import WireKit
       ) { call async throws(Failure) in
         let name = try call.sessionName(.session)
         try await end(.init(name.session, sessions: true, refreshTokens: true), name, call)
-        return accepted()
+        return Response(.accepted, json: JSONObject().serialized())
       },
       Route(
         .post,
@@ -42,10 +42,6 @@ import WireKit
         revokeAccess
       ),
     ]
-
-  private nonisolated static func accepted() -> Response {
-    Response(.accepted, json: JSON.object(JSONObject()).serialized())
-  }
 
   private nonisolated static func routes(
     of kind: UserSessions.Kind,
@@ -77,7 +73,7 @@ import WireKit
           }
         )
         body["next"] = page.next.map { .string($0.text) }
-        return Response(.ok, json: JSON.object(body).serialized())
+        return Response(.ok, json: body.serialized())
       },
       Route(.delete, list, access: .management(delete), summary: "End the \(words) of a user") {
         call async throws(Failure) in
@@ -86,7 +82,7 @@ import WireKit
           of: call.managedUser(),
           call.context
         )
-        return accepted()
+        return Response(.accepted, json: JSONObject().serialized())
       },
       Route(.get, one, access: .management(read), summary: "Read one of the \(words)") {
         call async throws(Failure) in
@@ -105,7 +101,7 @@ import WireKit
           name,
           call
         )
-        return accepted()
+        return Response(.accepted, json: JSONObject().serialized())
       },
     ]
   }
@@ -158,7 +154,7 @@ import WireKit
       of: user,
       call.context
     )
-    return accepted()
+    return Response(.accepted, json: JSONObject().serialized())
   }
 }
 

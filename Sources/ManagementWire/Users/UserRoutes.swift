@@ -37,8 +37,7 @@ import WireKit
       ) { call async throws(Failure) in
         let user = try await create(call)
         let record = try await Users.record(of: user, call.context)
-        let shown = UserObject(record, pictureURL, call)
-        return Response(.created, json: JSON.object(shown.json).serialized())
+        return Response(.created, json: UserObject(record, pictureURL, call).json.serialized())
       },
       Route(
         .get,
@@ -61,8 +60,7 @@ import WireKit
         let user = try await call.managedUser()
         try await change(user, call)
         let record = try await Users.record(of: user, call.context)
-        let shown = UserObject(record, pictureURL, call)
-        return Response(.ok, json: JSON.object(shown.json).serialized())
+        return Response(.ok, json: UserObject(record, pictureURL, call).json.serialized())
       },
       Route(
         .delete,

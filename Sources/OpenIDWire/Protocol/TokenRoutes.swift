@@ -92,7 +92,7 @@ import WireKit
     json["scope"] = .string(tokens.scopes.joined(separator: " "))
     json["id_token"] = tokens.identityToken.map(JSON.string)
     json["refresh_token"] = tokens.refreshToken.map(JSON.string)
-    var response = Response(.ok, json: JSON.object(json).serialized())
+    var response = Response(.ok, json: json.serialized())
     response.add(.pragma, literal: "no-cache")
     return response
   }

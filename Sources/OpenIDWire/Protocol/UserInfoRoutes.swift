@@ -48,7 +48,7 @@ import WireKit
       context
     )
     for (name, value) in members { claims[name] = value }
-    return Response(.ok, json: JSON.object(claims).serialized())
+    return Response(.ok, json: claims.serialized())
   }
 }
 

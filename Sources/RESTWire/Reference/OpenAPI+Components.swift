@@ -61,7 +61,7 @@ extension OpenAPI {
       _ place: String,
       named base: String
     ) -> JSON {
-      let bytes = JSON.object(object).serialized()
+      let bytes = object.serialized()
       counts?[bytes, default: 0] += 1
       guard shared.contains(bytes) else { return .object(object) }
       var name = names[bytes] ?? base

@@ -54,7 +54,7 @@ package struct SigningKey: Sendable {
   /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
   package func token(_ claims: JSONObject, isTyped: Bool) throws -> String {
     var token = isTyped ? accessHead : head
-    token.append(base64URL: JSON.object(claims).serialized())
+    token.append(base64URL: claims.serialized())
     let signature =
       switch pair {
       case .p256(let key, _): try key.signature(for: token).rawRepresentation

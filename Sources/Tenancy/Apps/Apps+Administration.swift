@@ -93,7 +93,7 @@ extension Apps {
       let hosts = change.hosts ?? before.hosts
       _ = transaction.send(AppsAdministrationQueries.removeHosts, before.id, TextArray(hosts))
       let added = transaction.send(AppsAdministrationQueries.addHosts, before.id, TextArray(hosts))
-      let settings = TextBytes(JSON.object(change.settings).serialized())
+      let settings = TextBytes(change.settings.serialized())
       _ = transaction.send(AppsAdministrationQueries.change, before.id, settings)
       try await added.rows(undone: .hostTaken)
       Event("app_change", detail: change.audited).record(

@@ -27,7 +27,7 @@ extension Clients {
         client.name,
         names.joined(separator: " "),
         secret?.hash(context.keys.master),
-        TextBytes(JSON.object(settings).serialized())
+        TextBytes(settings.serialized())
       )
       var detail = JSONObject([
         ("client_id", .string(id.text)), ("kind", .string(client.kind.rawValue)),
@@ -133,7 +133,7 @@ extension Clients {
         id,
         change.name ?? before.name,
         scopes.joined(separator: " "),
-        TextBytes(JSON.object(settings).serialized()),
+        TextBytes(settings.serialized()),
         change.isDisabled ?? before.isDisabled,
         ServerTime()
       )

@@ -112,7 +112,7 @@ package enum Issuers {
     }
     var claims = JSONObject()
     for (member, claim) in issuer.claims { claims[member] = .string(claim) }
-    let mapping = TextBytes(JSON.object(claims).serialized())
+    let mapping = TextBytes(claims.serialized())
     try await context.transaction { transaction async throws(Failure) in
       // Serializes additions to one app.
       _ = transaction.send(AppsAdministrationQueries.lock, app)

@@ -23,11 +23,11 @@ extension ResourceServers {
         id,
         server.identifier,
         server.name,
-        TextBytes(JSON.object(scopes).serialized()),
+        TextBytes(scopes.serialized()),
         change.tokenSeconds ?? ResourceServerRules.defaultTokenSeconds,
         change.allowsOfflineAccess ?? false,
         change.skipsConsent ?? true,
-        TextBytes(JSON.object(claims).serialized()),
+        TextBytes(claims.serialized()),
         change.enforcesPolicies ?? false,
         (change.tokenDialect ?? .standard).rawValue
       ).rows(duplicate: .resourceServerExists)
@@ -110,11 +110,11 @@ extension ResourceServers {
         ResourceServerAdministrationQueries.change,
         id,
         change.name ?? before.server.name,
-        TextBytes(JSON.object(scopes).serialized()),
+        TextBytes(scopes.serialized()),
         change.tokenSeconds ?? Int(before.server.tokenLifetime.components.seconds),
         change.allowsOfflineAccess ?? before.server.allowsOfflineAccess,
         change.skipsConsent ?? before.server.skipsConsent,
-        TextBytes(JSON.object(claims).serialized()),
+        TextBytes(claims.serialized()),
         change.enforcesPolicies ?? before.server.enforcesPolicies,
         (change.tokenDialect ?? before.server.tokenDialect).rawValue
       )

@@ -81,7 +81,7 @@ import Tenancy
         Subjects.release(former.map { [$0] } ?? [], of: write.user, in: transaction, context)
         _ = transaction.send(ImportQueries.removeMails, write.user)
       }
-      let members = TextBytes(JSON.object(write.members).serialized())
+      let members = TextBytes(write.members.serialized())
       let update = ImportQueries.update
       sent.append(transaction.send(update, write.user, app, members, ServerTime()))
     }
