@@ -27,6 +27,13 @@ package struct Response: Sendable {
     }
   }
 
+  /// Creates a redirect, which caches must not store.
+  package init(_ status: Status, redirectingTo url: String) {
+    self.init(status)
+    add(.location, url)
+    add(.cacheControl, literal: "no-store")
+  }
+
   /// Adds a field.
   ///
   /// It removes control characters, which could split a value into two fields.

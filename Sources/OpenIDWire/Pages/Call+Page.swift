@@ -58,9 +58,7 @@ extension Call {
 
   /// Returns a redirect to a page of this server, as after each form.
   func redirect(to path: LocalPath) -> Response {
-    var response = Response(.seeOther)
-    response.add(.location, path.text)
-    response.add(.cacheControl, literal: "no-store")
+    var response = Response(.seeOther, redirectingTo: path.text)
     keepBrowser(in: &response)
     return response
   }

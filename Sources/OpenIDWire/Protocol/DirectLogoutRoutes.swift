@@ -34,10 +34,7 @@ import WireKit
       try await call.signOutAllOfBrowser()
     }
     guard let target else { return call.redirect(to: LocalPath(checked: LogoutRoutes.donePath)) }
-    var response = Response(.found)
-    response.add(.location, target)
-    response.add(.cacheControl, literal: "no-store")
-    return response
+    return Response(.found, redirectingTo: target)
   }
 
   /// Returns the URL to which the browser goes; nil for our page.

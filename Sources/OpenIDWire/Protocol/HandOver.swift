@@ -84,9 +84,7 @@ import WireKit
         hasLanguages: false
       )
     }
-    var response = Response(call.request.method == .get ? .found : .seeOther)
-    response.add(.location, url)
-    response.add(.cacheControl, literal: "no-store")
+    var response = Response(call.request.method == .get ? .found : .seeOther, redirectingTo: url)
     response.add(.referrerPolicy, literal: "no-referrer")
     call.keepBrowser(in: &response)
     return response

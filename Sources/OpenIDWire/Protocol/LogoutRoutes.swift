@@ -112,10 +112,7 @@ import WireKit
     if afterForm, let destination = Destination(url, of: RedirectTarget(url)) {
       return call.response(with: .handOver(to: destination), hasLanguages: false)
     }
-    var response = Response(call.request.method == .get ? .found : .seeOther)
-    response.add(.location, url)
-    response.add(.cacheControl, literal: "no-store")
-    return response
+    return Response(call.request.method == .get ? .found : .seeOther, redirectingTo: url)
   }
 }
 
