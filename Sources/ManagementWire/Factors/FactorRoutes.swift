@@ -38,15 +38,12 @@ import WireKit
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
       let factors = try await SecondFactors.list(of: call.managedUser(), call.context).factors
-      let methods = factors.map { factor -> JSON in
+      return page.response(factors, named: "authenticators") { factor in
         [
           "id": .string("totp|" + factor.id.text), "type": "totp", "confirmed": true,
           "created_at": .string(factor.createdAt.milliseconds),
         ]
       }
-      let shown = Array(methods.dropFirst(page.start).prefix(page.size))
-      let body = page.list(shown, named: "authenticators", total: methods.count)
-      return Response(.ok, json: body.serialized())
     },
     Route(
       .get,
@@ -56,8 +53,7 @@ import WireKit
     ) { call async throws(Failure) in
       let page = try PageParameters(call.query)
       _ = try await Profiles.read(of: call.managedUser(), call.context)
-      let body = page.list([], named: "organizations", total: 0)
-      return Response(.ok, json: body.serialized())
+      return page.response([JSON](), named: "organizations", \.self)
     },
   ]
 }
