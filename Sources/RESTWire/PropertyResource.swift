@@ -100,10 +100,7 @@ import WireKit
       refuses: [.tooManyProperties],
       summary: summary
     ) { (call) async throws(Failure) in
-      guard let object = call.json.object else {
-        throw .invalid([FieldError("", "type", "The body must be a JSON object.")])
-      }
-      return response(try await apply(change(object), call))
+      response(try await apply(change(call.json.objectOfBody), call))
     }
   }
 
