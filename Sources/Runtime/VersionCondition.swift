@@ -21,6 +21,11 @@ package struct VersionCondition: Sendable, Equatable {
   /// Returns whether the condition allows this existing version.
   package func allows(_ version: Int) -> Bool { allowed?.contains(version) ?? true }
 
+  /// - Throws: `.preconditionFailed` if the condition refuses this existing version.
+  package func require(_ version: Int) throws(Failure) {
+    guard allows(version) else { throw .preconditionFailed(current: version) }
+  }
+
   /// Returns whether the condition allows this version; nil stands for an absent resource.
   package func allows(ifAny version: Int?) -> Bool {
     guard let version else { return !mustExist && (oneOf?.contains(0) ?? true) }

@@ -158,9 +158,7 @@ extension Users {
       try await Sessions.lockUser(user, in: transaction, context)
       let rows = try await transaction.run(UsersAdministrationQueries.find, user, context.app.id)
       guard let found = rows.first else { throw context.gone }
-      guard condition.allows(found.version) else {
-        throw .preconditionFailed(current: found.version)
-      }
+      try condition.require(found.version)
       return try await body(transaction, found)
     }
   }

@@ -117,9 +117,7 @@ import ReferenceData
   ) async throws(Failure) -> Profile {
     try await context.revise("profile", of: user) { () async throws(Failure) in
       let current = try await read(of: user, context)
-      guard condition.allows(current.version) else {
-        throw .preconditionFailed(current: current.version)
-      }
+      try condition.require(current.version)
       let members = try await context.calculate(on: .max) { () throws(Failure) in
         try revision(current)
       }

@@ -87,9 +87,7 @@ extension Apps {
     return try await context.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
       else { throw .unknownApp }
-      guard condition.allows(before.version) else {
-        throw .preconditionFailed(current: before.version)
-      }
+      try condition.require(before.version)
       let hosts = change.hosts ?? before.hosts
       _ = transaction.send(AppsAdministrationQueries.removeHosts, before.id, TextArray(hosts))
       let added = transaction.send(AppsAdministrationQueries.addHosts, before.id, TextArray(hosts))

@@ -113,9 +113,7 @@ extension Clients {
     return try await context.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(ClientAdministrationQueries.lock, id).first
       else { throw .notFound }
-      guard condition.allows(before.version) else {
-        throw .preconditionFailed(current: before.version)
-      }
+      try condition.require(before.version)
       let faults = ClientRules.faults(
         inScopes: change.scopes ?? [],
         of: before.kind,

@@ -98,9 +98,7 @@ extension ResourceServers {
     let (changed, gone) = try await context.transaction { transaction async throws(Failure) in
       let found = try await transaction.run(ResourceServerAdministrationQueries.lock, id)
       guard let before = found.first else { throw .notFound }
-      guard condition.allows(before.version) else {
-        throw .preconditionFailed(current: before.version)
-      }
+      try condition.require(before.version)
       let scopes = change.replacesScopes ? change.scopes : before.scopes.merging(change.scopes)
       let claims = before.claims.merging(change.claims)
       let faults =

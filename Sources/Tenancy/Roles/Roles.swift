@@ -106,9 +106,7 @@ package import Runtime
     guard change.faults.isEmpty else { throw .invalid(change.faults) }
     return try await context.transaction { transaction async throws(Failure) in
       let before = try await lock(role, of: app, in: transaction)
-      guard condition.allows(before.version) else {
-        throw .preconditionFailed(current: before.version)
-      }
+      try condition.require(before.version)
       let changed = try await transaction.send(
         RoleQueries.change,
         app,
