@@ -1,6 +1,7 @@
 import Declarations
 import Runtime
 import Sessions
+import Encoding
 import EventLoop
 import HTTP
 import JSON
@@ -77,16 +78,23 @@ import WireKit
 extension Call {
   /// The next active user of the device, selected by the parameter `next`.
   var next: NextActive {
-    get throws(Failure) {
-      guard !request.query.isEmpty else { return .mostRecent }
-      let parts = request.query.split(separator: "=", maxSplits: 1)
-      guard parts.count == 2, parts[0] == "next",
-        let next = NextActive(rawValue: String(parts[1]))
-      else {
-        let all = NextActive.allCases.map { "next=\($0.rawValue)" }.joined(separator: " or ")
-        throw .invalid([FieldError("", "query", "The query must be \(all).")])
-      }
-      return next
+    get throws(Failure) { try choice("next") ?? .mostRecent }
+  }
+
+  /// Returns the value of the only parameter that the query may have; nil without a query.
+  ///
+  /// - Throws: `.invalid` for another query.
+  func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    _ name: String
+  ) throws(Failure) -> Choice? {
+    guard !request.query.isEmpty else { return nil }
+    let parts = request.query.split(separator: "=", maxSplits: 1)
+    guard parts.count == 2, parts[0] == name,
+      let value = PercentCoding.decode(parts[1]), let choice = Choice(rawValue: value)
+    else {
+      let all = Choice.allCases.map { "\(name)=\($0.rawValue)" }.joined(separator: " or ")
+      throw .invalid([FieldError("", "query", "The query must be \(all).")])
     }
+    return choice
   }
 }

@@ -162,16 +162,7 @@ extension Call {
   /// Returns the preconditions and the query's `keep`.
   fileprivate var propertyCondition: PropertyCondition {
     get throws(Failure) {
-      var keep: PropertyCondition.Keep?
-      if !request.query.isEmpty {
-        let parts = request.query.split(separator: "=", maxSplits: 1)
-        guard parts.count == 2, parts[0] == "keep",
-          let wish = PropertyCondition.Keep(rawValue: String(parts[1]))
-        else {
-          throw .invalid([FieldError("", "query", "The query must be keep=new or keep=old.")])
-        }
-        keep = wish
-      }
+      let keep: PropertyCondition.Keep? = try choice("keep")
       return PropertyCondition(version: try condition, keep: keep)
     }
   }

@@ -110,6 +110,8 @@ class Properties(Case):
              refused["expected_versions"]), ("k", "two", 2, [1]))
         kept = self.expect(self.put("k", "mine", "?keep=old", If_Match='"1"'), 200)
         self.assertEqual((kept.json["value"], kept.version), ("two", 2))
+        encoded = self.expect(self.put("k", "mine", "?keep=%6Fld", If_Match='"1"'), 200)
+        self.assertEqual((encoded.json["value"], encoded.version), ("two", 2))
         taken = self.expect(self.put("k", "mine", "?keep=new", If_Match='"1"'), 200)
         self.assertEqual((taken.json["value"], taken.version), ("mine", 3))
         self.expect(self.put("k", "mine too", If_Match='"3"'), 200)

@@ -29,7 +29,7 @@ package enum PropertyChange: Sendable {
 
 /// A condition on a property's version, and the action if it fails.
 package struct PropertyCondition: Sendable {
-  package enum Keep: String, Sendable { case new, old }
+  package enum Keep: String, CaseIterable, Sendable { case new, old }
 
   /// The condition on the stored version; version 0 stands for an absent property.
   package var version: VersionCondition
