@@ -3,7 +3,7 @@ package enum OperatorName {
   /// Returns the rule that the name of an app or an issuer breaks; nil if it is valid.
   ///
   /// The name is also part of a path.
-  package static func fault(in name: String, at pointer: String) -> FieldError? {
+  package static func fault(in name: String) -> FieldError? {
     let bytes = Array(name.utf8)
     let isFit =
       (1...63).contains(bytes.count) && bytes.first != UInt8(ascii: "-")
@@ -17,16 +17,16 @@ package enum OperatorName {
       }
     guard !isFit else { return nil }
     let rule = "A name must have 1 to 63 of a-z, 0-9 and -, and not begin with -."
-    return FieldError(pointer, "name", rule)
+    return FieldError("/name", "name", rule)
   }
 
   /// Returns the rule that a display label breaks; nil if it is valid.
-  package static func labelFault(in label: String, at pointer: String) -> FieldError? {
+  package static func labelFault(in label: String) -> FieldError? {
     let isFit =
       (1...100).contains(label.unicodeScalars.count)
       && label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     let rule = "A name must have 1 to 100 characters in one line."
-    return isFit ? nil : FieldError(pointer, "length", rule)
+    return isFit ? nil : FieldError("/name", "length", rule)
   }
   package static let descriptionRule =
     "A description must be a text of at most 500 characters in one line."

@@ -43,9 +43,9 @@ package struct BodyRule: Sendable, Equatable {
   }
 
   /// Returns the same rule for clients that omit the body or its type.
-  package func lenient(withoutBody: Bool = true, assuming format: BodyFormat? = nil) -> BodyRule {
+  package func lenient(assuming format: BodyFormat? = nil) -> BodyRule {
     var rule = self
-    rule.isOptional = withoutBody
+    rule.isOptional = true
     rule.assumed = format
     return rule
   }

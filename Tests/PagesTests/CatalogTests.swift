@@ -161,3 +161,13 @@ import Testing
     }
   }
 }
+
+extension Pattern {
+  fileprivate var placeholders: Set<String> {
+    Set(
+      pieces.compactMap { piece in
+        if case .placeholder(let name) = piece { name } else { nil }
+      }
+    )
+  }
+}

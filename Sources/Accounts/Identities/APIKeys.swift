@@ -33,7 +33,7 @@ package import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> Made {
     try context.requireOpen(.apiKey)
-    if let fault = OperatorName.labelFault(in: name, at: "/name") { throw .invalid([fault]) }
+    if let fault = OperatorName.labelFault(in: name) { throw .invalid([fault]) }
     let id = APIKeyID()
     let key = Credential(.apiKey, of: user, part: id)
     let limit = context.app.accountSettings.apiKeysPerUser

@@ -50,7 +50,6 @@ struct FieldSelection {
   let names: [String]?
   let includes: Bool
 
-  static let parameters = ["fields", "include_fields"]
   private static let most = 100
 
   /// Selects the fields of a user in a list of another resource.

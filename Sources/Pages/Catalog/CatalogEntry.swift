@@ -29,14 +29,6 @@ struct Pattern: Sendable, Hashable {
     }
     if !rest.isEmpty { pieces.append(.words(String(Substring(rest)))) }
   }
-
-  var placeholders: Set<String> {
-    Set(
-      pieces.compactMap { piece in
-        if case .placeholder(let name) = piece { name } else { nil }
-      }
-    )
-  }
 }
 
 /// One line of a catalog: `key = text` or `key[category] = text`.

@@ -36,7 +36,7 @@ extension Apps {
     _ name: String,
     _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
-    if let fault = OperatorName.fault(in: name, at: "/name") { throw .invalid([fault]) }
+    if let fault = OperatorName.fault(in: name) { throw .invalid([fault]) }
     let id = AppID()
     return try await context.transaction { transaction async throws(Failure) in
       try await transaction.send(AppsAdministrationQueries.create, id, name)

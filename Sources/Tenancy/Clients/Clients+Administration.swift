@@ -46,7 +46,7 @@ extension Clients {
 
   private static func settings(of client: ClientDescription) throws(Failure) -> JSONObject {
     var faults: [FieldError] = []
-    if let fault = OperatorName.labelFault(in: client.name, at: "/name") { faults.append(fault) }
+    if let fault = OperatorName.labelFault(in: client.name) { faults.append(fault) }
     if client.app == nil, client.kind != .machine {
       faults.append(
         FieldError("/kind", "operator", "A client of the operator must be of kind machine.")
@@ -107,7 +107,7 @@ extension Clients {
     if condition: VersionCondition,
     _ context: RequestContext
   ) async throws(Failure) -> ClientRecord {
-    if let name = change.name, let fault = OperatorName.labelFault(in: name, at: "/name") {
+    if let name = change.name, let fault = OperatorName.labelFault(in: name) {
       throw .invalid([fault])
     }
     return try await context.transaction { transaction async throws(Failure) in

@@ -199,7 +199,7 @@ extension IssuerDescription {
 
   fileprivate func faults() async -> [FieldError] {
     var faults: [FieldError] = []
-    if let fault = OperatorName.fault(in: name, at: "/name") { faults.append(fault) }
+    if let fault = OperatorName.fault(in: name) { faults.append(fault) }
     for (pointer, text) in [("/issuer", issuer), ("/audience", audience)]
     where !(1...1_024).contains(text.utf8.count) {
       faults.append(FieldError(pointer, "length", "This member must have 1 to 1024 bytes."))

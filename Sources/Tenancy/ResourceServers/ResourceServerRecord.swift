@@ -91,7 +91,7 @@ package enum ResourceServerRules {
 
   static func faults(in change: ResourceServerChange) -> [FieldError] {
     var faults: [FieldError] = []
-    if let name = change.name, let fault = OperatorName.labelFault(in: name, at: "/name") {
+    if let name = change.name, let fault = OperatorName.labelFault(in: name) {
       faults.append(fault)
     }
     if let seconds = change.tokenSeconds, !tokenSeconds.contains(seconds) {

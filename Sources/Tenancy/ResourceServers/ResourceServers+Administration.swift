@@ -56,7 +56,7 @@ extension ResourceServers {
         )
       )
     }
-    if let fault = OperatorName.labelFault(in: server.name, at: "/name") { faults.append(fault) }
+    if let fault = OperatorName.labelFault(in: server.name) { faults.append(fault) }
     faults += ResourceServerRules.faults(in: server.details)
     faults += ResourceServerRules.faults(inScopes: server.details.scopes)
     faults += ClaimMap.faults(in: server.details.claims, at: "/claims")

@@ -33,7 +33,7 @@ package struct RoleChange: Sendable {
 
   var faults: [FieldError] {
     var faults: [FieldError] = []
-    if let name, let fault = OperatorName.labelFault(in: name, at: "/name") { faults.append(fault) }
+    if let name, let fault = OperatorName.labelFault(in: name) { faults.append(fault) }
     if let description, !OperatorName.isDescription(description) {
       faults.append(FieldError("/description", "description", OperatorName.descriptionRule))
     }
