@@ -1,3 +1,4 @@
+import EventLoop
 import HTTP
 import JSON
 import Runtime
@@ -41,6 +42,23 @@ struct PageParameters {
     body["total"] = .number(JSONNumber(total))
     body[name] = .array(items)
     return .object(body)
+  }
+}
+
+extension Page {
+  /// Reads pages until they have this many items, and returns whether these are all.
+  @EventLoop static func items(
+    atLeast needed: Int,
+    _ read: @EventLoop (Item.Cursor?) async throws(Failure) -> Page
+  ) async throws(Failure) -> (items: [Item], isComplete: Bool) {
+    var items: [Item] = []
+    var cursor: Item.Cursor?
+    repeat {
+      let page = try await read(cursor)
+      items += page.items
+      cursor = page.next
+    } while cursor != nil && items.count < needed
+    return (items, cursor == nil)
   }
 }
 

@@ -76,7 +76,14 @@ import WireKit
     let isAscending = try ascends(query["sort"] ?? "")
     let most = PageParameters.records
     let needed = page.hasTotals || isAscending ? most : page.start + page.size
-    var entries = try await entries(of: user, needed, context)
+    var entries = try await Page<AuditEntry>.items(atLeast: needed) {
+      cursor async throws(Failure) in
+      if let user {
+        try await Audit.page(of: user, before: cursor, context)
+      } else {
+        try await Audit.page(of: context.app.id, before: cursor, context)
+      }
+    }.items
     if isAscending {
       guard entries.count < most else {
         throw .queryMalformed("Dossier sorts at most \(most) logs.")
@@ -95,27 +102,6 @@ import WireKit
     case "date:1": true
     default: throw .queryMalformed("sort must be date:1 or date:-1.")
     }
-  }
-
-  /// Returns the newest events of a user, or of the app; at least `count` if there are as many.
-  private static func entries(
-    of user: UserID?,
-    _ count: Int,
-    _ context: RequestContext
-  ) async throws(Failure) -> [AuditEntry] {
-    var entries: [AuditEntry] = []
-    var cursor: EventID?
-    repeat {
-      let page =
-        if let user {
-          try await Audit.page(of: user, before: cursor, context)
-        } else {
-          try await Audit.page(of: context.app.id, before: cursor, context)
-        }
-      entries += page.items
-      cursor = page.next
-    } while cursor != nil && entries.count < count
-    return entries
   }
 
   private static func objects(

@@ -51,7 +51,9 @@ import WireKit
     guard query["take"] != nil || query["from"] != nil else {
       let page = try PageParameters(query)
       let needed = page.hasTotals ? PageParameters.records : page.start + page.size
-      let all = try await first(needed, of: role, call.context)
+      let all = try await Page<RoleMember>.items(atLeast: needed) { cursor async throws(Failure) in
+        try await UserRoles.users(of: role, after: cursor, call.context)
+      }.items
       let some = all.dropFirst(page.start).prefix(page.size)
       let users = try await shown(some, pictureURL, call)
       return Response(.ok, json: page.list(users, named: "users", total: all.count).serialized())
@@ -67,22 +69,6 @@ import WireKit
     body["users"] = .array(try await shown(page.items[...], pictureURL, call))
     body["next"] = page.next.map { .string($0.text) }
     return Response(.ok, json: body.serialized())
-  }
-
-  /// Returns the first users of a role.
-  private static func first(
-    _ needed: Int,
-    of role: RoleID,
-    _ context: RequestContext
-  ) async throws(Failure) -> [RoleMember] {
-    var members: [RoleMember] = []
-    var cursor: UserID?
-    repeat {
-      let page = try await UserRoles.users(of: role, after: cursor, context)
-      members += page.items
-      cursor = page.next
-    } while cursor != nil && members.count < needed
-    return Array(members.prefix(needed))
   }
 
   private static func shown(

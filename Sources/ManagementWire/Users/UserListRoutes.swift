@@ -50,8 +50,7 @@ import WireKit
   private static func profiles(
     by query: ListParameters,
     _ context: RequestContext
-  ) async throws(Failure) -> (profiles: [Profile], isComplete: Bool) {
-    var profiles: [Profile] = []
+  ) async throws(Failure) -> (items: [Profile], isComplete: Bool) {
     var filter: Filter?
     switch query.search {
     case .user(let id):
@@ -64,19 +63,14 @@ import WireKit
     case .filter(let found): filter = try await found.resolved(context)
     case nil: break
     }
-    var cursor: UserID?
     let needed = query.readsAll ? most : query.page.start + query.page.size
-    repeat {
-      let page =
-        if let filter {
-          try await Users.search(filter, after: cursor, count: Users.pageSize, context)
-        } else {
-          try await Users.page(after: cursor, context)
-        }
-      profiles += page.items
-      cursor = page.next
-    } while cursor != nil && profiles.count < needed
-    return (profiles, cursor == nil)
+    return try await Page<Profile>.items(atLeast: needed) { [filter] cursor async throws(Failure) in
+      if let filter {
+        try await Users.search(filter, after: cursor, count: Users.pageSize, context)
+      } else {
+        try await Users.page(after: cursor, context)
+      }
+    }
   }
 
   /// Returns users as the API shows them, without those that were deleted meanwhile.
