@@ -178,33 +178,27 @@ import WireKit
     }
     var revision = UserRevision()
     revision.mergesDocuments = true
-    var faults: [FieldError] = []
+    var reader = MemberReader()
     for (name, value) in members {
-      func required<Value>(_ found: Value?, _ type: String) -> Value? {
-        if found == nil {
-          faults.append(.wrongType("/\(name)", type))
-        }
-        return found
-      }
       switch name {
-      case "blocked": revision.isBlocked = required(value.bool, "true or false")
-      case "email_verified": revision.isEmailVerified = required(value.bool, "true or false")
-      case "email": revision.email = required(value.string, "a string").map { ($0, false) }
+      case "blocked": revision.isBlocked = reader.flag(name, value)
+      case "email_verified": revision.isEmailVerified = reader.flag(name, value)
+      case "email": revision.email = reader.string(name, value).map { ($0, false) }
       case "metadata", "app_metadata":
         guard let kind = DocumentKind(rawValue: name) else { continue }
-        if let object = required(value.object, "an object") {
+        if let object = reader.object(name, value) {
           revision.documents.append((kind, object))
         }
       default:
         revision.profile[name] = value
-        if let fault = Profiles.fault(name, value) { faults.append(fault) }
+        if let fault = Profiles.fault(name, value) { reader.refuse(fault) }
       }
     }
     if revision.email != nil {
       revision.email?.isVerified = revision.isEmailVerified ?? false
       revision.isEmailVerified = nil
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
     return revision
   }
 }

@@ -4,6 +4,7 @@ import JSON
 import OpenID
 import Runtime
 import Tenancy
+import WireKit
 
 /// A client as the Management API shows and takes it.
 enum ClientObject {
@@ -104,64 +105,53 @@ struct ClientBody {
   private var isPublic: Bool?
   /// Nil if the body does not say.
   private var grants: [String]?
-  private var faults: [FieldError] = []
+  private var reader = MemberReader()
 
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     for (name, value) in body { take(name, value) }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
   }
 
   private mutating func take(_ member: String, _ value: JSON) {
-    let place = "/" + JSONPointer.escaped(member)
     switch member {
-    case "name":
-      name = value.string
-      if name == nil { faults.append(.wrongType(place, "a string")) }
+    case "name": name = reader.string(member, value)
     case "app_type":
       kind = ClientKind.allCases.first { value.string?.hasSameBytes(as: $0.auth0Name) == true }
       guard kind == nil else { return }
       let all = ClientKind.allCases.map(\.auth0Name).joined(separator: ", ")
-      faults.append(FieldError(place, "choice", "An application must be one of \(all)."))
+      reader.refuse(member, "choice", "An application must be one of \(all).")
     case "token_endpoint_auth_method":
       switch value.string {
       case "none": isPublic = true
       case "client_secret_post", "client_secret_basic": isPublic = false
       default:
-        faults.append(
-          FieldError(
-            place,
-            "choice",
-            "The method must be none, client_secret_post or client_secret_basic."
-          )
-        )
+        let rule = "The method must be none, client_secret_post or client_secret_basic."
+        reader.refuse(member, "choice", rule)
       }
     case "grant_types":
       let grants = value.array?.compactMap(\.string) ?? []
       guard grants.count == value.array?.count, let allowed = ClientObject.settings(for: grants)
       else {
-        faults.append(FieldError(place, "choice", "A grant type is not supported."))
+        reader.refuse(member, "choice", "A grant type is not supported.")
         return
       }
       for (name, value) in allowed { settings[name] = value }
       self.grants = grants
     case "oidc_conformant":
-      guard value != true else { return }
-      faults.append(FieldError(place, "choice", "This member must be true."))
+      if value != true { reader.refuse(member, "choice", "This member must be true.") }
     case "jwt_configuration":
       // Back ends send what they have read.
       let isShown = value.object?.allSatisfy { name, value in
         name.hasSameBytes(as: "alg") && value == "RS256"
       }
       guard isShown != true else { return }
-      faults.append(
-        FieldError(place, "choice", "The only member must be alg, and its value RS256.")
-      )
+      reader.refuse(member, "choice", "The only member must be alg, and its value RS256.")
     default:
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value
       } else {
-        faults.append(.unknownProperty(member))
+        reader.refuse(.unknownProperty(member))
       }
     }
   }

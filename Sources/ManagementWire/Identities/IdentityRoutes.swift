@@ -88,21 +88,17 @@ enum LinkRequest {
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     var texts: [String: String] = [:]
-    var faults: [FieldError] = []
+    var reader = MemberReader()
     for (name, value) in body where value != .null {
       switch name {
-      case "link_with", "provider", "connection_id": texts[name] = value.string
+      case "link_with", "provider", "connection_id": texts[name] = reader.string(name, value)
       // Auth0's SDKs also send a number.
-      case "user_id": texts[name] = value.string ?? value.number?.int.map(String.init)
-      default:
-        faults.append(.unknownProperty(name))
-        continue
-      }
-      if texts[name] == nil {
-        faults.append(.wrongType("/\(name)", "a string"))
+      case "user_id":
+        texts[name] = value.number?.int.map(String.init) ?? reader.string(name, value)
+      default: reader.refuse(.unknownProperty(name))
       }
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
     switch (texts["link_with"], texts["provider"], texts["user_id"]) {
     case (let token?, nil, nil): self = .token(token)
     case (nil, let provider?, let id?): self = .pair(provider: provider, id: id)

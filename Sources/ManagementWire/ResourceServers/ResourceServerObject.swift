@@ -3,6 +3,7 @@ import Encoding
 import JSON
 import Runtime
 import Tenancy
+import WireKit
 
 /// An API as the Management API shows it.
 enum ResourceServerObject {
@@ -29,7 +30,7 @@ enum ResourceServerObject {
 struct ResourceServerBody {
   private(set) var change = ResourceServerChange()
   private(set) var identifier: String?
-  private var faults: [FieldError] = []
+  private var reader = MemberReader()
   /// Nil if the body does not say.
   private var secondsForWeb: JSON?
 
@@ -38,40 +39,33 @@ struct ResourceServerBody {
     for (name, value) in body { take(name, value) }
     // Back ends send what they have read.
     if let secondsForWeb, secondsForWeb != body["token_lifetime"] {
-      faults.append(
-        FieldError("/token_lifetime_for_web", "choice", "This member must be token_lifetime.")
-      )
+      reader.refuse("token_lifetime_for_web", "choice", "This member must be token_lifetime.")
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
   }
 
   private mutating func take(_ member: String, _ value: JSON) {
-    let place = "/" + JSONPointer.escaped(member)
     switch member {
-    case "identifier": identifier = text(value, place)
-    case "name": change.name = text(value, place)
+    case "identifier": identifier = reader.string(member, value)
+    case "name": change.name = reader.string(member, value)
     case "scopes": takeScopes(value)
     case "token_lifetime":
-      change.tokenSeconds = value.number?.int
-      if change.tokenSeconds == nil {
-        faults.append(.wrongType(place, "a whole number"))
-      }
+      change.tokenSeconds = reader.require(value.number?.int, member, "a whole number")
     case "token_lifetime_for_web": secondsForWeb = value
-    case "allow_offline_access": change.allowsOfflineAccess = flag(value, place)
+    case "allow_offline_access": change.allowsOfflineAccess = reader.flag(member, value)
     case "skip_consent_for_verifiable_first_party_clients":
-      change.skipsConsent = flag(value, place)
-    case "enforce_policies": change.enforcesPolicies = flag(value, place)
+      change.skipsConsent = reader.flag(member, value)
+    case "enforce_policies": change.enforcesPolicies = reader.flag(member, value)
     case "token_dialect":
       change.tokenDialect = value.string.flatMap(TokenDialect.init)
       if change.tokenDialect == nil {
         let names = TokenDialect.allCases.map(\.rawValue).joined(separator: " or ")
-        faults.append(FieldError(place, "choice", "This member must be \(names)."))
+        reader.refuse(member, "choice", "This member must be \(names).")
       }
     case "signing_alg":
-      guard value != "RS256" else { return }
-      faults.append(FieldError(place, "choice", "This member must be RS256."))
+      if value != "RS256" { reader.refuse(member, "choice", "This member must be RS256.") }
     default:
-      faults.append(.unknownProperty(member))
+      reader.refuse(.unknownProperty(member))
     }
   }
 
@@ -82,28 +76,11 @@ struct ResourceServerBody {
       if let name = scope["value"]?.string {
         scopes[name] = scope["description"] ?? ""
       } else {
-        faults.append(
-          FieldError("/scopes/\(index)", "missing", "Missing required property: value.")
-        )
+        let rule = "Missing required property: value."
+        reader.refuse(FieldError("/scopes/\(index)", "missing", rule))
       }
     }
-    if value.array == nil {
-      faults.append(.wrongType("/scopes", "an array"))
-    }
+    _ = reader.require(value.array, "scopes", "an array")
     change.scopes = scopes
-  }
-
-  private mutating func text(_ value: JSON, _ place: String) -> String? {
-    if value.string == nil {
-      faults.append(.wrongType(place, "a string"))
-    }
-    return value.string
-  }
-
-  private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
-    if value.bool == nil {
-      faults.append(.wrongType(place, "true or false"))
-    }
-    return value.bool
   }
 }

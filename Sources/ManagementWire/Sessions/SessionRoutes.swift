@@ -122,28 +122,20 @@ import WireKit
 
   private static func revokeAccess(_ call: Call) async throws(Failure) -> Response {
     let user = try await call.managedUser()
-    let body = try call.json.objectOfBody
-    var faults: [FieldError] = []
+    var reader = MemberReader()
     var (session, preserves): (SessionID?, Bool) = (nil, false)
-    for (name, value) in body {
-      let place = "/" + JSONPointer.escaped(name)
-      switch (name, value) {
-      case (_, .null): break
-      case ("session_id", .string(let text)):
+    for (name, value) in try call.json.objectOfBody where value != .null {
+      switch name {
+      case "session_id":
+        guard let text = reader.string(name, value) else { continue }
         let named = SessionName(text)
         session = named?.user == user ? named?.session : nil
-        if session == nil {
-          faults.append(FieldError(place, "value", "The user has no such session."))
-        }
-      case ("preserve_refresh_tokens", .bool(let flag)): preserves = flag
-      case ("session_id", _):
-        faults.append(.wrongType(place, "a string"))
-      case ("preserve_refresh_tokens", _):
-        faults.append(.wrongType(place, "true or false"))
-      default: faults.append(.unknownProperty(name))
+        if session == nil { reader.refuse(name, "value", "The user has no such session.") }
+      case "preserve_refresh_tokens": preserves = reader.flag(name, value) ?? false
+      default: reader.refuse(.unknownProperty(name))
       }
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
     let scopes = call.context.principal.scopes
     // Each scope ends its own kind.
     guard scopes.contains("delete:sessions"),

@@ -89,41 +89,29 @@ struct TicketRequest {
   /// - Throws: `.connectionUnknown`, `.invalid` with every fault.
   init(_ body: JSONObject, for purpose: EmailToken.Purpose) throws(Failure) {
     var texts: [String: String] = [:]
-    var faults: [FieldError] = []
+    var reader = MemberReader()
     var (lifetime, verifies) = (Self.usualLifetime, purpose == .verify)
     for (name, value) in body where value != .null {
-      let place = "/" + JSONPointer.escaped(name)
       switch name {
-      case "user_id", "client_id", "result_url": texts[name] = value.string
-      case "email" where purpose == .reset: texts[name] = value.string
-      case "connection_id" where purpose == .reset: texts[name] = value.string
+      case "user_id", "client_id", "result_url": texts[name] = reader.string(name, value)
+      case "email" where purpose == .reset, "connection_id" where purpose == .reset:
+        texts[name] = reader.string(name, value)
       case "ttl_sec":
         guard let seconds = value.number?.int, Self.lifetimes.contains(seconds) else {
           let range = "\(Self.lifetimes.lowerBound) to \(Self.lifetimes.upperBound)"
-          faults.append(FieldError(place, "value", "ttl_sec must be from \(range)."))
+          reader.refuse(name, "value", "ttl_sec must be from \(range).")
           continue
         }
         lifetime = seconds == 0 ? Self.usualLifetime : seconds
-        continue
       case "mark_email_as_verified" where purpose == .reset:
-        guard case .bool(let flag) = value else {
-          faults.append(.wrongType(place, "true or false"))
-          continue
-        }
-        verifies = flag
-        continue
+        verifies = reader.flag(name, value) ?? false
       // A user has one address, and URLs of results have none.
-      case "identity" where value.object != nil: continue
-      case "includeEmailInRedirect" where value.bool != nil: continue
-      default:
-        faults.append(.unknownProperty(name))
-        continue
-      }
-      if texts[name] == nil {
-        faults.append(.wrongType(place, "a string"))
+      case "identity" where value.object != nil: break
+      case "includeEmailInRedirect" where value.bool != nil: break
+      default: reader.refuse(.unknownProperty(name))
       }
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
     switch (texts["user_id"], texts["email"]) {
     case (let id?, nil): subject = .id(id)
     case (nil, let email?):

@@ -6,13 +6,14 @@ import OpenID
 import Runtime
 import Sessions
 import Tenancy
+import WireKit
 
 /// The body of a change of a user.
 struct UserChange {
   private(set) var revision = UserRevision()
   /// Whether to mail a link that verifies the address.
   private(set) var asksToVerify = false
-  private var faults: [FieldError] = []
+  private var reader = MemberReader()
   private var isVerified: Bool?
   private var hasConnection = true
 
@@ -21,77 +22,58 @@ struct UserChange {
     for (name, value) in body { take(name, value) }
     guard hasConnection else { throw Failure(.connectionUnknown) }
     for other in ["email", "email_verified"] where body["password"] != nil && body[other] != nil {
-      faults.append(
-        FieldError("/password", "choice", "Cannot update password and \(other) at once.")
-      )
+      reader.refuse("password", "choice", "Cannot update password and \(other) at once.")
     }
     if revision.email != nil {
       revision.email?.isVerified = isVerified ?? false
     } else {
       revision.isEmailVerified = isVerified
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
   }
 
   private mutating func take(_ name: String, _ value: JSON) {
-    let place = "/" + JSONPointer.escaped(name)
     switch name {
-    case "user_metadata": take(.metadata, value, place)
+    case "user_metadata": take(.metadata, value, name)
     case "app_metadata":
       if let key = AppMetadata.reservedKey(in: value) {
-        faults.append(FieldError(place, "reserved", "app_metadata cannot have the key \(key)."))
+        reader.refuse(name, "reserved", "app_metadata cannot have the key \(key).")
       }
-      take(.appMetadata, value, place)
+      take(.appMetadata, value, name)
     case "name", "nickname", "given_name", "family_name": revision.profile[name] = value
     case "phone_number": revision.profile["phone"] = value
-    case "blocked": revision.isBlocked = flag(value, place)
+    case "blocked": revision.isBlocked = reader.flag(name, value)
     case "email":
-      revision.email = value.string.map { ($0, isVerified: false) }
       if value == .null {
-        faults.append(FieldError(place, "null", "email cannot be removed: send another address."))
-      } else if revision.email == nil {
-        faults.append(.wrongType(place, "a string"))
+        reader.refuse(name, "null", "email cannot be removed: send another address.")
+      } else {
+        revision.email = reader.string(name, value).map { ($0, isVerified: false) }
       }
-    case "email_verified": isVerified = flag(value, place)
+    case "email_verified": isVerified = reader.flag(name, value)
     case "picture":
       revision.pictureURL = value
-      if value != .null, let fault = PictureReference.fault(in: value, at: place) {
-        faults.append(fault)
+      if value != .null, let fault = PictureReference.fault(in: value, at: "/picture") {
+        reader.refuse(fault)
       }
     case "username":
-      if value != .null { faults.append(UserMember.noUsername) }
+      if value != .null { reader.refuse(UserMember.noUsername) }
     case "phone_verified", "verify_phone_number", "verify_password":
       // There are no text messages, and no connections that ask for a password again.
-      _ = flag(value, place)
-    case "password":
-      revision.password = value.string
-      if value.string == nil {
-        faults.append(.wrongType(place, "a string"))
-      }
-    case "verify_email": asksToVerify = flag(value, place) ?? false
+      _ = reader.flag(name, value)
+    case "password": revision.password = reader.string(name, value)
+    case "verify_email": asksToVerify = reader.flag(name, value) ?? false
     case "connection":
       // It changes nothing: a user has one address, whichever connections it signs in by.
       let names = ClientSettings.Connection.allCases.map(\.auth0Name)
       hasConnection =
         value == .null || names.contains { value.string?.hasSameBytes(as: $0) == true }
     case "client_id": break
-    default:
-      faults.append(.unknownProperty(name))
+    default: reader.refuse(.unknownProperty(name))
     }
   }
 
-  private mutating func take(_ kind: DocumentKind, _ value: JSON, _ place: String) {
-    guard let members = value.object else {
-      faults.append(.wrongType(place, "an object"))
-      return
-    }
-    revision.documents.append((kind, members))
-  }
-
-  private mutating func flag(_ value: JSON, _ place: String) -> Bool? {
-    if case .bool(let flag) = value { return flag }
-    faults.append(.wrongType(place, "true or false"))
-    return nil
+  private mutating func take(_ kind: DocumentKind, _ value: JSON, _ name: String) {
+    if let members = reader.object(name, value) { revision.documents.append((kind, members)) }
   }
 }
 
@@ -111,31 +93,29 @@ struct UserDescription {
       throw Failure(.connectionUnknown)
     }
     var row = JSONObject()
-    var faults: [FieldError] = []
+    var reader = MemberReader()
     for (name, value) in body where value != .null {
-      let place = "/" + JSONPointer.escaped(name)
       if name == "app_metadata", let key = AppMetadata.reservedKey(in: value) {
-        faults.append(FieldError(place, "reserved", "app_metadata cannot have the key \(key)."))
+        reader.refuse(name, "reserved", "app_metadata cannot have the key \(key).")
       }
       switch name {
       case "connection", "client_id": break
-      case "verify_email", "phone_verified":
-        if value.bool == nil { faults.append(.wrongType(place, "true or false")) }
+      case "verify_email", "phone_verified": _ = reader.flag(name, value)
       case "user_id":
         row["foreign_id"] = value.string.map { .string(ForeignIDs.prefix + $0) } ?? value
-      case "username": faults.append(UserMember.noUsername)
+      case "username": reader.refuse(UserMember.noUsername)
       default:
         if let member = UserMember.own[name] {
           row[member] = value
         } else {
-          faults.append(.unknownProperty(name))
+          reader.refuse(.unknownProperty(name))
         }
       }
     }
     for name in ["email", "password"] where row[name]?.string == nil {
-      faults.append(FieldError("/\(name)", "missing", "Missing required property: \(name)"))
+      reader.refuse(name, "missing", "Missing required property: \(name)")
     }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    try reader.check()
     json = .object(row)
     asksToVerify = body["verify_email"]?.bool
   }
