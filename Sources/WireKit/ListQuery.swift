@@ -15,15 +15,7 @@ package struct ListQuery {
   ///
   /// - Throws: `.invalid` with all errors, each with the name of its parameter.
   package init(_ query: Substring, known: [String] = []) throws(Failure) {
-    guard let parameters = FormValues(query) else {
-      throw .invalid([
-        FieldError(
-          "",
-          "query",
-          "The query must be percent-encoded UTF-8, and each parameter may occur once."
-        )
-      ])
-    }
+    let parameters = try Self.parameters(of: query)
     let all = known + ["cursor", "limit"]
     var faults = parameters.names.filter { !all.contains($0) }.map { _ in
       FieldError("", "query", "The query may have only \(all.joined(separator: ", ")).")
@@ -34,6 +26,17 @@ package struct ListQuery {
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     self.parameters = parameters
+  }
+
+  /// Returns the parameters of a query.
+  ///
+  /// - Throws: `.invalid` if the query is malformed.
+  package static func parameters(of query: Substring) throws(Failure) -> FormValues {
+    guard let parameters = FormValues(query) else {
+      let rule = "The query must be percent-encoded UTF-8, and each parameter may occur once."
+      throw .invalid([FieldError("", "query", rule)])
+    }
+    return parameters
   }
 
   package subscript(_ name: String) -> String? { parameters[name] }

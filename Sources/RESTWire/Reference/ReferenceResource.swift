@@ -123,15 +123,7 @@ private struct ReferenceQuery {
   ///
   /// - Throws: `.invalid` with the errors of the parameters.
   @EventLoop init(_ call: Call, knows names: [String]) throws(Failure) {
-    guard let values = FormValues(call.request.query) else {
-      throw .invalid([
-        FieldError(
-          "",
-          "query",
-          "The query must be percent-encoded UTF-8, and each parameter may occur once."
-        )
-      ])
-    }
+    let values = try ListQuery.parameters(of: call.request.query)
     var faults = values.names.filter { !names.contains($0) }.map { _ in
       FieldError("", "query", "The query may have only \(names.joined(separator: " and ")).")
     }
