@@ -2,7 +2,6 @@ import Runtime
 import Tenancy
 import EventLoop
 import HTTP
-import Postgres
 
 extension Service {
   /// Answers a POST with an idempotency key.
@@ -43,8 +42,7 @@ extension Service {
       await IdempotencyRecords.keep(response.kept, for: key, call.context)
       return response
     } catch {
-      // If the connection was lost, the change may be stored all the same.
-      if error.cause?.isServerAway != true { await IdempotencyRecords.forget(key, call.context) }
+      if !error.leavesChangeUnknown { await IdempotencyRecords.forget(key, call.context) }
       throw error
     }
   }

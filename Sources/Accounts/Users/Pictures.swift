@@ -39,8 +39,7 @@ package enum Pictures {
     do throws(Failure) {
       replaced = try await write(name, body, of: user, context)
     } catch {
-      // If the connection is lost, the profile may have the new name all the same.
-      if error.cause?.isServerAway != true { await shelf.forget(name) }
+      if !error.leavesChangeUnknown { await shelf.forget(name) }
       throw error
     }
     await shelf.forget(replaced)

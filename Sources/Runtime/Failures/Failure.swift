@@ -82,6 +82,9 @@ package final class Failure: Error {
   /// The cause for the operator's log; nil if the client caused the failure.
   package var report: String? { reason ?? cause.map { "database: \($0)" } }
 
+  /// Whether a change may be stored all the same, since the connection to the database was lost.
+  package var leavesChangeUnknown: Bool { cause?.isServerAway == true }
+
   package subscript(member: String) -> JSON? { members.first { $0.name == member }?.value }
 }
 
