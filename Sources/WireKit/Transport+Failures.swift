@@ -67,8 +67,8 @@ extension ErrorType {
   package static let transportErrors = [
     requestMalformed, pathMalformed, bodyTruncated, patchMalformed, conditionMalformed,
     idempotencyKeyMalformed, idempotencyKeyUnsupported, internalOnly, routeNotFound,
-    methodNotAllowed, idempotencyKeyInUse, idempotencyResponseLost, uriTooLong, mediaType, idempotencyKeyReused,
-    headerTooLarge, serverUnavailable,
+    methodNotAllowed, idempotencyKeyInUse, idempotencyResponseLost, uriTooLong, mediaType,
+    idempotencyKeyReused, headerTooLarge, serverUnavailable,
   ]
 }
 

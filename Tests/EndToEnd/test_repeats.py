@@ -197,7 +197,7 @@ class LostConnections(Waiting):
             self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity "
                           "where wait_event_type = 'Lock' and datname = current_database()")
             self.expect(answer(), 503, "database_unavailable")
-        # Nobody can tell whether the commit arrived.
+        # The commit may have arrived.
         self.expect(increase(), 409, "idempotency_key_in_use")
 
 

@@ -114,7 +114,7 @@ import Testing
           case 1: _ = try await transaction.send(Queries.add, 2).rows()
           case 2: _ = try await transaction.run(Queries.add, 2)
           default:
-            // The failure has arrived, and nobody has waited for it.
+            // The failure has arrived before the next statement is sent.
             await EventLoop.sleep(for: .milliseconds(50))
             _ = try await transaction.run(Queries.add, 2)
           }

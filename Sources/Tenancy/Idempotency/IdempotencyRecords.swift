@@ -8,8 +8,7 @@ package import Postgres
 ///
 /// A request with a key therefore changes data once, even if its first response was lost. Responses
 /// to successful requests are stored for a day. A refused request changed nothing, so its key is
-/// freed. The key of a request whose result nobody knows is kept, so that no client repeats it
-/// unaware.
+/// freed. The key of a request with an unknown result is kept, so that no client repeats it unaware.
 /// - Source: draft-ietf-httpapi-idempotency-key-header-07.
 package enum IdempotencyRecords {
   /// The largest response that is stored, in bytes.
