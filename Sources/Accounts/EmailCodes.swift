@@ -140,8 +140,6 @@ package enum EmailCodes {
   ) async throws(Failure) -> Sessions.TokenSet {
     while true {
       if let user = try await Accounts.latestHolder(of: flow.address, context) {
-        // Another request has made the user since the registration asked for the code.
-        if flow.purpose == .register { try context.requireOpen(.emailCode) }
         let entry = CodeEntry(flow: flow, user: user, context: context)
         return try await SignIn.complete(entry.credential, as: style, context, entry.write)
       }

@@ -88,16 +88,6 @@ class Holders(Case):
         self.expect(answer, 400, "mail_token_invalid")
         self.expect(self.me(grant), 200)
 
-    def test_the_code_of_a_registration_is_no_sign_in_where_codes_are_off(self):
-        app = self.site.add_app("codeless", sign_up="verify_first", email_code=False)
-        email = "late@example.com"
-        flow = self.expect(self.register(email, PASSWORD, headers=app), 202).json["flow"]
-        code = self.mailed_code(email)
-        client = self.site.client("--app", "codeless", "--scope", "create:users")["secret"]
-        user = {"email": email, "password": NEW_PASSWORD, "email_verified": True}
-        self.expect(self.post("/v1/users", user, token=client, headers=app), 201)
-        self.expect(self.enter(flow, code, headers=app), 403, "login_method_disabled")
-
     def test_app_services_links_no_guest_where_second_factors_are_required(self):
         self.site.add_app("strict", app_services_collection=COLLECTION, mfa="required")
         guest = App(self.site, "strict").log_in("anon-user")
