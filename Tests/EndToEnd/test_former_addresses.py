@@ -3,7 +3,6 @@
 import json
 import unittest
 
-from app_services import COLLECTION, App, ServiceError
 from asking import MERGE
 from cases import Case
 from hosted import PASSWORD
@@ -87,15 +86,6 @@ class Holders(Case):
         answer = self.post("/v1/email/restore", {"token": token, "password": PASSWORD})
         self.expect(answer, 400, "mail_token_invalid")
         self.expect(self.me(grant), 200)
-
-    def test_app_services_links_no_guest_where_second_factors_are_required(self):
-        self.site.add_app("strict", app_services_collection=COLLECTION, mfa="required")
-        guest = App(self.site, "strict").log_in("anon-user")
-        App(self.site, "strict").email("register", email="strict@example.com", password=PASSWORD)
-        with self.assertRaises(ServiceError) as caught:
-            guest.link("local-userpass", username="strict@example.com", password=PASSWORD)
-        self.assertEqual(caught.exception.status, 400)
-        self.assertIn("second factor", str(caught.exception))
 
 
 if __name__ == "__main__":

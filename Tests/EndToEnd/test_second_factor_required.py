@@ -79,19 +79,18 @@ class Required(FactorCase):
         self.assertEqual(grant["user_id"], guest["user_id"])
         self.expect(self.me(guest), 401, "session_ended")
 
-    def test_a_guest_who_links_in_app_services_enrolls_a_factor(self):
+    def test_app_services_links_no_guest(self):
         providers = "/api/client/v2.0/app/default/auth/providers"
         guest = self.expect(self.post(f"{providers}/anon-user/login", {}), 200).json
         body = {"email": "served@example.com", "password": "correct horse"}
         self.expect(self.post(f"{providers}/local-userpass/register", body), 201)
-        self.expect(self.post(f"{providers}/local-userpass/login?link=true",
-                              {"username": body["email"], "password": body["password"]},
-                              token=guest["access_token"]), 200)
-        token = guest["access_token"]
-        answer = self.post("/v1/reauthenticate", {"provider": "password",
-                                                  "password": body["password"]}, token=token)
-        self.expect(answer, 401, "session_ended")
-        self.join(self.login(body["email"]))
+        answer = self.post(f"{providers}/local-userpass/login?link=true",
+                           {"username": body["email"], "password": body["password"]},
+                           token=guest["access_token"])
+        self.assertEqual(answer.status, 400)
+        self.assertIn("second factor", answer.json["error"])
+        # The access token of the guest stays one of a guest, who needs no factor.
+        self.assertTrue(self.expect(self.me(guest), 200).json["anonymous"])
 
     def test_a_guest_who_links_in_the_session_of_an_api_key_enrolls_a_factor(self):
         guest = self.site.login()

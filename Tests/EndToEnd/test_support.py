@@ -57,7 +57,7 @@ class Support(Administration):
         events = [(event["action"], event["actor"]) for event in
                   self.audit_events("--user", "forgot@example.com")]
         self.assertIn(("password_set", "operator"), events)
-        wait_until(lambda: "have set a new password for your account" in "".join(
+        wait_until(lambda: "set a new password for your account" in "".join(
             self.site.mails("forgot@example.com")), what="the mail")
         # A user who was imported without a password now has one.
         made = self.dossier("user", "create", "email=bare@example.com")
