@@ -64,7 +64,7 @@ class Unlinks(LinkCase):
                "identities": [{"provider": "jwt:https://partner.example", "subject": "sub-own"}]}
         self.site.dossier("user", "import", "-", given=json.dumps(row) + "\n")
         grant = self.partner_sign_in("sub-own")
-        self.expect(self.link(grant, provider="jwt", token=self.partner_token("sub-thief")), 200)
+        self.expect(Case.link(self, grant, provider="jwt", token=self.partner_token("sub-thief")), 200)
         own = next(one for one in self.me(grant, "/identities").json if one["subject"] == "sub-own")
         self.expect(self.site.request("DELETE", f"/v1/me/identities/{own['id']}",
                                       token=grant["access_token"]), 204)

@@ -126,7 +126,7 @@ class Parts(Administration):
 
         self.change_email(grant, "parts2@example.com", headers=app)
         message = self.site.mail_messages("parts2@example.com")[-1]
-        self.assertEqual(message["Subject"], f"Confirm your new address for {self.NAME}")
+        self.assertEqual(message["Subject"], f"Verify your new address for {self.NAME}")
         token = self.site.mailed(email, "ds_restore")
         self.assertEqual(self.check(self.newest(email), token)[1].labels, ["Restore address"])
 
