@@ -41,7 +41,10 @@ import ReferenceData
     picturesAt folder: String,
     _ context: RequestContext
   ) async throws(Failure) -> ProfileText {
-    try await context.first(ProfileQueries.text, user, context.principal, folder).orGone(context)
+    let found = try await context.first(ProfileQueries.text, user, context.principal, folder)
+    // `orGone` costs a generic call, here in the most frequent read.
+    guard let found else { throw context.gone }
+    return found
   }
 
   /// Changes members of the user's profile; null removes one.
