@@ -10,6 +10,7 @@ import threading
 import unittest
 
 from asking import JSON
+from cases import in_parallel
 from deployment import Deployment
 from machine import BUILD, IS_ROOT, wait_until
 from fastcgi import records, responses
@@ -112,7 +113,8 @@ class Reload(unittest.TestCase):
             self.assertEqual(maintenance_workers(), 1)
 
     def test_a_database_that_refuses_new_workers(self):
-        # Open connections stay open.
+        # Open connections stay open: those of each worker, and on Citus those to the user's node.
+        in_parallel(16, lambda _: self.site.get("/v1/me", token=self.token))
         self.site.sql("alter role server nologin")
         self.refused("not ready: database: ", "not permitted to log in")
         self.site.sql("alter role server login")
