@@ -6,6 +6,7 @@ import signal
 
 from asking import MERGE
 from cases import Case, Held, in_parallel
+from cluster import CITUS
 from machine import wait_until
 
 
@@ -44,8 +45,11 @@ class Locks(Case):
         grant = self.expect(self.register("held@example.com"), 201).json
         with Held(self.site, f"select from users where user_id = '{grant['user_id']}' for update"):
             answer = self.post("/v1/me/api-keys", {"name": "held"}, token=grant["access_token"])
-        self.expect(answer, 503, "overloaded")
-        wait_until(lambda: any("POST /v1/me/api-keys" in str(line) and "55P03" in str(line)
+        # A node of Citus does not know the limit of the lock, so the time of the statement ends there.
+        code, state = (("database_unavailable", "57014") if CITUS in os.environ
+                       else ("overloaded", "55P03"))
+        self.expect(answer, 503, code)
+        wait_until(lambda: any("POST /v1/me/api-keys" in str(line) and state in str(line)
                                for line in self.site.logged()), what="the reason")
         answer = self.post("/v1/me/api-keys", {"name": "free"}, token=grant["access_token"])
         self.expect(answer, 201)
