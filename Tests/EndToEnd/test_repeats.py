@@ -5,6 +5,7 @@ import unittest
 
 from asking import JSON, MERGE
 from cases import Case, Held, Waiting, in_parallel
+from machine import wait_until
 
 
 class Repeats(Case):
@@ -193,9 +194,11 @@ class LostConnections(Waiting):
 
         with Held(self.site, f"select from documents {own} for update"):
             answer = self.started(increase)
-            self.wait_for(1)
-            self.site.sql("select pg_terminate_backend(pid) from pg_stat_activity "
-                          "where wait_event_type = 'Lock' and datname = current_database()")
+            # On Citus, a node waits for the lock, and the backend of the worker for the node.
+            waits = ("from pg_stat_activity where usename = 'server' and state = 'active' "
+                     "and query like '%documents%' and query_start < now() - interval '0.2 s'")
+            wait_until(lambda: self.site.sql(f"select count(*) {waits}") == "1", what="a waiting write")
+            self.site.sql(f"select pg_terminate_backend(pid) {waits}")
             self.expect(answer(), 503, "database_unavailable")
         # The commit may have arrived.
         self.expect(increase(), 409, "idempotency_key_in_use")
