@@ -67,16 +67,15 @@ package enum SecurityNotice: Sendable {
   enum Remedy {
     /// Choose a new password by mail.
     case reset
-    /// Open the mailed link, which restores the address.
-    case restore
     /// Ask the operator.
     case contact
   }
 
   private var remedy: Remedy {
     switch self {
-    case .unlinked("password"), .unlinked("email"): .restore
-    case .emailReplaced, .emailDisplaced, .factorAdded, .deleted: .contact
+    case .unlinked("password"), .unlinked("email"), .emailReplaced, .emailDisplaced, .factorAdded,
+      .deleted:
+      .contact
     default: .reset
     }
   }

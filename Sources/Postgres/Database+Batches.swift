@@ -65,9 +65,7 @@ extension Database {
     returning type: Row.Type,
     for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> [Row] {
-    var rows: [Row] = []
-    for result in try await answers(toWrites: calls, for: owner) { rows += try result.decode(type) }
-    return rows
+    try await answers(toWrites: calls, for: owner).decode(type)
   }
 
   private static func results(
@@ -87,5 +85,16 @@ extension Database {
     }
     if let failure = group.failure { throw failure }
     return results
+  }
+}
+
+extension [ResultSet] {
+  /// Returns the rows of all.
+  @EventLoop package func decode<Row: RowDecodable>(
+    _ type: Row.Type
+  ) throws(DatabaseError) -> [Row] {
+    var rows: [Row] = []
+    for result in self { rows += try result.decode(type) }
+    return rows
   }
 }

@@ -174,11 +174,7 @@ extension RequestContext {
     _ calls: [PendingQuery]
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
-      var rows: [Row] = []
-      for result in try await database.answers(toSearch: calls, for: owner) {
-        rows += try result.decode(Row.self)
-      }
-      return rows
+      try await database.answers(toSearch: calls, for: owner).decode(Row.self)
     }
   }
 
@@ -201,11 +197,7 @@ extension RequestContext {
     _ calls: [PendingQuery]
   ) async throws(Failure) -> [Row] {
     try await metered { () async throws(DatabaseError) in
-      var rows: [Row] = []
-      for result in try await database.answers(toFetch: calls, for: owner) {
-        rows += try result.decode(Row.self)
-      }
-      return rows
+      try await database.answers(toFetch: calls, for: owner).decode(Row.self)
     }
   }
 

@@ -241,7 +241,7 @@ struct EnglishMails: MailCatalog {
     case .reset:
       "Reset the password with this address. That ends all sessions and all API keys. Then remove "
         + "the identities that you do not know."
-    case .restore, .contact: "Contact the operator of \(app). You cannot undo it yourself."
+    case .contact: "Contact the operator of \(app). You cannot undo it yourself."
     }
   }
 }

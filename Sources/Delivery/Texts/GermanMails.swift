@@ -237,7 +237,7 @@ struct GermanMails: MailCatalog {
     case .reset:
       "Das Passwort mit dieser Adresse zurücksetzen. Das beendet alle Sitzungen und alle "
         + "API-Schlüssel. Danach unbekannte Identitäten entfernen."
-    case .restore, .contact:
+    case .contact:
       "Die Betreiber von \(app) verständigen. Selbst rückgängig machen lässt es sich nicht."
     }
   }

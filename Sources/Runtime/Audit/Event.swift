@@ -42,14 +42,12 @@ package struct Event {
   ///
   /// - Parameters:
   ///   - transaction: the transaction.
-  ///   - event: the id of the event.
   ///   - app: the app of the event; nil for the app of the request.
   ///   - principal: the actor; nil for the principal of the request. An event of another user names
   ///     no user and no session.
   ///   - context: the context of the request.
   @EventLoop package func record(
     in transaction: Transaction,
-    as event: EventID = EventID(),
     app: AppID? = nil,
     by principal: Principal? = nil,
     _ context: RequestContext
@@ -61,7 +59,7 @@ package struct Event {
     _ = transaction.send(
       EventQueries.record,
       user?.text ?? app.text,
-      event,
+      EventID(),
       app,
       action,
       principal.name,
