@@ -47,11 +47,7 @@ import Testing
   }
 
   @EventLoop private func state(of name: String, _ script: String) async throws -> OutboxState {
-    let connection = try await Connection.open(.patient(name))
-    defer { connection.close() }
-    try await connection.script(script)
-    let database = Database(.patient(name))
-    database.start()
+    let database = try await Database.started(on: name, after: script)
     defer { database.stop() }
     return try await database.write(OutboxQueries.state)[0]
   }

@@ -160,11 +160,7 @@ import Testing
     _ script: String,
     runs: Int
   ) async throws -> [Int] {
-    let connection = try await Connection.open(.patient(name))
-    defer { connection.close() }
-    try await connection.script(script)
-    let database = Database(.patient(name))
-    database.start()
+    let database = try await Database.started(on: name, after: script)
     defer { database.stop() }
     let maintenance = Maintenance(database, pages: 1)
     var removed: [Int] = []
@@ -214,11 +210,7 @@ import Testing
     _ check: @EventLoop (Database) async throws -> Void
   ) async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
-    let connection = try await Connection.open(.patient(name))
-    defer { connection.close() }
-    try await connection.script(script)
-    let database = Database(.patient(name))
-    database.start()
+    let database = try await Database.started(on: name, after: script)
     defer { database.stop() }
     _ = await Maintenance(database).run()
     try await check(database)

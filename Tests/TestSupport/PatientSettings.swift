@@ -1,3 +1,4 @@
+import EventLoop
 package import Postgres
 
 extension DatabaseSettings {
@@ -26,5 +27,20 @@ extension ConnectionSettings {
   /// Settings with time limits that only prevent a hang.
   package static func patient(_ conninfo: String, applicationName: String = "test") -> Self {
     ConnectionSettings(conninfo, applicationName: applicationName, timeout: .seconds(300))
+  }
+}
+
+extension Database {
+  /// Runs a script on a database, and returns the database, which is started.
+  @EventLoop package static func started(
+    on conninfo: String,
+    after script: String
+  ) async throws -> Database {
+    let connection = try await Connection.open(.patient(conninfo))
+    defer { connection.close() }
+    try await connection.script(script)
+    let database = Database(.patient(conninfo))
+    database.start()
+    return database
   }
 }
