@@ -11,9 +11,12 @@ var house: [SwiftSetting] = [
   .treatAllWarnings(as: .error, .when(configuration: .release)),
 ]
 
+/// Whether `deploy/test` builds.
+let isTested = Context.environment["DOSSIER_TESTED"] != nil
+
 // Specializes generic code of one module for the types of another: statements, rows, routes. The
 // build of `deploy/test` does without it, since it takes a quarter of the time.
-if Context.environment["DOSSIER_TESTED"] == nil {
+if !isTested {
   house.append(.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)))
 }
 
@@ -38,8 +41,13 @@ let unchecked: [SwiftSetting] =
 
 let engine = pointers + unchecked
 
-/// For tests: only the tested modules are worth the time of the optimizer.
 let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
+/// For the domain, the wires and the programs.
+///
+/// The build of `deploy/test` optimizes the engines alone: in its tests, the code above them takes
+/// a hundredth of the processor time, and the optimizer would take most of the build's.
+let domain = isTested ? house + unoptimized : house
 let tests = house + unoptimized
 
 let package = Package(
@@ -82,7 +90,7 @@ let package = Package(
       ],
       swiftSettings: engine
     ),
-    .target(name: "Distribution", dependencies: ["Postgres"], swiftSettings: house),
+    .target(name: "Distribution", dependencies: ["Postgres"], swiftSettings: domain),
     .target(
       name: "Outbound",
       dependencies: ["CCurl", "EventLoop", "Encoding"],
@@ -99,7 +107,7 @@ let package = Package(
     .target(
       name: "ReferenceData",
       dependencies: ["JSON", "Encoding"],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "PasswordHashes",
@@ -126,7 +134,7 @@ let package = Package(
         "HTTP", "JSON", "Encoding", "ReferenceData",
         .product(name: "Mustache", package: "swift-mustache"),
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
@@ -142,7 +150,7 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Tenancy",
@@ -151,7 +159,7 @@ let package = Package(
         "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Delivery",
@@ -159,7 +167,7 @@ let package = Package(
         "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "ReferenceData", "Runtime",
         "Tenancy",
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Sessions",
@@ -168,12 +176,12 @@ let package = Package(
         "Runtime", "Tenancy", "WebTokens",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Imaging",
       dependencies: ["EventLoop", "PictureContract", "Postgres", "Runtime"],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Accounts",
@@ -181,7 +189,7 @@ let package = Package(
         "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
         "Imaging", "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Documents",
@@ -190,7 +198,7 @@ let package = Package(
         "Runtime", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Transfer",
@@ -199,7 +207,7 @@ let package = Package(
         "Postgres", "Runtime", "Sessions", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "OpenID",
@@ -208,19 +216,19 @@ let package = Package(
         "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "WireKit",
       dependencies: [
         "Accounts", "Runtime", "Sessions", "Tenancy", "EventLoop", "Encoding", "HTTP", "JSON",
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Representations",
       dependencies: ["Accounts", "Documents", "JSON", "Runtime", "Sessions", "Tenancy"],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "Declarations",
@@ -229,7 +237,7 @@ let package = Package(
         "Transfer",
         "EventLoop", "HTTP", "JSON", "WireKit",
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "RESTWire",
@@ -238,7 +246,7 @@ let package = Package(
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit", "Outbound",
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "AppServicesWire",
@@ -246,7 +254,7 @@ let package = Package(
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
         "HTTP", "JSON", "Encoding", "Operators", "WireKit",
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "ParraWire",
@@ -255,7 +263,7 @@ let package = Package(
         "Sessions",
         "Tenancy", "WebTokens", "WireKit",
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "OpenIDWire",
@@ -264,7 +272,7 @@ let package = Package(
         "Outbound", "Pages", "PasswordHashes", "ReferenceData", "Runtime", "Sessions", "Tenancy",
         "Transfer", "WireKit",
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "ManagementWire",
@@ -272,7 +280,7 @@ let package = Package(
         "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
         "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "Configuration",
@@ -282,7 +290,7 @@ let package = Package(
         "PasswordHashes", "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .executableTarget(
       name: "dossier",
@@ -294,7 +302,7 @@ let package = Package(
         "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .executableTarget(
       name: "dossierd",
@@ -306,7 +314,7 @@ let package = Package(
         "Outbound", "Postgres", "RESTWire", "ReferenceData", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: house + unchecked
+      swiftSettings: domain + unchecked
     ),
     .target(
       name: "Migrations",
@@ -314,7 +322,7 @@ let package = Package(
         "CPostgres", "Distribution", "EventLoop", "Encoding", "Postgres",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .executableTarget(
       name: "dossier-migrate",
@@ -322,7 +330,7 @@ let package = Package(
         "Configuration", "Distribution", "EventLoop", "Migrations", "Postgres",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: house
+      swiftSettings: domain
     ),
     .target(
       name: "TestSupport",
