@@ -150,7 +150,7 @@ class Duration(AnonymousCase):
         client.refresh()
         self.assertTrue(client.read_user()["is_anonymous"])
         self.assertEqual(self.site.sql(
-            "select expires_at > now() + interval '59 days' from sessions where provider = "
+            "select expires_at > now() + interval '58 days' from sessions where provider = "
             f"'anonymous' and user_id = '{native_id(client.user['id'])}'"), "t")
         with self.assertRaises(SignedOut):
             real.refresh()
