@@ -1,15 +1,14 @@
 import Accounts
-import Runtime
-import JSON
 import Encoding
-import Transfer
+import JSON
+package import Runtime
 
 /// A reader of lines exported from App Services: users as its administration API lists them, or
 /// documents of custom data as `mongoexport` writes them.
 ///
 /// The operator says which of the two a file contains. Users wrote their documents themselves, so a
 /// document that looks like a user must not become one.
-enum AppServicesRow: ForeignReader {
+package enum AppServicesRow: ForeignReader {
   /// A user.
   ///
   /// - Parameters:
@@ -22,7 +21,7 @@ enum AppServicesRow: ForeignReader {
   /// - Parameter userField: the field that holds the id of the document's user.
   case document(userField: String)
 
-  func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
+  package func translated(_ text: [UInt8]) throws(Failure) -> TranslatedLine {
     let json = try Self.parse(text)
     switch self {
     case .user(let issuer, let areEmailsVerified):
