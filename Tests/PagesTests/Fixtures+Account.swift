@@ -42,9 +42,8 @@ extension Fixtures {
   }
 
   var accountPages: [(name: String, page: Page)] {
-    let saved = [Notice(.success, .message(.passwordSavedText))]
-    return [
-      ("account", .account(overview, paths: Self.paths, signOut: target(), notices: saved)),
+    [
+      ("account", .account(overview, paths: Self.paths, signOut: target())),
       ("account-bare", .account(bareOverview, paths: AccountPaths(), signOut: target())),
     ] + listPages + changePages + factorPages + confirmationPages
   }

@@ -66,14 +66,7 @@ extension Fixtures {
         )
       ),
       ("choose-account", .chooseAccount(others, another: target(), signOutAll: target())),
-      (
-        "choose-account-expired",
-        .chooseAccount(
-          [others[0]],
-          another: target(),
-          notices: [Notice(.warning, .message(.signInExpiredText))]
-        )
-      ),
+      ("choose-account-one", .chooseAccount([others[0]], another: target())),
       ("sign-out", .signOut(target(), person: person, stay: target())),
       ("signed-out", .signedOut(next: Self.link("/account"), hasOthers: false)),
       (
@@ -120,7 +113,7 @@ extension Fixtures {
       ),
       ("error-expired", .expired(restart: restart)),
       ("error-cookies", .cookiesDisabled(reload: restart)),
-      ("error-throttled", .throttled(wait: .seconds(754), links: [])),
+      ("error-throttled", .throttled(wait: .seconds(754))),
       ("error-blocked", .blocked(support: support)),
       ("error-unavailable", .unavailable(wait: .seconds(30))),
       ("error-link", .expiredLink(request: restart)),

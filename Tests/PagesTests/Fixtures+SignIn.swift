@@ -15,8 +15,7 @@ extension Fixtures {
         .signIn(
           target(),
           email: email,
-          client: text("Contoso Mail"),
-          notices: [Notice(.information, .message(.signInExpiredText))]
+          client: text("Contoso Mail")
         )
       ),
       ("sign-in-missing", .signIn(target(), signUp: signUp, errors: [.emailMissing])),

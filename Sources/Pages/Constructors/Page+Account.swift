@@ -62,11 +62,9 @@ extension Page {
     _ account: AccountOverview,
     paths: AccountPaths,
     switchAccount: Destination? = nil,
-    signOut: FormTarget,
-    notices: [Notice] = []
+    signOut: FormTarget
   ) -> Page {
     var page = accountPage(.account)
-    page.notices = notices
     page.body = [
       .subheading(.message(.profile)), .rows(profileRows(account, paths)),
       .subheading(.message(.signInMethods)), .rows(signInRows(account, paths)),
@@ -80,11 +78,9 @@ extension Page {
           action(.delete, paths.deletion)
         ),
       ]),
-      .form(Form(signOut, buttons: [Button(.message(.signOut), style: .secondary)])),
     ]
-    if let switchAccount {
-      page.body.append(.links([Link(.message(.switchAccount), to: switchAccount)]))
-    }
+    page.add(.signOut, signOut)
+    page.add(.switchAccount, to: switchAccount)
     return page
   }
 

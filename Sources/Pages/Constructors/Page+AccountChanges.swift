@@ -44,10 +44,7 @@ extension Page {
     )
     var page = change(.picture, target, [field], .upload, back: back, errors: errors)
     page.body.insert(.person(person), at: 0)
-    if let remove, person.picture != nil {
-      let button = Button(.message(.removePicture), style: .secondary)
-      page.body.append(.form(Form(remove, buttons: [button])))
-    }
+    if person.picture != nil { page.add(.removePicture, remove) }
     return page
   }
 
@@ -126,7 +123,6 @@ extension Page {
   package static func deleteAccount(
     _ target: FormTarget,
     email: String,
-    consequences: [Text] = [.message(.deletesData), .message(.endsSessions)],
     download: Destination? = nil,
     back: Destination,
     errors: [PageError] = []
@@ -143,6 +139,7 @@ extension Page {
       errors: errors
     )
     page.introduction = [.message(.deleteAccountIntroduction)]
+    let consequences: [Text] = [.message(.deletesData), .message(.endsSessions)]
     page.body.insert(.list(Group(items: consequences)), at: 0)
     if let download {
       let link = Link(.message(.downloadFirst), to: download, download: "account.json")
@@ -195,24 +192,16 @@ extension Page {
     if !fields.isEmpty {
       page.body = [.form(Form(target, fields: fields, buttons: [Button(.message(.confirm))]))]
     }
-    if let resend {
-      let label: MessageKey =
-        switch method {
-        case .password, .authenticator: .mailCodeInstead
-        case .mailCode: .sendNewCode
-        case .unsentMailCode: .sendCode
-        }
-      let style: Button.Style = fields.isEmpty ? .primary : .secondary
-      page.body.append(.form(Form(resend, buttons: [Button(.message(label), style: style)])))
-    }
-    page.addCancel(cancel)
-    if let other {
-      page.body.append(.links([Link(.message(.useOtherMethod), to: other)]))
-    }
-    if let another {
-      let button = Button(.message(.useAnotherAccount), style: .plain)
-      page.body.append(.form(Form(another, buttons: [button])))
-    }
+    let label: MessageKey =
+      switch method {
+      case .password, .authenticator: .mailCodeInstead
+      case .mailCode: .sendNewCode
+      case .unsentMailCode: .sendCode
+      }
+    page.add(label, resend, fields.isEmpty ? .primary : .secondary)
+    page.add(.cancel, cancel)
+    page.add(.useOtherMethod, to: other)
+    page.add(.useAnotherAccount, another, .plain)
     return page
   }
 
@@ -225,10 +214,9 @@ extension Page {
     back: Destination,
     errors: [PageError] = []
   ) -> Page {
-    var page = accountPage(title, back: back)
-    page.errors = errors
-    let form = Form(target, fields: fields, buttons: [Button(.message(button), style: style)])
-    page.body = [.form(form)]
+    var page = asking(title, target, fields, button, style, errors: errors)
+    page.layout = .account
+    page.back = Link(.message(.backToAccount), to: back)
     return page
   }
 }

@@ -5,12 +5,10 @@ extension Page {
   package static func sessions(
     _ sessions: [SessionDescription],
     endOthers: FormTarget?,
-    back: Destination,
-    notices: [Notice] = []
+    back: Destination
   ) -> Page {
     var page = accountPage(.sessions, back: back)
     page.introduction = [.message(.sessionsIntroduction)]
-    page.notices = notices
     let rows = sessions.map { session in
       var values = [session.browser, session.place].compactMap(\.self).map(Text.name)
       let time: [String: Text.Argument] = ["time": .time(session.time)]
@@ -29,10 +27,7 @@ extension Page {
       )
     }
     page.body = [.rows(rows)]
-    if let endOthers {
-      let button = Button(.message(.endOtherSessions), style: .secondary)
-      page.body.append(.form(Form(endOthers, buttons: [button])))
-    }
+    page.add(.endOtherSessions, endOthers)
     return page
   }
 
@@ -42,12 +37,10 @@ extension Page {
   package static func identities(
     _ identities: [IdentityDescription],
     link: [Link] = [],
-    back: Destination,
-    notices: [Notice] = []
+    back: Destination
   ) -> Page {
     var page = accountPage(.identities, back: back)
     page.introduction = [.message(.identitiesIntroduction)]
-    page.notices = notices
     let rows = identities.map { identity in
       var values = identity.account.map { [Text.name($0)] } ?? []
       if let day = identity.linkedOn { values.append(.message(.linkedOn, ["day": .day(day)])) }
@@ -61,12 +54,10 @@ extension Page {
   /// Lists the clients that a user gave access.
   package static func applications(
     _ applications: [ApplicationDescription],
-    back: Destination,
-    notices: [Notice] = []
+    back: Destination
   ) -> Page {
     var page = accountPage(.applications, back: back)
     page.introduction = [.message(.applicationsIntroduction)]
-    page.notices = notices
     let rows = applications.map { application in
       Row(
         .name(application.name),

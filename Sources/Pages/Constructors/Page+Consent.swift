@@ -77,9 +77,7 @@ extension Page {
       page.body.append(.picture(Picture(logo, alternative: .name(client.name))))
     }
     page.body.append(.person(person))
-    if let otherUser {
-      page.body.append(.links([Link(.message(.notYou), to: otherUser)]))
-    }
+    page.add(.notYou, to: otherUser)
     page.body.append(.subheading(.message(.consentScopes)))
     page.body += groups.map { .list(Group(heading: $0.resource, items: $0.scopes)) }
     page.body.append(
@@ -115,11 +113,9 @@ extension Page {
       heading: .message(.confirmApplication, ["client": .name(client)])
     )
     page.introduction = [.message(.confirmApplicationIntroduction, ["client": .name(client)])]
-    page.body = [
-      .person(person),
-      .form(Form(target, buttons: [Button(.message(.continue))])),
-    ]
-    page.addCancel(cancel)
+    page.body = [.person(person)]
+    page.add(.continue, target, .primary)
+    page.add(.cancel, cancel)
     return page
   }
 
@@ -129,17 +125,12 @@ extension Page {
   package static func chooseAccount(
     _ choices: [AccountChoice],
     another: FormTarget,
-    signOutAll: FormTarget? = nil,
-    notices: [Notice] = []
+    signOutAll: FormTarget? = nil
   ) -> Page {
     var page = Page(title: .chooseAccount)
-    page.notices = notices
-    let button = Button(.message(.useAnotherAccount), style: .secondary)
-    page.body = [.accounts(choices), .form(Form(another, buttons: [button]))]
-    if let signOutAll, choices.count > 1 {
-      let all = Button(.message(.signOutAll), style: .plain)
-      page.body.append(.form(Form(signOutAll, buttons: [all])))
-    }
+    page.body = [.accounts(choices)]
+    page.add(.useAnotherAccount, another)
+    if choices.count > 1 { page.add(.signOutAll, signOutAll, .plain) }
     return page
   }
 
@@ -151,10 +142,8 @@ extension Page {
   ) -> Page {
     var page = Page(title: .signOut, heading: .message(.signOutQuestion))
     if let person { page.body.append(.person(person)) }
-    page.body += [
-      .form(Form(target, buttons: [Button(.message(.signOut))])),
-      .form(Form(stay, buttons: [Button(.message(.staySignedIn), style: .secondary)])),
-    ]
+    page.add(.signOut, target, .primary)
+    page.add(.staySignedIn, stay)
     return page
   }
 

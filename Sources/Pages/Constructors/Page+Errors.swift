@@ -36,8 +36,8 @@ extension Page {
   /// Too many attempts or requests.
   ///
   /// - `wait`: the time of `Retry-After`.
-  package static func throttled(wait: Duration, links: [Link] = []) -> Page {
-    failure(.throttled, [.message(.tryAgain, ["time": .wait(wait)])], links: links)
+  package static func throttled(wait: Duration) -> Page {
+    failure(.throttled, [.message(.tryAgain, ["time": .wait(wait)])])
   }
 
   /// The account is blocked; only for a user who has entered the right credentials.

@@ -7,13 +7,9 @@ extension Page {
     signIn: Destination,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .resetPassword)
+    var page = asking(.resetPassword, target, [.email(email)], .sendLink, errors: errors)
     page.introduction = [.message(.resetIntroduction)]
-    page.errors = errors
-    page.body = [
-      .form(Form(target, fields: [.email(email)], buttons: [Button(.message(.sendLink))])),
-      .links([Link(.message(.backToSignIn), to: signIn)]),
-    ]
+    page.add(.backToSignIn, to: signIn)
     return page
   }
 
@@ -36,9 +32,8 @@ extension Page {
     let key: MessageKey = mail == .reset ? .resetSent : .verificationSent
     page.introduction = [.message(key, ["email": .name(email)])]
     page.errors = errors
-    let button = Button(.message(.sendAnotherMail), style: .secondary)
-    page.body = [.form(Form(again, buttons: [button]))]
-    if let signIn { page.body.append(.links([Link(.message(.backToSignIn), to: signIn)])) }
+    page.add(.sendAnotherMail, again)
+    page.add(.backToSignIn, to: signIn)
     return page
   }
 
@@ -49,15 +44,10 @@ extension Page {
     minimumPassword minimum: Int,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .chooseNewPassword)
-    page.errors = errors
     let fields: [Field] = [
       .fixedEmail(email), .newPassword(.nextPassword, minimum: minimum, isFocused: true),
     ]
-    page.body = [
-      .form(Form(target, fields: fields, buttons: [Button(.message(.savePassword))]))
-    ]
-    return page
+    return asking(.chooseNewPassword, target, fields, .savePassword, errors: errors)
   }
 
   /// Verifies an address after its owner has opened the link of a mail.
@@ -72,19 +62,11 @@ extension Page {
     disown: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .verifyAddress)
-    page.introduction = [.message(.confirmAddressIntroduction, ["email": .name(email)])]
-    page.errors = errors
     let fields: [Field] = asksForPassword ? [.fixedEmail(email), .currentPassword] : []
-    page.body = [
-      .form(Form(target, fields: fields, buttons: [Button(.message(.confirmAddress))]))
-    ]
-    if let disown {
-      page.body += [
-        .paragraphs([.message(.disownIntroduction)]),
-        .form(Form(disown, buttons: [Button(.message(.disown), style: .secondary)])),
-      ]
-    }
+    var page = asking(.verifyAddress, target, fields, .confirmAddress, errors: errors)
+    page.introduction = [.message(.confirmAddressIntroduction, ["email": .name(email)])]
+    if disown != nil { page.body.append(.paragraphs([.message(.disownIntroduction)])) }
+    page.add(.disown, disown)
     return page
   }
 
@@ -95,17 +77,13 @@ extension Page {
     minimumPassword minimum: Int,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .restoreAddress)
-    page.introduction = [
-      .message(.restoreAddressIntroduction, ["email": .name(email)]),
-      .message(.restoreAddressEffect),
-    ]
-    page.errors = errors
     let fields: [Field] = [
       .fixedEmail(email), .newPassword(.nextPassword, minimum: minimum, isFocused: true),
     ]
-    page.body = [
-      .form(Form(target, fields: fields, buttons: [Button(.message(.restoreAddress))]))
+    var page = asking(.restoreAddress, target, fields, .restoreAddress, errors: errors)
+    page.introduction = [
+      .message(.restoreAddressIntroduction, ["email": .name(email)]),
+      .message(.restoreAddressEffect),
     ]
     return page
   }

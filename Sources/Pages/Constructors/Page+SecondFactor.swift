@@ -13,7 +13,7 @@ extension Page {
     var page = accountPage(.setUpAuthenticator, back: back)
     page.introduction = [.message(.setUpAuthenticatorText)]
     page.errors = errors
-    page.body = [.form(Form(target, buttons: [Button(.message(.continue))]))]
+    page.add(.continue, target, .primary)
     return page
   }
 
@@ -37,7 +37,7 @@ extension Page {
       .key(label: .message(.authenticatorKey), text: Self.grouped(key)),
       .form(Form(target, fields: [field], buttons: [Button(.message(.turnOn))])),
     ]
-    page.addCancel(cancel)
+    page.add(.cancel, cancel)
     return page
   }
 
@@ -61,7 +61,7 @@ extension Page {
       )
       page.body.append(.links([link]))
     }
-    page.body.append(.form(Form(next, buttons: [Button(.message(.continueAfterSaving))])))
+    page.add(.continueAfterSaving, next, .primary)
     return page
   }
 

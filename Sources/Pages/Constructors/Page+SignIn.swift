@@ -9,26 +9,18 @@ extension Page {
     isRemembered: Bool = false,
     client: String? = nil,
     signUp: Destination? = nil,
-    notices: [Notice] = [],
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .signIn)
-    page.introduction = [
-      client.map { .message(.signInToClient, ["client": .name($0)]) } ?? .message(.signInToApp)
-    ]
-    page.notices = notices
-    page.errors = errors
     let remember = Field(
       "remember",
       .message(.rememberAddress),
       .checkbox(isChecked: isRemembered)
     )
-    page.body = [
-      .form(
-        Form(target, fields: [.email(email), remember], buttons: [Button(.message(.continue))])
-      )
+    var page = asking(.signIn, target, [.email(email), remember], .continue, errors: errors)
+    page.introduction = [
+      client.map { .message(.signInToClient, ["client": .name($0)]) } ?? .message(.signInToApp)
     ]
-    if let signUp { page.body.append(.links([Link(.message(.createAccount), to: signUp)])) }
+    page.add(.createAccount, to: signUp)
     return page
   }
 
@@ -43,16 +35,11 @@ extension Page {
     mailCode: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .enterPassword)
-    page.errors = errors
     var field = Field.currentPassword
     field.link = reset.map { Link(.message(.forgotPassword), to: $0) }
     let fields = [.fixedEmail(email, change: change), field]
-    page.body = [.form(Form(target, fields: fields, buttons: [Button(.message(.signIn))]))]
-    if let mailCode {
-      let button = Button(.message(.mailCodeInstead), style: .secondary)
-      page.body.append(.form(Form(mailCode, buttons: [button])))
-    }
+    var page = asking(.enterPassword, target, fields, .signIn, errors: errors)
+    page.add(.mailCodeInstead, mailCode)
     return page
   }
 
@@ -80,21 +67,14 @@ extension Page {
       case .signIn: .enterCode
       case .verification: .verifyAddress
       }
-    var page = Page(title: title)
-    page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
-    page.errors = errors
     let fields = [
       .fixedEmail(email, change: change),
       Field.code(digits: digits, hint: .message(.mailCodeHint)),
     ]
-    page.body = [.form(Form(target, fields: fields, buttons: [Button(.message(.continue))]))]
-    if let resend {
-      let again = Button(.message(.sendNewCode), style: .secondary)
-      page.body.append(.form(Form(resend, buttons: [again])))
-    }
-    if let password {
-      page.body.append(.links([Link(.message(.usePassword), to: password)]))
-    }
+    var page = asking(title, target, fields, .continue, errors: errors)
+    page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
+    page.add(.sendNewCode, resend)
+    page.add(.usePassword, to: password)
     return page
   }
 
@@ -109,18 +89,9 @@ extension Page {
     terms: Destination? = nil,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .createAccount)
+    let fields: [Field] = [.email(email), .newPassword(minimum: minimum)]
+    var page = asking(.createAccount, target, fields, .createAccount, errors: errors)
     page.introduction = [.message(.createAccountIntroduction)]
-    page.errors = errors
-    page.body = [
-      .form(
-        Form(
-          target,
-          fields: [.email(email), .newPassword(minimum: minimum)],
-          buttons: [Button(.message(.createAccount))]
-        )
-      )
-    ]
     var links = [Link(.message(.haveAccount), to: signIn)]
     if let terms { links.append(Link(.message(.readTerms), to: terms)) }
     page.body.append(.links(links))
@@ -134,15 +105,11 @@ extension Page {
     cancel: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .secondFactor)
-    page.introduction = [.message(.secondFactorIntroduction)]
-    page.errors = errors
     let field = Field.code(digits: appCodeLength)
-    page.body = [.form(Form(target, fields: [field], buttons: [Button(.message(.verify))]))]
-    page.addCancel(cancel)
-    if let recoveryCode {
-      page.body.append(.links([Link(.message(.useRecoveryCode), to: recoveryCode)]))
-    }
+    var page = asking(.secondFactor, target, [field], .verify, errors: errors)
+    page.introduction = [.message(.secondFactorIntroduction)]
+    page.add(.cancel, cancel)
+    page.add(.useRecoveryCode, to: recoveryCode)
     return page
   }
 
@@ -153,19 +120,43 @@ extension Page {
     cancel: FormTarget? = nil,
     errors: [PageError] = []
   ) -> Page {
-    var page = Page(title: .recoveryCode)
-    page.introduction = [.message(.recoveryCodeIntroduction)]
-    page.errors = errors
     let field = Field(.recoveryCode, .message(.recoveryCode), .recoveryCode, isFocused: true)
-    page.body = [.form(Form(target, fields: [field], buttons: [Button(.message(.verify))]))]
-    page.addCancel(cancel)
-    page.body.append(.links([Link(.message(.useAuthenticator), to: authenticator)]))
+    var page = asking(.recoveryCode, target, [field], .verify, errors: errors)
+    page.introduction = [.message(.recoveryCodeIntroduction)]
+    page.add(.cancel, cancel)
+    page.add(.useAuthenticator, to: authenticator)
     return page
   }
 
-  /// Adds a button that ends the sign-in or the change.
-  mutating func addCancel(_ target: FormTarget?) {
+  /// Returns a page with a form of one button.
+  static func asking(
+    _ title: MessageKey,
+    _ target: FormTarget,
+    _ fields: [Field],
+    _ button: MessageKey,
+    _ style: Button.Style = .primary,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: title)
+    page.errors = errors
+    let buttons = [Button(.message(button), style: style)]
+    page.body = [.form(Form(target, fields: fields, buttons: buttons))]
+    return page
+  }
+
+  /// Adds a button with a form of its own; nothing for nil.
+  mutating func add(
+    _ label: MessageKey,
+    _ target: FormTarget?,
+    _ style: Button.Style = .secondary
+  ) {
     guard let target else { return }
-    body.append(.form(Form(target, buttons: [Button(.message(.cancel), style: .secondary)])))
+    body.append(.form(Form(target, buttons: [Button(.message(label), style: style)])))
+  }
+
+  /// Adds a link; nothing for nil.
+  mutating func add(_ label: MessageKey, to destination: Destination?) {
+    guard let destination else { return }
+    body.append(.links([Link(.message(label), to: destination)]))
   }
 }
