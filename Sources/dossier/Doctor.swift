@@ -93,19 +93,10 @@ struct Doctor: ParsableCommand {
   }
 
   private static func fault(of path: String) -> String? {
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    guard path.utf8.count < MemoryLayout.size(ofValue: name.sun_path) else { return "too long" }
-    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+    guard let name = SocketAddress(path: path) else { return "too long" }
     let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(probe) }
-    let code = withUnsafeBytes(of: &name) { bytes in
-      connect(
-        probe,
-        bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
-        socklen_t(bytes.count)
-      )
-    }
+    let code = name.with { connect(probe, $0, $1) }
     return code == 0 ? nil : String(cString: strerror(errno))
   }
 

@@ -23,8 +23,8 @@ import Glibc
   ) throws(SocketError) {
     self.reload = reload
     descriptor = Self.make()
-    var name = Self.name(getpid())
-    guard descriptor >= 0, Self.with(&name, { bind(descriptor, $0, $1) }) == 0,
+    let name = Self.name(getpid())
+    guard descriptor >= 0, name?.with({ bind(descriptor, $0, $1) }) == 0,
       listen(descriptor, 8) == 0
     else {
       throw SocketError("`dossierd reload` will not reach this dossierd: \(systemMessage(errno))")
@@ -66,10 +66,10 @@ import Glibc
   nonisolated static func ask(_ supervisor: pid_t) -> String? {
     let descriptor = make(blocking: true)
     defer { close(descriptor) }
-    var name = name(supervisor)
+    let name = name(supervisor)
     var process = pid_t()
     var user = uid_t()
-    guard descriptor >= 0, with(&name, { connect(descriptor, $0, $1) }) == 0,
+    guard descriptor >= 0, name?.with({ connect(descriptor, $0, $1) }) == 0,
       CLinux_peer(descriptor, &process, &user) == 0, process == supervisor
     else { return "process \(supervisor) is not a running dossierd of this user" }
     var words: [UInt8] = []
@@ -86,25 +86,7 @@ import Glibc
     return socket(AF_UNIX, Int32(blocking ? kind : kind | SOCK_NONBLOCK.rawValue), 0)
   }
 
-  /// Returns an abstract name, without a file.
-  ///
-  /// It begins with a zero byte.
-  private nonisolated static func name(_ process: pid_t) -> sockaddr_un {
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &name.sun_path) { bytes in
-      bytes[1...].copyBytes(from: "dossierd-\(process)".utf8)
-    }
-    return name
-  }
-
-  private nonisolated static func with(
-    _ name: inout sockaddr_un,
-    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
-  ) -> Int32 {
-    withUnsafeBytes(of: &name) { bytes in
-      guard let start = bytes.baseAddress else { return -1 }
-      return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-    }
+  private nonisolated static func name(_ process: pid_t) -> SocketAddress? {
+    SocketAddress(abstract: "dossierd-\(process)")
   }
 }

@@ -18,16 +18,13 @@ extension SocketName {
     on path: String,
     _ configuration: Configuration
   ) throws(SocketError) -> ListeningSocket {
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    let capacity = MemoryLayout.size(ofValue: name.sun_path) - 1
-    guard path.utf8.count <= capacity else {
-      throw SocketError("\(path) is longer than the \(capacity) bytes of a socket's name")
+    guard let name = SocketAddress(path: path) else {
+      let longest = SocketAddress.longestPath
+      throw SocketError("\(path) is longer than the \(longest) bytes of a socket's name")
     }
-    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
     // Non-blocking, since a connection to a socket with a full queue would block.
     let probe = try make(AF_UNIX, path)
-    let isInUse = with(&name) { connect(probe, $0, $1) } == 0 || errno == EAGAIN
+    let isInUse = name.with { connect(probe, $0, $1) } == 0 || errno == EAGAIN
     close(probe)
     if isInUse { throw SocketError("\(path) is in use: another dossierd is running there") }
     let stale = CLinux_file_at(path)
@@ -36,7 +33,7 @@ extension SocketName {
       unlink(path)
     }
     let descriptor = try make(AF_UNIX, path)
-    guard with(&name, { bind(descriptor, $0, $1) }) == 0 else {
+    guard name.with({ bind(descriptor, $0, $1) }) == 0 else {
       throw SocketError("\(path): \(systemMessage(errno))")
     }
     let file = CLinux_file_at(path)
@@ -63,13 +60,13 @@ extension SocketName {
       name.sin6_family = sa_family_t(AF_INET6)
       name.sin6_port = address.port.bigEndian
       inet_pton(AF_INET6, address.host, &name.sin6_addr)
-      code = with(&name) { bind(descriptor, $0, $1) }
+      code = SocketAddress(name).with { bind(descriptor, $0, $1) }
     } else {
       var name = sockaddr_in()
       name.sin_family = sa_family_t(AF_INET)
       name.sin_port = address.port.bigEndian
       inet_pton(AF_INET, address.host, &name.sin_addr)
-      code = with(&name) { bind(descriptor, $0, $1) }
+      code = SocketAddress(name).with { bind(descriptor, $0, $1) }
     }
     guard code == 0 else { throw SocketError("\(address): \(systemMessage(errno))") }
     try listen(descriptor, address.description)
@@ -87,16 +84,6 @@ extension SocketName {
     // The queue is as long as the kernel allows, since nginx connects in bursts.
     guard Glibc.listen(descriptor, 4_096) == 0 else {
       throw SocketError("\(name): \(systemMessage(errno))")
-    }
-  }
-
-  private static func with<Name>(
-    _ name: inout Name,
-    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
-  ) -> Int32 {
-    withUnsafeBytes(of: &name) { bytes in
-      guard let start = bytes.baseAddress else { return -1 }
-      return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
     }
   }
 }
