@@ -10,6 +10,20 @@ import WireKit
 
 /// Identifies the client of a request to the token endpoint and its siblings.
 @EventLoop enum ClientAuthentication {
+  /// Returns the response of an endpoint to an authenticated client, or the error of the endpoint.
+  static func response(
+    to call: Call,
+    wrong: TokenError = .wrongSecret,
+    _ body: (TokenParameters, Client) async throws(TokenError) -> Response
+  ) async -> Response {
+    let parameters = TokenParameters(call)
+    do throws(TokenError) {
+      return try await body(parameters, client(parameters, wrong: wrong, call))
+    } catch {
+      return error.response(to: call)
+    }
+  }
+
   /// Returns the client of a request.
   ///
   /// A client with a secret must send it, in the body or as Basic credentials, or an assertion that
@@ -19,54 +33,59 @@ import WireKit
   ///   - wrong: the error for a wrong secret.
   ///   - call: the request.
   /// - Returns: the client.
-  /// - Throws: `.overLimit` after too many wrong secrets; the error of the endpoint; errors of the
-  ///   database.
-  static func client(
+  /// - Throws: the error of the endpoint, also after too many wrong secrets.
+  private static func client(
     _ parameters: TokenParameters,
-    wrong: TokenError = .wrongSecret,
+    wrong: TokenError,
     _ call: Call
-  ) async throws(Failure) -> Result<Client, TokenError> {
+  ) async throws(TokenError) -> Client {
     let basic = call.request.field(.authorization).flatMap(BasicCredentials.init)
     if BasicCredentials.areSent(by: call.request), basic == nil {
-      return .failure(.badRequest("The Basic credentials are malformed."))
+      throw .badRequest("The Basic credentials are malformed.")
     }
     if basic != nil, parameters["client_secret"] != nil {
-      return .failure(.badRequest("The client must authenticate in one way only."))
+      throw .badRequest("The client must authenticate in one way only.")
     }
     let assertion = parameters["client_assertion"]
     if assertion != nil {
       guard parameters["client_assertion_type"]?.hasSameBytes(as: assertionType) == true else {
-        return .failure(.badRequest("client_assertion_type must be \(assertionType)."))
+        throw .badRequest("client_assertion_type must be \(assertionType).")
       }
       guard basic == nil, parameters["client_secret"] == nil else {
-        return .failure(.badRequest("The client must authenticate in one way only."))
+        throw .badRequest("The client must authenticate in one way only.")
       }
     }
     let named = basic?.id ?? parameters["client_id"] ?? assertion.flatMap(Client.named(by:))
     guard let text = named else {
-      return .failure(.badRequest("client_id is required."))
+      throw .badRequest("client_id is required.")
     }
     if let basic, let named = parameters["client_id"], !named.hasSameBytes(as: basic.id) {
-      return .failure(.badRequest("client_id is not that of the Basic credentials."))
+      throw .badRequest("client_id is not that of the Basic credentials.")
     }
     let (app, context) = (call.context.app.id, call.context)
     guard let id = ClientID(asWritten: text),
-      let client = try await Clients.client(id, of: app, context)
-    else { return .failure(.unknownClient) }
-    guard !client.kind.isPublic else { return .success(client) }
+      let client = try await call.attempt({ () async throws(Failure) in
+        try await Clients.client(id, of: app, context)
+      })
+    else { throw .unknownClient }
+    guard !client.kind.isPublic else { return client }
     let isProven: Bool
     if let assertion {
       isProven = client.isProven(by: assertion, at: [call.issuer, call.issuer + "oauth/token"])
     } else if let secret = basic?.secret ?? parameters["client_secret"] {
-      isProven = try await Clients.authenticate(id, secret: secret, of: app, context) != nil
+      isProven = try await call.attempt { () async throws(Failure) in
+        try await Clients.authenticate(id, secret: secret, of: app, context) != nil
+      }
     } else {
       isProven = false
     }
     guard isProven else {
-      try await RefusedLogin.record("client-secret", context)
-      return .failure(wrong)
+      try await call.attempt { () async throws(Failure) in
+        try await RefusedLogin.record("client-secret", context)
+      }
+      throw wrong
     }
-    return .success(client)
+    return client
   }
 
   private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"

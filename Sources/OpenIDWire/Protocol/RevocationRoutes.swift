@@ -30,20 +30,19 @@ import WireKit
     ),
   ]
 
-  private static func revoke(_ call: Call) async throws(Failure) -> Response {
-    let parameters = TokenParameters(call)
-    switch try await ClientAuthentication.client(parameters, wrong: .invalidClient, call) {
-    case .failure(let error): return error.response(to: call)
-    case .success(let client):
-      guard let token = parameters["token"] else {
-        return TokenError.badRequest("token is required.").response(to: call)
+  private static func revoke(_ call: Call) async -> Response {
+    await ClientAuthentication.response(to: call, wrong: .invalidClient) {
+      (parameters, client) async throws(TokenError) in
+      let token = try parameters.required("token")
+      let isKnown = try await call.attempt { () async throws(Failure) in
+        try await Introspection.revoke(token, of: client, at: call.issuer, call.context)
       }
-      guard try await Introspection.revoke(token, of: client, at: call.issuer, call.context) else {
-        return TokenError(
+      guard isKnown else {
+        throw TokenError(
           .badRequest,
           "unsupported_token_type",
           "A token without a user has no session to end: remove the grant of the client."
-        ).response(to: call)
+        )
       }
       // An unknown token is as good as revoked.
       var response = Response(.ok)
@@ -52,22 +51,15 @@ import WireKit
     }
   }
 
-  private static func introspect(_ call: Call) async throws(Failure) -> Response {
-    let parameters = TokenParameters(call)
-    switch try await ClientAuthentication.client(parameters, wrong: .invalidClient, call) {
-    case .failure(let error): return error.response(to: call)
-    case .success(let client):
+  private static func introspect(_ call: Call) async -> Response {
+    await ClientAuthentication.response(to: call, wrong: .invalidClient) {
+      (parameters, client) async throws(TokenError) in
       // Anyone knows the id of a public client.
-      guard !client.kind.isPublic else { return TokenError.invalidClient.response(to: call) }
-      guard let token = parameters["token"] else {
-        return TokenError.badRequest("token is required.").response(to: call)
+      guard !client.kind.isPublic else { throw .invalidClient }
+      let token = try parameters.required("token")
+      let claims = try await call.attempt { () async throws(Failure) in
+        try await Introspection.claims(of: token, for: client, at: call.issuer, call.context)
       }
-      let claims = try await Introspection.claims(
-        of: token,
-        for: client,
-        at: call.issuer,
-        call.context
-      )
       return Response(.ok, json: (claims.map(JSON.object) ?? ["active": false]).serialized())
     }
   }

@@ -10,39 +10,22 @@ import WireKit
 ///
 /// - Source: RFC 6749 section 3.2; OpenID Connect Core section 3.1.3.
 @EventLoop enum TokenRoutes {
-  nonisolated static func routes(
-    _ picturePath: @escaping @Sendable (String) -> String
-  ) -> [Route] {
-    [
-      Route(
-        .post,
-        "/oauth/token",
-        access: .open,
-        body: .token,
-        issuesSecrets: true,
-        summary: "Exchange a code, a refresh token, a password or a client's secret for tokens"
-      ) { call async throws(Failure) in
-        try await exchange(call, at: call.provider(picturePath))
-      }
-    ]
-  }
-
-  private static func exchange(
-    _ call: Call,
-    at provider: Provider
-  ) async throws(Failure) -> Response {
-    let parameters = TokenParameters(call)
-    switch try await ClientAuthentication.client(parameters, call) {
-    case .failure(let error): return error.response(to: call)
-    case .success(let client):
-      do throws(TokenError) {
+  nonisolated static let routes = [
+    Route(
+      .post,
+      "/oauth/token",
+      access: .open,
+      body: .token,
+      issuesSecrets: true,
+      summary: "Exchange a code, a refresh token, a password or a client's secret for tokens"
+    ) { call in
+      await ClientAuthentication.response(to: call) {
+        (parameters, client) async throws(TokenError) in
         let grant = try Grant(parameters, by: client)
-        return response(try await tokens(grant, parameters.scopes, client, provider, call))
-      } catch {
-        return error.response(to: call)
+        return response(try await tokens(grant, parameters.scopes, client, call.provider, call))
       }
     }
-  }
+  ]
 
   private static func tokens(
     _ grant: Grant,
