@@ -17,24 +17,11 @@ package struct AppServicesWire: Wire {
   static let appStart = "\(prefix)/app/"
   static let authPrefix = "\(prefix)/auth"
 
-  /// The origin of the deployment, for web servers that do not send the origin of the request.
-  private let origin: ServiceOrigin
-  /// Returns the path at which another wire serves the picture of a profile.
-  private let picturePath: @Sendable (String) -> String
-
-  /// Creates the wire.
-  ///
-  /// - Parameters:
-  ///   - origin: the scheme, host and port.
-  ///   - picturePath: returns the path of a picture by its name.
-  package init(origin: String, picturePath: @escaping @Sendable (String) -> String) {
-    self.origin = ServiceOrigin(fallback: origin)
-    self.picturePath = picturePath
-  }
+  package init() {}
 
   package var routes: [Route] {
-    LocationRoutes.routes(origin) + LoginRoutes.routes + EmailPasswordRoutes.routes
-      + SessionRoutes.routes(origin, picturePath) + APIKeyRoutes.routes + FunctionRoutes.routes
+    LocationRoutes.routes + LoginRoutes.routes + EmailPasswordRoutes.routes
+      + SessionRoutes.routes + APIKeyRoutes.routes + FunctionRoutes.routes
       + AbsentRoutes.routes + [ErrorPage.route]
   }
 

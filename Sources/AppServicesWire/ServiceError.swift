@@ -38,7 +38,7 @@ struct ServiceError: Error {
   ///
   /// Its link uses the host that the client requested.
   @EventLoop func response(to call: Call) -> Response {
-    let origin = ServiceOrigin.asked(by: call) ?? ""
+    let origin = call.askedOrigin ?? ""
     let body = json(origin: origin, request: call.request.id.description)
     return Response(status, json: body.serialized())
   }

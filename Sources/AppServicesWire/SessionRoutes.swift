@@ -8,63 +8,54 @@ import WireKit
 
 /// The routes of the current session: `/auth/session`, `/auth/profile`, `/auth/delete`.
 @EventLoop enum SessionRoutes {
-  nonisolated static func routes(
-    _ origin: ServiceOrigin,
-    _ picturePath: @escaping @Sendable (String) -> String
-  ) -> [Route] {
-    [
-      Route(
-        .post,
-        "\(AppServicesWire.authPrefix)/session",
-        access: .refreshToken(proof: .session),
-        summary: "Get an access token with the custom data of now"
-      ) { (call) async throws(Failure) in
-        try await Sessions.renew(as: .appServices, call.context)
-        let token = try await Sessions.accessToken(as: .appServices, call.context)
-        let body: JSON = ["access_token": .string(token)]
-        return Response(.created, json: body.serialized())
-      },
-      Route(
-        .delete,
-        "\(AppServicesWire.authPrefix)/session",
-        access: .refreshToken(proof: .session),
-        summary: "Log out"
-      ) { (call) async throws(Failure) in
-        try await Sessions.logout(call.user, call.context)
-        return Response(.noContent)
-      },
-      Route(
-        .get,
-        "\(AppServicesWire.authPrefix)/profile",
-        access: .user(scope: Scopes.readUser),
-        summary: "Read the profile and the identities"
-      ) { (call) async throws(Failure) in
-        let origin = origin.asked(by: call)
-        return try await profile(call) { "\(origin)\(picturePath($0))" }
-      },
-      Route(
-        .delete,
-        "\(AppServicesWire.authPrefix)/delete",
-        access: .user(scope: Scopes.updateMetadata, proof: .fresh),
-        summary: "Delete the user"
-      ) { (call) async throws(Failure) in
-        try LoginRoutes.requireOwnAccessToken(of: call, for: Scopes.updateMetadata)
-        try await Users.delete(call.user, if: VersionCondition(), call.context)
-        return Response(.noContent)
-      },
-    ]
-  }
+  nonisolated static let routes = [
+    Route(
+      .post,
+      "\(AppServicesWire.authPrefix)/session",
+      access: .refreshToken(proof: .session),
+      summary: "Get an access token with the custom data of now"
+    ) { (call) async throws(Failure) in
+      try await Sessions.renew(as: .appServices, call.context)
+      let token = try await Sessions.accessToken(as: .appServices, call.context)
+      let body: JSON = ["access_token": .string(token)]
+      return Response(.created, json: body.serialized())
+    },
+    Route(
+      .delete,
+      "\(AppServicesWire.authPrefix)/session",
+      access: .refreshToken(proof: .session),
+      summary: "Log out"
+    ) { (call) async throws(Failure) in
+      try await Sessions.logout(call.user, call.context)
+      return Response(.noContent)
+    },
+    Route(
+      .get,
+      "\(AppServicesWire.authPrefix)/profile",
+      access: .user(scope: Scopes.readUser),
+      summary: "Read the profile and the identities"
+    ) { (call) async throws(Failure) in
+      try await profile(call)
+    },
+    Route(
+      .delete,
+      "\(AppServicesWire.authPrefix)/delete",
+      access: .user(scope: Scopes.updateMetadata, proof: .fresh),
+      summary: "Delete the user"
+    ) { (call) async throws(Failure) in
+      try LoginRoutes.requireOwnAccessToken(of: call, for: Scopes.updateMetadata)
+      try await Users.delete(call.user, if: VersionCondition(), call.context)
+      return Response(.noContent)
+    },
+  ]
 
-  private static func profile(
-    _ call: Call,
-    pictureURL: (String) -> String
-  ) async throws(Failure) -> Response {
+  private static func profile(_ call: Call) async throws(Failure) -> Response {
     let (user, context) = (try call.user, call.context)
     let profile = try await Profiles.read(of: user, context)
     let identities = try await Identities.list(of: user, context)
     let began = try await UserOrigins.wasAnonymous(user, context)
     let shown = UserIdentity.all(identities, of: profile, wasAnonymous: began)
-    let picture = profile.picture.map(pictureURL)
+    let picture = profile.picture.map { call.origin + PicturePaths.path($0) }
     let body: JSON = [
       "user_id": .string(user.text), "domain_id": .string(context.app.id.text),
       "identities": .array(shown.map { $0.json(context.app.id) }),

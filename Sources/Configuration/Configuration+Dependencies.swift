@@ -71,7 +71,7 @@ extension Configuration {
           report: report
         ),
         pages,
-        ProviderAddress(fallback: issuer),
+        ServiceAddress(fallback: issuer),
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
         ExternalTokens(database: database, source: source, keys: keys), LogoutSender(source),
         PictureService(

@@ -1,4 +1,3 @@
-package import Accounts
 import EventLoop
 package import HTTP
 import JSON
@@ -10,20 +9,12 @@ package import WireKit
 /// Sign-in and tokens are those of OpenID Connect, which another wire serves.
 /// - Source: the requests and responses of the public SDKs; see `Moving from Auth0`.
 package struct ManagementWire: Wire {
-  private let pictureURL: PictureURL
-
-  /// Creates the wire.
-  ///
-  /// - Parameter pictureURL: returns the URL at which another wire serves the picture of a user, or
-  ///   a generated one.
-  package init(pictureURL: @escaping @EventLoop @Sendable (Profile, Call) -> String) {
-    self.pictureURL = pictureURL
-  }
+  package init() {}
 
   package var routes: [Route] {
-    UserRoutes.routes(pictureURL) + UserListRoutes.routes(pictureURL) + IdentityRoutes.routes
+    UserRoutes.routes + UserListRoutes.routes + IdentityRoutes.routes
       + FactorRoutes.routes + BlockRoutes.routes + SessionRoutes.routes + LogRoutes.routes
-      + TicketRoutes.routes + RoleRoutes.routes + RoleMemberRoutes.routes(pictureURL)
+      + TicketRoutes.routes + RoleRoutes.routes + RoleMemberRoutes.routes
       + UserRoleRoutes.routes + PermissionRoutes.routes + ClientRoutes.routes
       + ClientGrantRoutes.routes + ResourceServerRoutes.routes + DatabaseConnectionRoutes.routes
   }

@@ -8,35 +8,33 @@ import WireKit
 
 /// The description of the app that the SDK reads at each start.
 @EventLoop enum AppInfoRoutes {
-  nonisolated static func routes(_ origin: ServiceOrigin) -> [Route] {
-    [
-      Route(
-        .get,
-        "\(ParraWire.tenantPrefix)/applications/{application}/app-info",
-        access: .open,
-        summary: "Describe the app and its ways to sign in"
-      ) { (call) async throws(Failure) in
-        let app = call.context.app
-        let record = try await Apps.record(of: app.name, call.context)
-        let body: JSON = [
-          "version_token": .string(String(app.version)),
-          "application": [
-            "name": .string(app.name), "bundle_id": .string(app.parraSettings.bundleID),
-            "metadata": [:],
-          ],
-          "tenant": [
-            "id": .string(app.name), "created_at": .string(record.createdAt.milliseconds),
-            "updated_at": .string(record.updatedAt.milliseconds), "name": .string(app.name),
-            "issuer": .string(issuer(of: app, at: origin.asked(by: call))), "is_test": false,
-            "hide_branding": true,
-          ],
-          "auth": .object(authentication(in: app)),
-          "legal": ["policy_documents": []],
-        ]
-        return Response(.ok, json: body.serialized())
-      }
-    ]
-  }
+  nonisolated static let routes = [
+    Route(
+      .get,
+      "\(ParraWire.tenantPrefix)/applications/{application}/app-info",
+      access: .open,
+      summary: "Describe the app and its ways to sign in"
+    ) { (call) async throws(Failure) in
+      let app = call.context.app
+      let record = try await Apps.record(of: app.name, call.context)
+      let body: JSON = [
+        "version_token": .string(String(app.version)),
+        "application": [
+          "name": .string(app.name), "bundle_id": .string(app.parraSettings.bundleID),
+          "metadata": [:],
+        ],
+        "tenant": [
+          "id": .string(app.name), "created_at": .string(record.createdAt.milliseconds),
+          "updated_at": .string(record.updatedAt.milliseconds), "name": .string(app.name),
+          "issuer": .string(issuer(of: app, at: call.origin)), "is_test": false,
+          "hide_branding": true,
+        ],
+        "auth": .object(authentication(in: app)),
+        "legal": ["policy_documents": []],
+      ]
+      return Response(.ok, json: body.serialized())
+    }
+  ]
 
   /// Returns the issuer: host, port and path, without the scheme.
   private static func issuer(of app: App, at origin: String) -> String {

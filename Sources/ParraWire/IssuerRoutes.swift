@@ -8,13 +8,11 @@ import WireKit
 
 /// The routes of the issuer: sign-up and tokens.
 @EventLoop enum IssuerRoutes {
-  nonisolated static func routes(_ users: UserView) -> [Route] {
+  nonisolated static var routes: [Route] {
     ["\(ParraWire.tenantPrefix)\(ParraWire.hostPrefix)", ParraWire.hostPrefix].flatMap { base in
       [
         route("\(base)/challenges", "List the ways to sign in with an address", challenges),
-        route("\(base)/signup", "Create a user with an address and a password") {
-          (call) async throws(Failure) in try await signUp(call, users)
-        },
+        route("\(base)/signup", "Create a user with an address and a password", signUp),
         route("\(base)/issuers/anonymous/token", "Create an anonymous user, or refresh its tokens")
         { (call) async throws(Failure) in
           guard let token = call.json["token"]?.string else {
@@ -133,10 +131,7 @@ import WireKit
   ///
   /// The client logs in with the next request. A repeated request succeeds until then, since the
   /// first response may have been lost.
-  private static func signUp(
-    _ call: Call,
-    _ users: UserView
-  ) async throws(Failure) -> Response {
+  private static func signUp(_ call: Call) async throws(Failure) -> Response {
     let context = call.context
     guard let email = call.json["username"]?.string, let password = call.json["password"]?.string
     else { throw .invalid([FieldError("", "type", "username and password are required strings.")]) }
@@ -152,6 +147,6 @@ import WireKit
     }
     // The user has no session yet.
     context.principal = Principal(.system, in: context.app.id, scopes: .everything)
-    return Response(.ok, json: try await users.user(user, call).serialized())
+    return Response(.ok, json: try await UserView.user(user, call).serialized())
   }
 }

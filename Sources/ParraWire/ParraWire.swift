@@ -17,24 +17,11 @@ package struct ParraWire: Wire {
   static let userPrefix = "\(tenantPrefix)/users/{user}"
   static let hostPrefix = "/auth"
 
-  private let origin: ServiceOrigin
-  /// Returns the path at which another wire serves the picture of a profile.
-  private let picturePath: @Sendable (String) -> String
-
-  /// Creates the wire.
-  ///
-  /// - Parameters:
-  ///   - origin: the scheme, host and port, for web servers that do not send those of the request.
-  ///   - picturePath: returns the path of a picture by its name.
-  package init(origin: String, picturePath: @escaping @Sendable (String) -> String) {
-    self.origin = ServiceOrigin(fallback: origin)
-    self.picturePath = picturePath
-  }
+  package init() {}
 
   package var routes: [Route] {
-    let users = UserView(origin: origin, picturePath: picturePath)
-    return AppInfoRoutes.routes(origin) + IssuerRoutes.routes(users) + SessionRoutes.routes(users)
-      + UserRoutes.routes(users) + PropertyRoutes.routes
+    AppInfoRoutes.routes + IssuerRoutes.routes + SessionRoutes.routes + UserRoutes.routes
+      + PropertyRoutes.routes
   }
 
   /// The paths of features that this server does not offer, and that name no tenant.

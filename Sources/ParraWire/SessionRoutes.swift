@@ -8,7 +8,7 @@ import WireKit
 
 /// The routes of the session of a user: login, user info and logout.
 @EventLoop enum SessionRoutes {
-  nonisolated static func routes(_ users: UserView) -> [Route] {
+  nonisolated static var routes: [Route] {
     let path = "\(ParraWire.tenantPrefix)/auth"
     return [
       Route(
@@ -19,14 +19,14 @@ import WireKit
         summary: "Read the user after a sign-in"
       ) { (call) async throws(Failure) in
         await AnonymousToken.merge(call.json["anonymous_token"]?.string, call)
-        return try await users.info(call)
+        return try await UserView.info(call)
       },
       Route(
         .get,
         "\(path)/user-info",
         access: .parra(scope: Scopes.readUser),
         summary: "Read the user"
-      ) { (call) async throws(Failure) in try await users.info(call) },
+      ) { (call) async throws(Failure) in try await UserView.info(call) },
       Route(
         .post,
         "\(path)/logout",

@@ -9,76 +9,74 @@ import WireKit
 
 /// Changes and deletes a user, and its avatar.
 @EventLoop enum UserRoutes {
-  nonisolated static func routes(_ users: UserView) -> [Route] {
-    [
-      Route(
-        .put,
-        ParraWire.userPrefix,
-        access: .parra(scope: Scopes.updateMetadata),
-        body: .json(limit: 1_048_576),
-        summary: "Change the names and properties of the user"
-      ) { (call) async throws(Failure) in
-        try await change(call)
-        return Response(.ok, json: try await users.user(call.user, call).serialized())
-      },
-      Route(
-        .get,
-        "\(ParraWire.userPrefix)/entitlements",
-        access: .parra(scope: Scopes.readUser),
-        summary: "List the entitlements: users have none"
-      ) { (call) async throws(Failure) in
-        // The SDK reads them at each start.
-        try await call.context.requireSession(of: call.ownUser)
-        return Response(.ok, json: Array("[]".utf8))
-      },
-      Route(
-        .delete,
-        ParraWire.userPrefix,
-        access: .parra(scope: Scopes.updateMetadata),
-        summary: "Delete the user"
-      ) { (call) async throws(Failure) in
-        let user = try call.ownUser
-        // The SDK cannot authenticate the user again. Its sessions therefore need no recent sign-in.
-        if try await Sessions.ofCaller(user, call.context).style == SessionStyle.parra.name {
-          try await SecondFactors.requirePassed(by: user, call.context)
-        } else {
-          try await Sessions.requireFreshProof(of: user, call.context)
-        }
-        try await Users.delete(user, call.context)
-        return Response(.noContent)
-      },
-      Route(
-        .post,
-        "\(ParraWire.tenantPrefix)/users/avatar",
-        access: .parra(scope: Scopes.updateMetadata),
-        body: .of(
-          .multipart(Multipart.Limits(parts: 4, content: Pictures.limit)),
-          limit: Pictures.limit + 16_384
-        ),
-        summary: "Upload the avatar"
-      ) { (call) async throws(Failure) in
-        guard case .multipart(let form) = call.body, let image = form["image"] else {
-          throw .invalid([FieldError("/image", "required", "The body must have a part image.")])
-        }
-        let profile = try await Pictures.set(Array(image.content), of: call.user, call.context)
-        return Response(.ok, json: users.avatar(of: profile, call).serialized())
-      },
-      Route(
-        .delete,
-        "\(ParraWire.userPrefix)/avatar",
-        access: .parra(scope: Scopes.updateMetadata),
-        summary: "Remove the avatar"
-      ) { (call) async throws(Failure) in
-        let user = try call.ownUser
-        do throws(Failure) {
-          try await Pictures.remove(of: user, call.context)
-        } catch .notFound {
-          // The user has no avatar.
-        }
-        return Response(.noContent)
-      },
-    ]
-  }
+  nonisolated static let routes = [
+    Route(
+      .put,
+      ParraWire.userPrefix,
+      access: .parra(scope: Scopes.updateMetadata),
+      body: .json(limit: 1_048_576),
+      summary: "Change the names and properties of the user"
+    ) { (call) async throws(Failure) in
+      try await change(call)
+      return Response(.ok, json: try await UserView.user(call.user, call).serialized())
+    },
+    Route(
+      .get,
+      "\(ParraWire.userPrefix)/entitlements",
+      access: .parra(scope: Scopes.readUser),
+      summary: "List the entitlements: users have none"
+    ) { (call) async throws(Failure) in
+      // The SDK reads them at each start.
+      try await call.context.requireSession(of: call.ownUser)
+      return Response(.ok, json: Array("[]".utf8))
+    },
+    Route(
+      .delete,
+      ParraWire.userPrefix,
+      access: .parra(scope: Scopes.updateMetadata),
+      summary: "Delete the user"
+    ) { (call) async throws(Failure) in
+      let user = try call.ownUser
+      // The SDK cannot authenticate the user again. Its sessions therefore need no recent sign-in.
+      if try await Sessions.ofCaller(user, call.context).style == SessionStyle.parra.name {
+        try await SecondFactors.requirePassed(by: user, call.context)
+      } else {
+        try await Sessions.requireFreshProof(of: user, call.context)
+      }
+      try await Users.delete(user, call.context)
+      return Response(.noContent)
+    },
+    Route(
+      .post,
+      "\(ParraWire.tenantPrefix)/users/avatar",
+      access: .parra(scope: Scopes.updateMetadata),
+      body: .of(
+        .multipart(Multipart.Limits(parts: 4, content: Pictures.limit)),
+        limit: Pictures.limit + 16_384
+      ),
+      summary: "Upload the avatar"
+    ) { (call) async throws(Failure) in
+      guard case .multipart(let form) = call.body, let image = form["image"] else {
+        throw .invalid([FieldError("/image", "required", "The body must have a part image.")])
+      }
+      let profile = try await Pictures.set(Array(image.content), of: call.user, call.context)
+      return Response(.ok, json: UserView.avatar(of: profile, call).serialized())
+    },
+    Route(
+      .delete,
+      "\(ParraWire.userPrefix)/avatar",
+      access: .parra(scope: Scopes.updateMetadata),
+      summary: "Remove the avatar"
+    ) { (call) async throws(Failure) in
+      let user = try call.ownUser
+      do throws(Failure) {
+        try await Pictures.remove(of: user, call.context)
+      } catch .notFound {
+        // The user has no avatar.
+      }
+      return Response(.noContent)
+    },
+  ]
 
   /// The members of the body with those of the profile.
   private nonisolated static let names = [
@@ -104,15 +102,9 @@ import WireKit
     try properties.object?.checkProperties(at: "/properties", context)
     try await context.transaction { [members] transaction async throws(Failure) in
       if let map = properties.object {
-        try await Properties.apply(
-          .merge(map),
-          of: user,
-          equating: .canonical,
-          in: transaction,
-          context
-        )
+        try await Properties.apply(.merge(map), of: user, equating: .canonical, in: transaction)
       }
-      try await Profiles.change(members, of: user, in: transaction, context)
+      try await Profiles.change(members, of: user, in: transaction)
     }
   }
 }

@@ -9,21 +9,18 @@ import JSON
 import WireKit
 
 /// The user in the form that the SDK reads.
-struct UserView: Sendable {
-  let origin: ServiceOrigin
-  let picturePath: @Sendable (String) -> String
-
+@EventLoop enum UserView {
   /// Returns a user with properties, metadata and identities.
-  @EventLoop func user(_ user: UserID, _ call: Call) async throws(Failure) -> JSON {
+  static func user(_ user: UserID, _ call: Call) async throws(Failure) -> JSON {
     let context = call.context
     let profile = try await Profiles.read(of: user, context)
     let identities = try await Identities.list(of: user, context)
     let properties = try await Properties.read(of: user, context)
-    var json = Self.names(of: profile, in: context.app)
+    var json = names(of: profile, in: context.app)
     json["avatar"] = avatar(of: profile, call)
     json["is_anonymous"] = .bool(profile.isAnonymous)
     json["has_password"] = .bool(identities.contains { $0.provider == "password" })
-    json["identities"] = .array(identities.map { Self.identity($0, of: profile) })
+    json["identities"] = .array(identities.map { identity($0, of: profile) })
     json["properties"] = properties.parraJSON
     json["metadata"] = try await metadata(of: user, context)
     json["settings"] = [:]
@@ -33,10 +30,10 @@ struct UserView: Sendable {
   }
 
   /// Returns the picture, which any client that has its URL may read; null without one.
-  @EventLoop func avatar(of profile: Profile, _ call: Call) -> JSON {
+  static func avatar(of profile: Profile, _ call: Call) -> JSON {
     guard let name = profile.picture, let size = Pictures.size(of: name) else { return .null }
     return [
-      "id": .string(name), "url": .string(origin.asked(by: call) + picturePath(name)),
+      "id": .string(name), "url": .string(call.origin + PicturePaths.path(name)),
       "size": [
         "width": .number(JSONNumber(size.width)), "height": .number(JSONNumber(size.height)),
       ],
@@ -44,7 +41,7 @@ struct UserView: Sendable {
   }
 
   /// Returns the user, and the keys of the user's roles.
-  @EventLoop func info(_ call: Call) async throws(Failure) -> Response {
+  static func info(_ call: Call) async throws(Failure) -> Response {
     let user = try await user(call.user, call)
     let keys = user["roles"]?.array?.compactMap { $0["key"] } ?? []
     let body: JSON = ["roles": .array(keys), "user": user]
@@ -94,7 +91,7 @@ struct UserView: Sendable {
   }
 
   /// Returns the metadata that the back end has written and the app may read.
-  @EventLoop private func metadata(
+  private static func metadata(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> JSON {

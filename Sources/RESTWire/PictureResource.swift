@@ -8,15 +8,11 @@ import WireKit
 
 /// `/v1/me/picture` and `/v1/pictures`.
 @EventLoop enum PictureResource {
-  /// Returns the path of a picture.
-  nonisolated static let folder = "/v1/pictures/"
-  nonisolated static func path(_ name: String) -> String { folder + name }
-
   nonisolated static let operations =
     [BasePath.me, .users].flatMap(operations) + [
       Operation(
         .get,
-        "/v1/pictures/{picture}",
+        "\(PicturePaths.uploaded){picture}",
         access: .open,
         gives: [Answer(status: .ok, says: "The picture.", shape: nil, types: [.jpeg, .png])],
         summary: "Read a picture"

@@ -64,7 +64,7 @@ import WireKit
   static func read(_ call: Call) async throws(Failure) -> Response {
     let profile = try await Profiles.text(
       of: call.user,
-      picturesAt: PictureResource.folder,
+      picturesAt: PicturePaths.uploaded,
       call.context
     )
     return Response(.ok, json: profile.json, tag: EntityTag(profile.version))

@@ -9,9 +9,6 @@ package import WireKit
 package struct RESTWire: Wire {
   package init() {}
 
-  /// Returns the path of a picture.
-  package static func path(ofPicture name: String) -> String { PictureResource.path(name) }
-
   package var routes: [Route] { Self.chapters.flatMap(\.operations).map(\.route) }
   package var prefixes: [String] { ["/v1"] }
   package var fields: [FieldName] { [.app, .device] }

@@ -20,9 +20,9 @@ package struct ListQuery {
     var faults = parameters.names.filter { !all.contains($0) }.map { _ in
       FieldError("", "query", "The query may have only \(all.joined(separator: ", ")).")
     }
-    limit = parameters["limit"].map { Int($0) ?? 0 } ?? Users.pageSize
-    if !(1...Users.pageSize).contains(limit) {
-      faults.append(FieldError("", "limit", "limit must be a number from 1 to \(Users.pageSize)."))
+    limit = parameters["limit"].map { Int($0) ?? 0 } ?? PageLimit.most
+    if !(1...PageLimit.most).contains(limit) {
+      faults.append(FieldError("", "limit", "limit must be a number from 1 to \(PageLimit.most)."))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     self.parameters = parameters

@@ -208,7 +208,7 @@ struct Routes: ParsableCommand {
   var all = false
 
   func run() throws {
-    for route in all ? clientWires().flatMap(\.routes) : RESTWire().routes {
+    for route in all ? clientWires.flatMap(\.routes) : RESTWire().routes {
       print("\(route.name)\t\(route.access)\t\(route.summary)")
     }
   }

@@ -10,7 +10,7 @@ struct FastCGIParameters: ParsableCommand {
     abstract: "Prints nginx's list of request parameters for workers."
   )
 
-  func run() { print(WebServer.parameters(of: clientWires()), terminator: "") }
+  func run() { print(WebServer.parameters(of: clientWires), terminator: "") }
 }
 
 struct BodyLimits: ParsableCommand {
@@ -19,7 +19,7 @@ struct BodyLimits: ParsableCommand {
     abstract: "Prints nginx's limits on bodies, by path."
   )
 
-  func run() { print(WebServer.bodyLimits(of: clientWires()), terminator: "") }
+  func run() { print(WebServer.bodyLimits(of: clientWires), terminator: "") }
 }
 
 struct ErrorPages: ParsableCommand {
@@ -28,5 +28,5 @@ struct ErrorPages: ParsableCommand {
     abstract: "Prints nginx's responses to requests that it refuses."
   )
 
-  func run() { print(WebServer.errorPages(of: clientWires()), terminator: "") }
+  func run() { print(WebServer.errorPages(of: clientWires), terminator: "") }
 }

@@ -132,7 +132,7 @@ import WireKit
     passwords = dependencies[PasswordHasher.self]
     files = pools.files
     let operations = OperationsWire(readiness: readiness) { report.metrics?.text ?? "" }
-    let wires = clientWires(origin: configuration.issuer) + [operations]
+    let wires = clientWires + [operations]
     metrics = Metrics(board, slot: slot, routes: wires.flatMap(\.routes))
     report.metrics = metrics
     let handlers: [String: OutboxWorker.Handler] = [

@@ -14,7 +14,7 @@ import WireKit
     async throws
   {
     let world = try await TestService.shared.value.get()
-    let wire = OpenIDWire { "/v1/pictures/\($0)" }
+    let wire = OpenIDWire()
     let service = world.service(of: [wire])
     let victim = try await PageBrowser(world, service).signedUp("victim@forms.example")
     let attacker = try await PageBrowser(world, service).signedUp("attacker@forms.example")

@@ -10,7 +10,7 @@ import WireKit
     + "/EndToEnd/parra_routes.tsv"
 
   @Test func `each route is in the list that test_parra_access reads`() throws {
-    let wire = ParraWire(origin: "http://localhost", picturePath: { $0 })
+    let wire = ParraWire()
     let routes = wire.routes.map { "\($0.name)\t\($0.access)" }
     let listed = try String(contentsOfFile: Self.list, encoding: .utf8).split(separator: "\n")
     #expect(listed.map(String.init).sorted() == routes.sorted())

@@ -103,7 +103,7 @@ import WireKit
       calculator: calculator,
       services: [
         tokens, apps, mailer, passwords, external, pictures, pages,
-        ProviderAddress(fallback: "https://id.example"),
+        ServiceAddress(fallback: "https://id.example"),
       ]
     )
     self.dependencies = dependencies

@@ -14,12 +14,8 @@ import WireKit
     + "/deploy/nginx"
 
   @Test func `the shipped files equal the output of dossierd`() throws {
-    let openID = OpenIDWire(picturePath: RESTWire.path(ofPicture:))
     let wires: [any Wire] = [
-      RESTWire(),
-      AppServicesWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
-      ParraWire(origin: "http://localhost", picturePath: RESTWire.path(ofPicture:)),
-      openID, ManagementWire(pictureURL: openID.pictureURL(of:for:)),
+      RESTWire(), AppServicesWire(), ParraWire(), OpenIDWire(), ManagementWire(),
     ]
     for (name, text) in [
       ("dossier.fastcgi_params", WebServer.parameters(of: wires)),

@@ -13,11 +13,11 @@ import WireKit
   /// The users that are read together, with their documents.
   private nonisolated static let batch = 25
 
-  nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
+  nonisolated static var routes: [Route] {
     let access = Access.management(Scopes.readUsers)
     return [
       Route(.get, UserRoutes.path, access: access, summary: "List or search the users") {
-        call async throws(Failure) in try await list(call, pictureURL)
+        call async throws(Failure) in try await list(call)
       },
       Route(.get, "/api/v2/users-by-email", access: access, summary: "Find the user of an address")
       { call async throws(Failure) in
@@ -27,21 +27,18 @@ import WireKit
           throw .queryMalformed("Missing required property: email.")
         }
         let found = try await Users.holder(of: email, call.context)
-        let users = try await shown(found.map { [$0] } ?? [], selection, pictureURL, call)
+        let users = try await shown(found.map { [$0] } ?? [], selection, call)
         return Response(.ok, json: JSON.array(users).serialized())
       },
     ]
   }
 
-  private static func list(
-    _ call: Call,
-    _ pictureURL: @escaping PictureURL
-  ) async throws(Failure) -> Response {
+  private static func list(_ call: Call) async throws(Failure) -> Response {
     let query = try ListParameters(call.query)
     let (profiles, isComplete) = try await profiles(by: query, call.context)
     let sorted = try await query.sorted(profiles, isComplete: isComplete, call.context)
     let page = sorted.dropFirst(query.page.start).prefix(query.page.size)
-    let users = try await shown(page.map(\.id), query.selection, pictureURL, call)
+    let users = try await shown(page.map(\.id), query.selection, call)
     let body = query.page.list(users, named: "users", total: profiles.count)
     return Response(.ok, json: body.serialized())
   }
@@ -66,7 +63,7 @@ import WireKit
     let needed = query.readsAll ? most : query.page.start + query.page.size
     return try await Page<Profile>.items(atLeast: needed) { [filter] cursor async throws(Failure) in
       if let filter {
-        try await Users.search(filter, after: cursor, count: Users.pageSize, context)
+        try await Users.search(filter, after: cursor, count: PageLimit.most, context)
       } else {
         try await Users.page(after: cursor, context)
       }
@@ -77,14 +74,13 @@ import WireKit
   static func shown(
     _ users: [UserID],
     _ selection: FieldSelection,
-    _ pictureURL: @escaping PictureURL,
     _ call: Call
   ) async throws(Failure) -> [JSON] {
     var shown: [JSON] = []
     for start in stride(from: 0, to: users.count, by: batch) {
       let some = users[start..<min(start + batch, users.count)]
       for record in try await Users.records(of: some, call.context) {
-        shown.append(UserObject(record, pictureURL, call).selected(by: selection))
+        shown.append(UserObject(record, call).selected(by: selection))
       }
     }
     return shown

@@ -8,14 +8,11 @@ import Sessions
 import Tenancy
 import WireKit
 
-/// Returns the URL of a user's picture, or of a generated one.
-typealias PictureURL = @EventLoop @Sendable (Profile, Call) -> String
-
 /// A user as the Management API shows it.
 struct UserObject {
   let json: JSONObject
 
-  @EventLoop init(_ record: UserRecord, _ pictureURL: PictureURL, _ call: Call) {
+  @EventLoop init(_ record: UserRecord, _ call: Call) {
     let profile = record.profile
     let id = record.foreignID ?? ForeignIDs.id(of: profile.id)
     var user = JSONObject()
@@ -27,7 +24,7 @@ struct UserObject {
     user["nickname"] = .string(profile.shownNickname)
     user["given_name"] = profile.givenName.map(JSON.string)
     user["family_name"] = profile.familyName.map(JSON.string)
-    user["picture"] = .string(record.pictureURL ?? pictureURL(profile, call))
+    user["picture"] = .string(record.pictureURL ?? call.pictureURL(of: profile))
     user["created_at"] = .string(profile.createdAt.milliseconds)
     user["updated_at"] = .string(profile.updatedAt.milliseconds)
     user["identities"] = .array(IdentityObject.all(of: record).map(\.json))

@@ -26,55 +26,53 @@ import WireKit
   /// A user's token changes only this field.
   private nonisolated static let ownField = "user_metadata"
 
-  nonisolated static func routes(_ pictureURL: @escaping PictureURL) -> [Route] {
-    [
-      Route(
-        .post,
-        path,
-        access: .management(Scopes.createUsers),
-        body: .json(limit: 1_048_576).holdingDocuments,
-        summary: "Create a user"
-      ) { call async throws(Failure) in
-        let user = try await create(call)
-        let record = try await Users.record(of: user, call.context)
-        return Response(.created, json: UserObject(record, pictureURL, call).json.serialized())
-      },
-      Route(
-        .get,
-        "\(path)/{user}",
-        access: .management(Scopes.readUsers, Scopes.readUser),
-        summary: "Read a user"
-      ) { call async throws(Failure) in
-        let selection = try FieldSelection(call.query)
-        let record = try await Users.record(of: call.managedUser(), call.context)
-        let json = UserObject(record, pictureURL, call).selected(by: selection)
-        return Response(.ok, json: json.serialized())
-      },
-      Route(
-        .patch,
-        "\(path)/{user}",
-        access: updateAccess,
-        body: .json(limit: 1_048_576).holdingDocuments,
-        summary: "Change a user, in one transaction"
-      ) { call async throws(Failure) in
-        let user = try await call.managedUser()
-        try await change(user, call)
-        let record = try await Users.record(of: user, call.context)
-        return Response(.ok, json: UserObject(record, pictureURL, call).json.serialized())
-      },
-      Route(
-        .delete,
-        "\(path)/{user}",
-        access: .management(Scopes.deleteUsers),
-        summary: "Delete a user, if it exists"
-      ) { call async throws(Failure) in
-        do throws(Failure) {
-          try await Users.delete(call.managedUser(), call.context)
-        } catch .notFound {}
-        return Response(.noContent)
-      },
-    ]
-  }
+  nonisolated static let routes = [
+    Route(
+      .post,
+      path,
+      access: .management(Scopes.createUsers),
+      body: .json(limit: 1_048_576).holdingDocuments,
+      summary: "Create a user"
+    ) { call async throws(Failure) in
+      let user = try await create(call)
+      let record = try await Users.record(of: user, call.context)
+      return Response(.created, json: UserObject(record, call).json.serialized())
+    },
+    Route(
+      .get,
+      "\(path)/{user}",
+      access: .management(Scopes.readUsers, Scopes.readUser),
+      summary: "Read a user"
+    ) { call async throws(Failure) in
+      let selection = try FieldSelection(call.query)
+      let record = try await Users.record(of: call.managedUser(), call.context)
+      let json = UserObject(record, call).selected(by: selection)
+      return Response(.ok, json: json.serialized())
+    },
+    Route(
+      .patch,
+      "\(path)/{user}",
+      access: updateAccess,
+      body: .json(limit: 1_048_576).holdingDocuments,
+      summary: "Change a user, in one transaction"
+    ) { call async throws(Failure) in
+      let user = try await call.managedUser()
+      try await change(user, call)
+      let record = try await Users.record(of: user, call.context)
+      return Response(.ok, json: UserObject(record, call).json.serialized())
+    },
+    Route(
+      .delete,
+      "\(path)/{user}",
+      access: .management(Scopes.deleteUsers),
+      summary: "Delete a user, if it exists"
+    ) { call async throws(Failure) in
+      do throws(Failure) {
+        try await Users.delete(call.managedUser(), call.context)
+      } catch .notFound {}
+      return Response(.noContent)
+    },
+  ]
 
   private static func change(_ user: UserID, _ call: Call) async throws(Failure) {
     let body = try call.json.objectOfBody

@@ -45,7 +45,7 @@ import WireKit
     AccountVisit.show(export.text, "Download all data of the user") {
       (visit) async throws(Failure) in
       let export = try await Export.all(of: visit.user, visit.context)
-      var response = Response(.ok, json: export.text(picturePath: visit.call.picturePath))
+      var response = Response(.ok, json: export.text(picturePath: PicturePaths.path))
       response.add(.contentDisposition, literal: "attachment; filename=\"account.json\"")
       return response
     },

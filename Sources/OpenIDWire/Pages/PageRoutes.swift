@@ -4,8 +4,7 @@ import WireKit
 
 /// The routes of all pages.
 enum PageRoutes {
-  /// Returns the routes; `picturePath` returns the path at which another wire serves a picture.
-  static func routes(_ picturePath: @escaping @Sendable (String) -> String) -> [Route] {
+  static var routes: [Route] {
     let pages = MailLinkPages.routes + SignInPages.routes + AccountPages.routes
     return AssetRoutes.routes + AvatarRoutes.routes
       + pages.map { route in
@@ -17,7 +16,6 @@ enum PageRoutes {
           isCrossOrigin: false,
           summary: route.summary
         ) { (call) async throws(Failure) in
-          call.context.keep(PicturePaths(picturePath))
           await call.findProfileLanguage()
           call.mailInLanguageOfPage()
           return try await route.handler(call)

@@ -1,4 +1,3 @@
-package import Accounts
 import EventLoop
 package import HTTP
 import JSON
@@ -11,26 +10,13 @@ package import WireKit
 ///
 /// - Source: OpenID Connect Core 1.0; RFC 6749; RFC 9700.
 package struct OpenIDWire: Wire {
-  /// Returns the path at which another wire serves the picture of a profile.
-  private let picturePath: @Sendable (String) -> String
-
-  /// Creates the wire.
-  ///
-  /// - Parameter picturePath: returns the path of a picture by its name.
-  package init(picturePath: @escaping @Sendable (String) -> String) {
-    self.picturePath = picturePath
-  }
-
-  /// Returns the URL of a user's picture, or of a generated one.
-  @EventLoop package func pictureURL(of profile: Profile, for call: Call) -> String {
-    call.provider(picturePath).picture(profile)
-  }
+  package init() {}
 
   package var routes: [Route] {
-    AuthorizeRoutes.routes + TokenRoutes.routes(picturePath) + UserInfoRoutes.routes(picturePath)
+    AuthorizeRoutes.routes + TokenRoutes.routes + UserInfoRoutes.routes
       + RevocationRoutes.routes + LogoutRoutes.routes + DirectLogoutRoutes.routes
       + PasswordlessRoutes.routes + UnsupportedRoutes.routes + DiscoveryRoutes.routes
-      + PageRoutes.routes(picturePath)
+      + PageRoutes.routes
   }
 
   /// The prefixes whose clients are programs, and get JSON.

@@ -11,21 +11,15 @@ import WireKit
 ///
 /// - Source: OpenID Connect Core section 5.3.
 @EventLoop enum UserInfoRoutes {
-  nonisolated static func routes(
-    _ picturePath: @escaping @Sendable (String) -> String
-  ) -> [Route] {
-    let handler: Route.Handler = { call async throws(Failure) in
-      try await claims(call, at: call.provider(picturePath))
-    }
-    return [Method.get, .post].map { method in
-      Route(
-        method,
-        "/userinfo",
-        access: .bearer(.openID, proof: .session),
-        body: method == .post ? BodyRule.of(.form, limit: 16_384).lenient() : .none,
-        summary: "Read the claims about the user",
-        handler
-      )
+  nonisolated static let routes = [Method.get, .post].map { method in
+    Route(
+      method,
+      "/userinfo",
+      access: .bearer(.openID, proof: .session),
+      body: method == .post ? BodyRule.of(.form, limit: 16_384).lenient() : .none,
+      summary: "Read the claims about the user"
+    ) { call async throws(Failure) in
+      try await claims(call, at: call.provider)
     }
   }
 

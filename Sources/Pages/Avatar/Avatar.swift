@@ -6,26 +6,8 @@ internal import Encoding
 package struct Avatar {
   private let bytes: [UInt8]
 
-  /// The bytes of a name.
-  private static let length = 16
-  private static let suffix = ".png"
-
-  /// Creates a picture from at least 16 bytes that reveal nothing of its user.
-  package init(hash: [UInt8]) { bytes = Array(hash.prefix(Self.length)) }
-
-  /// Reads the name of a picture; nil if it is malformed.
-  package init?(name: String) {
-    guard name.utf8.reversed().starts(with: Self.suffix.utf8.reversed()),
-      let bytes = [UInt8](base64URL: Substring(name.utf8.dropLast(Self.suffix.utf8.count))),
-      bytes.count == Self.length
-    else { return nil }
-    self.bytes = bytes
-  }
-
-  /// The file name in the path of the picture.
-  package var name: String { bytes.base64URL + Self.suffix }
-
-  // MARK: The picture
+  /// Creates a picture from at least 16 bytes.
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The width and the height, in pixels.
   private static let size = 480

@@ -1,3 +1,4 @@
+import WireKit
 import Accounts
 import JSON
 import Representations
@@ -12,7 +13,7 @@ extension DeviceUser {
     [
       "user_id": .string(user.text), "activated_at": .string(activatedAt.text),
       "state": .string(state.name), "anonymous": .bool(isAnonymous), "name": JSON(name),
-      "nickname": JSON(nickname), "picture": JSON(picture.map(PictureResource.path)),
+      "nickname": JSON(nickname), "picture": JSON(picture.map(PicturePaths.path)),
       "email": JSON(email),
     ]
   }
@@ -30,5 +31,5 @@ extension DeviceUser.State {
 
 extension Export {
   /// Returns the whole export as one JSON object.
-  package var text: [UInt8] { text(picturePath: PictureResource.path) }
+  package var text: [UInt8] { text(picturePath: PicturePaths.path) }
 }

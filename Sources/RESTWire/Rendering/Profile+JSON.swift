@@ -1,10 +1,11 @@
 package import Accounts
+import WireKit
 import Runtime
 import HTTP
 package import JSON
 
 extension Profile {
-  package var json: JSON { json(picturePath: PictureResource.path) }
+  package var json: JSON { json(picturePath: PicturePaths.path) }
 }
 
 extension Response {

@@ -1,22 +1,18 @@
-package import EventLoop
+import EventLoop
 package import HTTP
+import Runtime
 
-/// The scheme, host and port of the deployment, as clients see it.
-@EventLoop package struct ServiceOrigin: Sendable {
-  /// The origin for web servers that do not send the origin of the request.
-  private let fallback: String
-
-  nonisolated package init(fallback: String) { self.fallback = fallback }
-
-  package func asked(by call: Call) -> String { Self.asked(by: call) ?? fallback }
-
-  /// Returns the origin that the web server saw, or nil if it sent none.
-  package static func asked(by call: Call) -> String? {
-    call.request.field(.clientOrigin).flatMap(Self.origin)
+extension Call {
+  /// The scheme, host and port of the deployment, as the client sees it.
+  package var origin: String {
+    askedOrigin ?? context.dependencies[ServiceAddress.self].fallback
   }
 
+  /// The origin that the web server saw; nil if it sent none.
+  package var askedOrigin: String? { request.field(.clientOrigin).flatMap(Self.origin) }
+
   /// Returns the origin in the web server's field, or nil if it is invalid.
-  private nonisolated static func origin(_ text: String) -> String? {
+  private static func origin(_ text: String) -> String? {
     for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
       let host = text.dropFirst(scheme.count)
       let isFit = host.utf8.allSatisfy { byte in

@@ -3,12 +3,13 @@ import HTTP
 import JSON
 package import Runtime
 
-/// The issuer of each app.
+/// The address of this server, and the issuer of each app.
 ///
 /// An app with host names has one issuer for each of them. The default app without host names has that
 /// of the deployment. Requests find no other app without host names.
-@EventLoop package final class ProviderAddress: DomainService {
-  private let fallback: String
+@EventLoop package final class ServiceAddress: DomainService {
+  /// The origin for web servers that do not send the origin of the request.
+  let fallback: String
 
   /// - Parameter fallback: the scheme, host and port of the deployment.
   package init(fallback: String) { self.fallback = fallback }
@@ -32,7 +33,7 @@ package import Runtime
   fileprivate func origin(of call: Call) -> String {
     guard let host = call.request.field(.host),
       call.context.app.hosts.contains(where: { $0.hasSameBytes(as: host) }),
-      let asked = ServiceOrigin.asked(by: call)
+      let asked = call.askedOrigin
     else { return fallback }
     return asked
   }
@@ -40,13 +41,13 @@ package import Runtime
 
 extension Call {
   /// The scheme, host and port of the app's issuer.
-  package var issuerOrigin: String { context.dependencies[ProviderAddress.self].origin(of: self) }
+  package var issuerOrigin: String { context.dependencies[ServiceAddress.self].origin(of: self) }
 
   /// Checks the identifier of a new API of an app.
   ///
   /// - Throws: `.invalid` if it is an address of this server.
   package func checkIdentifier(_ text: String, of app: App) throws(Failure) {
-    let fault = context.dependencies[ProviderAddress.self].fault(inIdentifier: text, of: app)
+    let fault = context.dependencies[ServiceAddress.self].fault(inIdentifier: text, of: app)
     if let fault { throw .invalid([fault]) }
   }
 
