@@ -25,8 +25,8 @@ package struct QueuedMail: Sendable {
 
   /// Reads a stored mail; returns nil if it cannot be decrypted.
   package init?(_ id: MailID, sealed: [UInt8], _ master: MasterKey) {
-    guard let opened = try? master.opened(sealed, as: Self.name(id)),
-      let json = try? JSON.parse(opened), let from = json["from"]?.string,
+    guard let json = master.openedJSON(sealed, as: Self.name(id)),
+      let from = json["from"]?.string,
       let to = json["to"]?.string, let subject = json["subject"]?.string,
       let text = json["text"]?.string, let local = json["id"]?.string,
       let date = json["date"]?.number?.int,
@@ -48,7 +48,7 @@ package struct QueuedMail: Sendable {
     label = json["label"]?.string
   }
 
-  package func sealed(_ master: MasterKey) throws -> BinaryBytes {
+  package func sealed(_ master: MasterKey) throws(Failure) -> BinaryBytes {
     let json: JSON = [
       "from": .string(message.from.address), "from_name": .string(message.from.name ?? ""),
       "to": .string(message.to.address), "subject": .string(message.subject),

@@ -66,9 +66,7 @@ struct AuthorizationRow: RowDecodable {
     }
     var state = AuthorizationState()
     if let sealed = self.state {
-      guard let opened = try? master.opened(sealed, as: id.text),
-        let json = try? JSON.parse(opened)
-      else { return nil }
+      guard let json = master.openedJSON(sealed, as: id.text) else { return nil }
       state = AuthorizationState(json)
     }
     return Authorization(

@@ -145,11 +145,7 @@ extension AuthorizationState {
     for id: AuthorizationID,
     _ context: RequestContext
   ) throws(Failure) -> BinaryBytes {
-    do {
-      return BinaryBytes(try context.keys.master.sealed(json.serialized(), as: id.text))
-    } catch {
-      throw .internalError("the state of an authorization cannot be sealed")
-    }
+    BinaryBytes(try context.keys.master.sealed(json.serialized(), as: id.text))
   }
 }
 

@@ -81,8 +81,8 @@ package import Tenancy
     _ context: RequestContext
   ) async throws(Failure) {
     guard let sealed = [UInt8](base64URL: token),
-      let text = try? context.keys.master.opened(sealed, as: Self.name(client, context)),
-      let json = try? JSON.parse(text), let scope = json["scope"]?.string,
+      let json = context.keys.master.openedJSON(sealed, as: Self.name(client, context)),
+      let scope = json["scope"]?.string,
       let expiry = json["expires_at"]?.number?.int
     else { return nil }
     var server: ResourceServer?
@@ -117,10 +117,6 @@ extension DirectSignIn {
       JSONNumber(time(nil) + SecondFactorFlow.lifetime.wholeSeconds)
     )
     let name = DirectSecondStep.name(client, context)
-    do {
-      return try context.keys.master.sealed(json.serialized(), as: name).base64URL
-    } catch {
-      throw .internalError("a token of a second step cannot be sealed")
-    }
+    return try context.keys.master.sealed(json.serialized(), as: name).base64URL
   }
 }

@@ -14,8 +14,8 @@ extension LogoutNotices {
     _ context: RequestContext
   ) async throws(Failure) -> OutboxWorker.HandledRow {
     guard
-      let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
-      let json = try? JSON.parse(opened), let url = json["url"]?.string,
+      let json = context.keys.master.openedJSON(due.sealed, as: QueuedMail.name(due.id)),
+      let url = json["url"]?.string,
       let client = json["client"]?.string.flatMap({ ClientID($0) }),
       let user = json["user"]?.string.flatMap({ UserID($0) }),
       let subject = json["subject"]?.string,

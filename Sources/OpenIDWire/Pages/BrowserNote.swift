@@ -23,8 +23,8 @@ enum BrowserNote: String {
     guard let browser = call.knownBrowser,
       let text = Cookie.value(of: name(call), in: call.request.field(.cookie)),
       let sealed = [UInt8](base64URL: text),
-      let opened = try? call.context.keys.master.opened(sealed, as: sealName(browser.text, call)),
-      let json = try? JSON.parse(opened), let end = json["until"]?.number?.int, end > time(nil)
+      let json = call.context.keys.master.openedJSON(sealed, as: sealName(browser.text, call)),
+      let end = json["until"]?.number?.int, end > time(nil)
     else { return nil }
     return json["email"]?.string
   }

@@ -34,11 +34,11 @@ struct PageState {
     self.init()
     guard let text = FormValues(call.request.query)?[Self.parameter],
       let browser = call.knownBrowser, let sealed = [UInt8](base64URL: text),
-      let opened = try? call.context.keys.master.opened(
+      let json = call.context.keys.master.openedJSON(
         sealed,
         as: Self.name(String(call.request.path), browser, call)
       ),
-      let json = try? JSON.parse(opened), let end = json["until"]?.number?.int, end > time(nil)
+      let end = json["until"]?.number?.int, end > time(nil)
     else { return }
     errors = json["errors"]?.array?.compactMap { $0.string.flatMap(FormError.init) } ?? []
     for (name, value) in json["values"]?.object ?? JSONObject() { values[name] = value.string }
@@ -59,15 +59,9 @@ struct PageState {
       "until": .number(JSONNumber(time(nil) + Self.lifetime)),
     ]
     let page = path.text.prefix { $0 != "?" }
-    do {
-      let sealed = try call.context.keys.master.sealed(
-        json.serialized(),
-        as: Self.name(String(page), call.browser.key, call)
-      )
-      return path.with(Self.parameter, sealed.base64URL)
-    } catch {
-      throw .internalError("the state of a page cannot be sealed")
-    }
+    let name = Self.name(String(page), call.browser.key, call)
+    let sealed = try call.context.keys.master.sealed(json.serialized(), as: name)
+    return path.with(Self.parameter, sealed.base64URL)
   }
 
   @EventLoop private static func name(

@@ -78,15 +78,15 @@ import Postgres
     _ row: SigningKeyRow,
     for purpose: KeyPurpose
   ) throws(Failure) -> SigningKey {
-    do {
-      let secret = try master.opened(row.sealed, as: "\(app) \(row.keyID)")
-      return try SigningKey(id: row.keyID, for: purpose, secret: secret)
-    } catch {
+    guard let secret = master.opened(row.sealed, as: "\(app) \(row.keyID)"),
+      let key = try? SigningKey(id: row.keyID, for: purpose, secret: secret)
+    else {
       throw .internalError(
         "this master key does not decrypt the signing key \(row.keyID); "
           + "`dossier key remove` removes it"
       )
     }
+    return key
   }
 
   /// Served by the primary key.

@@ -1,6 +1,7 @@
 internal import CSodium
 internal import Crypto
 import FoundationEssentials
+package import JSON
 
 /// The operator's secrets, which derive or encrypt all other secrets.
 ///
@@ -84,33 +85,35 @@ package struct MasterKey: Sendable {
   }
 
   /// Encrypts a secret for the database, bound to the name of its row.
-  package func sealed(_ secret: [UInt8], as name: String) throws -> [UInt8] {
-    let box = try AES.GCM.seal(secret, using: secrets[0].seal, authenticating: Data(name.utf8))
-    return Array(box.combined ?? Data())
-  }
-
-  /// Decrypts a secret.
-  ///
-  /// - Throws: an error if it was sealed with another master key, or under another name.
-  package func opened(_ sealed: [UInt8], as name: String) throws -> [UInt8] {
-    let last = secrets.count - 1
-    for number in 0..<last {
-      if let opened = try? opened(sealed, as: name, by: number) { return opened }
+  package func sealed(_ secret: [UInt8], as name: String) throws(Failure) -> [UInt8] {
+    let (key, name) = (secrets[0].seal, Data(name.utf8))
+    guard let sealed = try? AES.GCM.seal(secret, using: key, authenticating: name).combined else {
+      throw .internalError("a secret cannot be encrypted")
     }
-    return try opened(sealed, as: name, by: last)
+    return Array(sealed)
   }
 
-  /// Encrypts a secret again with the first key; returns nil if that key has sealed it.
-  ///
-  /// - Throws: an error if no key decrypts it.
-  func reencrypted(_ sealed: [UInt8], as name: String) throws -> [UInt8]? {
-    if (try? opened(sealed, as: name, by: 0)) != nil { return nil }
-    return try self.sealed(opened(sealed, as: name), as: name)
+  /// Decrypts a secret; nil if it was encrypted with another master key, or under another name.
+  package func opened(_ sealed: [UInt8], as name: String) -> [UInt8]? {
+    for number in secrets.indices {
+      if let opened = opened(sealed, as: name, by: number) { return opened }
+    }
+    return nil
   }
 
-  private func opened(_ sealed: [UInt8], as name: String, by number: Int) throws -> [UInt8] {
-    let box = try AES.GCM.SealedBox(combined: sealed)
-    let key = secrets[number].seal
-    return Array(try AES.GCM.open(box, using: key, authenticating: Data(name.utf8)))
+  /// Decrypts a secret that is JSON; nil as `opened`.
+  package func openedJSON(_ sealed: [UInt8], as name: String) -> JSON? {
+    opened(sealed, as: name).flatMap { try? JSON.parse($0) }
+  }
+
+  /// Returns whether another key than the first has encrypted a secret.
+  func isOutdated(_ sealed: [UInt8], as name: String) -> Bool {
+    opened(sealed, as: name, by: 0) == nil
+  }
+
+  private func opened(_ sealed: [UInt8], as name: String, by number: Int) -> [UInt8]? {
+    guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+    let (key, name) = (secrets[number].seal, Data(name.utf8))
+    return (try? AES.GCM.open(box, using: key, authenticating: name)).map(Array.init)
   }
 }

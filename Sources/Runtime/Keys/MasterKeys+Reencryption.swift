@@ -55,7 +55,7 @@ extension MasterKeys {
           "reencrypted": .number(JSONNumber(count)),
           "discarded": .number(JSONNumber(discarded.count)),
         ]
-      ).record(in: transaction, app: .deployment, context)
+      ).record(in: transaction, app: .deployment)
     }
     return [
       "reencrypted": .number(JSONNumber(count)),
@@ -84,15 +84,14 @@ extension MasterKeys {
       var (changes, removals) = ([PendingQuery](), [PendingQuery]())
       for row in page {
         let (name, old) = (secrets.name(of: row), BinaryBytes(row.sealed))
-        do {
-          guard let sealed = try master.reencrypted(row.sealed, as: name) else { continue }
-          changes.append(
-            PendingQuery(secrets.change, row.key, row.rest, old, BinaryBytes(sealed))
-          )
-        } catch {
+        guard let secret = master.opened(row.sealed, as: name) else {
           lost.append("\(secrets.kind) \(name)")
           removals.append(PendingQuery(secrets.removal, row.key, row.rest, old))
+          continue
         }
+        guard master.isOutdated(row.sealed, as: name) else { continue }
+        let new = BinaryBytes(try master.sealed(secret, as: name))
+        changes.append(PendingQuery(secrets.change, row.key, row.rest, old, new))
       }
       count += try await context.write(changes, returning: Int.self).count
       if discardsLost { try await context.write(removals) }

@@ -37,7 +37,7 @@ package enum MasterKeys {
     _ database: Database
   ) async throws(DatabaseError) -> String? {
     for key in try await database.read(MasterKeysQueries.sealedKeys)
-    where (try? master.opened(key.sealed, as: key.name)) == nil {
+    where master.opened(key.sealed, as: key.name) == nil {
       return "this master key does not decrypt the signing key \(key.name) in the database"
     }
     return nil

@@ -94,13 +94,11 @@ package struct NewSigningKey: Sendable {
   /// Creates a key; one for OpenID Connect takes at most a tenth of a second.
   package init(for purpose: KeyPurpose, of app: AppID, _ master: MasterKey) throws(Failure) {
     self.purpose = purpose
-    do {
-      let (secret, publicKey) = try Self.pair(for: purpose)
-      self.publicKey = BinaryBytes(publicKey)
-      sealed = BinaryBytes(try master.sealed(secret, as: "\(app) \(id)"))
-    } catch {
-      throw .internalError("a signing key cannot be made and sealed")
+    guard let (secret, publicKey) = try? Self.pair(for: purpose) else {
+      throw .internalError("a signing key cannot be made")
     }
+    self.publicKey = BinaryBytes(publicKey)
+    sealed = BinaryBytes(try master.sealed(secret, as: "\(app) \(id)"))
   }
 
   private static func pair(

@@ -134,7 +134,7 @@ package enum IdempotencyRecords {
     guard found.request == hash.bytes else { return .otherRequest }
     guard let sealed = found.answer else { return found.isLost ? .lost : .underWay }
     // Its master key may be lost.
-    let answer = try? context.keys.master.opened(sealed, as: key.name)
+    let answer = context.keys.master.opened(sealed, as: key.name)
     return answer.map { $0.isEmpty ? .lost : .answered($0) } ?? .lost
   }
 

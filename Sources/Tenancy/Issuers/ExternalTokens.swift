@@ -167,7 +167,7 @@ import WebTokens
       written[name] = (text, keys)
       return keys
     }
-    guard let opened = try? master.opened(secret, as: "issuer \(name)") else {
+    guard let opened = master.opened(secret, as: "issuer \(name)") else {
       throw .internalError("this master key does not decrypt the secret of issuer \(issuer.name)")
     }
     return .secret(opened)
