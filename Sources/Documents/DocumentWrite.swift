@@ -2,112 +2,137 @@ import Runtime
 import EventLoop
 import Postgres
 
-/// A write that replaces a document, or merges a patch into it.
+/// A write that replaces a document, merges a patch into it, or deletes it.
 struct DocumentWrite {
   private let document: DocumentKind
-  private let body: [UInt8]
+  private let body: TextBytes?
   private let isMerge: Bool
   private let condition: VersionCondition
 
   /// - Parameters:
   ///   - document: the document.
-  ///   - body: JSON text that satisfies the document's rule, or a merge patch.
+  ///   - body: JSON text that satisfies the document's rule, or a merge patch; nil to delete it.
   ///   - isMerge: whether it is a merge patch.
   ///   - condition: the condition on the stored version.
-  init(of document: DocumentKind, _ body: [UInt8], isMerge: Bool, if condition: VersionCondition) {
+  init(
+    of document: DocumentKind,
+    _ body: [UInt8]?,
+    isMerge: Bool = false,
+    if condition: VersionCondition
+  ) {
     self.document = document
-    self.body = body
+    self.body = body.map(TextBytes.init)
     self.isMerge = isMerge
     self.condition = condition
   }
 
   /// Writes the document.
   ///
-  /// The update of an existing document is one statement, unless other rows follow from it.
   /// - Throws: as `Documents.write`.
   @EventLoop func run(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
+    if let written = try await attempt(of: user, context) { return written }
+    let current = try await Documents.version(of: document, of: user, context)
+    throw .preconditionFailed(current: current)
+  }
+
+  /// Writes the document; returns nil if the session or the condition forbids it, or if there is no
+  /// document to delete.
+  ///
+  /// The change of an existing document is one statement, unless other rows follow from it.
+  @EventLoop func attempt(
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument? {
     try document.requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
     if event == nil, !traces.areExpected, condition.allowed != [] {
+      let change = change(of: user, by: context.principal, withIndexes: false)
       let rows = try await context.write(
-        DocumentsQueries.update,
-        user,
-        context.principal,
-        document,
-        TextBytes(body),
-        isMerge,
-        condition.allowed.map(VersionList.init),
-        false,
+        change,
+        returning: StoredDocument.self,
         violation: tooLarge
       )
       if let written = rows.first { return written }
     }
-    let written = try await context.transaction { transaction async throws(Failure) in
-      try await write(traces, event, of: user, in: transaction, context)
+    return try await context.transaction { transaction async throws(Failure) in
+      try await write(traces, event, of: user, in: transaction)
     }
-    if let written { return written }
-    let current = try await Documents.version(of: document, of: user, context)
-    throw .preconditionFailed(current: current)
   }
 
   /// Writes the document in a transaction, whose user is locked.
   ///
   /// - Throws: as `Documents.write`; `.preconditionFailed` names no version.
-  @EventLoop func run(
-    of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) {
+  @EventLoop func run(of user: UserID, in transaction: Transaction) async throws(Failure) {
+    let context = transaction.context
     try document.requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
-    guard try await write(traces, event, of: user, in: transaction, context) == nil else { return }
+    guard try await write(traces, event, of: user, in: transaction) == nil else { return }
     try await context.requireSession(of: user)
     throw .preconditionFailed(current: 0)
   }
 
-  /// Updates or creates the document; returns nil if the session or the condition forbids it.
+  /// Changes or creates the document; returns nil as `attempt`.
   ///
   /// If another transaction creates it at the same time, its row is locked after the first pass.
   @EventLoop private func write(
     _ traces: DocumentTraces,
     _ event: Event?,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> StoredDocument? {
-    let (principal, text) = (context.principal, TextBytes(body))
-    for _ in 0..<2 {
-      let updated = transaction.send(
-        DocumentsQueries.update,
-        user,
-        principal,
-        document,
-        text,
-        isMerge,
-        condition.allowed.map(VersionList.init),
-        true
+    let principal = transaction.principal
+    for _ in 0..<(body == nil ? 1 : 2) {
+      let changed = transaction.send(
+        change(of: user, by: principal, withIndexes: true),
+        returning: StoredDocument.self
       )
-      let created =
+      let created = body.flatMap { body in
         condition.allowsFirst
-        ? transaction.send(DocumentsQueries.create, user, principal, document, text, isMerge) : nil
+          ? transaction.send(DocumentsQueries.create, user, principal, document, body, isMerge)
+          : nil
+      }
       let indexes = traces.sendIndexes(in: transaction)
-      var written = try await updated.rows(violation: tooLarge).first
+      var written = try await changed.rows(violation: tooLarge).first
       if let created {
         let rows = try await created.rows(violation: tooLarge)
         written = written ?? rows.first
       }
       if let written {
         traces.send(written.version, try await indexes.rows().first, in: transaction)
-        event?.record(in: transaction, context)
+        event?.record(in: transaction)
         return written
       }
     }
     return nil
+  }
+
+  /// Returns the statement that changes an existing document.
+  ///
+  /// `areIndexed` says whether search values follow in the transaction.
+  @EventLoop private func change(
+    of user: UserID,
+    by principal: Principal,
+    withIndexes areIndexed: Bool
+  ) -> PendingQuery {
+    let allowed = condition.allowed.map(VersionList.init)
+    guard let body else {
+      return PendingQuery(DocumentsQueries.delete, user, principal, document, allowed, areIndexed)
+    }
+    return PendingQuery(
+      DocumentsQueries.update,
+      user,
+      principal,
+      document,
+      body,
+      isMerge,
+      allowed,
+      areIndexed
+    )
   }
 
   private var tooLarge: Failure { .documentTooLarge(limit: document.limit) }

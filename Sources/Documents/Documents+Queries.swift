@@ -113,11 +113,13 @@ package enum DocumentsQueries {
     """
   )
 
-  /// Deletes a document and returns its new version.
+  /// Deletes a document, and returns `{}` and its new version.
   ///
   /// Returns no row under the same conditions as `update`.
   /// - Parameter 5: as 7 of `update`.
-  static let delete = Statement<Int, UserID, Principal, DocumentKind, VersionList?, Bool>(
+  static let delete = Statement<
+    StoredDocument, UserID, Principal, DocumentKind, VersionList?, Bool
+  >(
     "documents.delete",
     """
     update documents d
@@ -128,7 +130,7 @@ package enum DocumentsQueries {
         select 1 from users c
         where \(.isAuthorized) and ($5::boolean or not exists (
           select 1 from search_indexes i where i.app_id = c.app_id and i.document_kind = $3)))
-    returning d.version
+    returning d.body::text, d.version
     """
   )
 

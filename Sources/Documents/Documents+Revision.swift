@@ -83,7 +83,7 @@ extension Documents {
     switch edit {
     case .keep: return stored
     case .put(let text):
-      return try await DocumentWrite(of: document, text, isMerge: false, if: expected)
+      return try await DocumentWrite(of: document, text, if: expected)
         .run(of: user, context)
     case .remove:
       try await delete(document, if: expected, of: user, context)

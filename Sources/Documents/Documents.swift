@@ -136,8 +136,7 @@ package enum DocumentChange: Sendable {
       let text = try await context.calculate(on: cost) { () throws(Failure) in
         try rule.text(of: body)
       }
-      return try await DocumentWrite(of: document, text, isMerge: false, if: condition)
-        .run(of: user, context)
+      return try await DocumentWrite(of: document, text, if: condition).run(of: user, context)
     case .merge(let patch, let size):
       let (text, objects) = try await context.calculate(on: size) { () throws(Failure) in
         (try rule.text(ofPatch: patch), patch.extent.objects)
@@ -186,39 +185,8 @@ package enum DocumentChange: Sendable {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    try document.requireWritable(context)
-    let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
-    let event = Event(changeOf: document.pathName, of: user, context)
-    let allowed = condition.allowed.map(VersionList.init)
-    if event == nil, !traces.areExpected {
-      let principal = context.principal
-      let rows = try await context.write(
-        DocumentsQueries.delete,
-        user,
-        principal,
-        document,
-        allowed,
-        false
-      )
-      if !rows.isEmpty { return }
-    }
-    let isDeleted = try await context.transaction { transaction async throws(Failure) in
-      let principal = context.principal
-      let deleted = transaction.send(
-        DocumentsQueries.delete,
-        user,
-        principal,
-        document,
-        allowed,
-        true
-      )
-      let indexes = traces.sendIndexes(in: transaction)
-      guard let version = try await deleted.rows().first else { return false }
-      traces.send(version, try await indexes.rows().first, in: transaction)
-      event?.record(in: transaction, context)
-      return true
-    }
-    if isDeleted { return }
+    let removal = DocumentWrite(of: document, nil, if: condition)
+    guard try await removal.attempt(of: user, context) == nil else { return }
     let current = try await version(of: document, of: user, context)
     // Without a condition, deleting an absent document succeeds.
     guard condition.allowed != nil else { return }

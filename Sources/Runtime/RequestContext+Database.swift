@@ -119,7 +119,17 @@ extension RequestContext {
     _ values: repeat each Value,
     violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
-    let result = try await write(PendingQuery(statement, repeat each values), violation())
+    let call = PendingQuery(statement, repeat each values)
+    return try await write(call, returning: Row.self, violation: violation())
+  }
+
+  /// Runs a prepared call that writes, and returns its rows, like the function above.
+  package func write<Row: RowDecodable>(
+    _ call: PendingQuery,
+    returning type: Row.Type,
+    violation: @autoclosure () -> Failure? = nil
+  ) async throws(Failure) -> [Row] {
+    let result = try await write(call, violation())
     do throws(DatabaseError) {
       return try result.decode(Row.self)
     } catch {
