@@ -3,25 +3,22 @@ import JSON
 package import Postgres
 
 package enum Audit {
-  /// The greatest number of events on a page.
-  package static let pageSize = 100
-
   /// Returns the events of a user, newest first; operators and API clients also see deleted users.
   ///
   /// - Parameters:
   ///   - user: the user.
   ///   - cursor: the `next` of the previous page; nil for the first page.
-  ///   - count: the size of the page, from 1 to `pageSize`.
+  ///   - count: the size of the page, from 1 to `PageLimit.most`.
   ///   - context: the context of the request.
   /// - Returns: the page.
   /// - Throws: `.notFound` if the user never existed, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func page(
     of user: UserID,
     before cursor: EventID?,
-    count: Int = pageSize,
+    count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
-    let (app, count) = (context.app.id, min(max(count, 1), pageSize))
+    let app = context.app.id
     if context.principal.user != nil {
       let found = try await context.list(AuditQueries.page, user, context.principal, cursor, count)
       guard let found else { throw context.gone }
@@ -42,6 +39,14 @@ extension Audit {
   }
 }
 
+extension SQL {
+  /// The columns of an `AuditEntry`.
+  static let auditEntry: SQL = """
+    e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address, e.agent,
+      e.detail, e.app
+    """
+}
+
 package enum AuditQueries {
   /// Returns at least one row if the session is live.
   ///
@@ -49,13 +54,9 @@ package enum AuditQueries {
   static let page = Statement<Found<AuditEntry>, UserID, Principal, EventID?, Int>(
     "audit.page",
     """
-    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-      e.agent, e.detail, e.app
-    from users c
+    select \(.auditEntry) from users c
     left join lateral (
-      select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-        e.agent, e.detail, e.app
-      from audit_entries e
+      select \(.auditEntry) from audit_entries e
       where e.subject_id = $1 and e.id < coalesce($3, 'g')
       order by e.id desc limit $4::bigint
     ) e on true

@@ -8,17 +8,16 @@ extension Audit {
   /// - Parameters:
   ///   - app: the app; nil for all.
   ///   - cursor: the `next` of the previous page; nil for the first page.
-  ///   - count: from 1 to `pageSize`.
+  ///   - count: from 1 to `PageLimit.most`.
   ///   - context: the context of the request.
   /// - Returns: the page.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     of app: AppID?,
     before cursor: EventID?,
-    count: Int = pageSize,
+    count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<AuditEntry> {
-    let count = min(max(count, 1), pageSize)
     let apps =
       if let app { [app] } else { try await context.read(AuditLogQueries.apps) + [.deployment] }
     let calls = apps.map { PendingQuery(AuditLogQueries.app, $0, cursor, count) }
@@ -36,7 +35,7 @@ extension Audit {
     count: Int,
     _ context: RequestContext
   ) async throws(Failure) -> [AuditEntry] {
-    try await context.search(AuditLogQueries.after, app, event, min(max(count, 1), pageSize))
+    try await context.search(AuditLogQueries.after, app, event, count)
   }
 
   /// Returns an event of an app; nil if the app has no such event.
@@ -56,9 +55,7 @@ package enum AuditLogQueries {
   static let user = Statement<AuditEntry, UserID, AppID, EventID?, Int>(
     "trail.user",
     """
-    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-      e.agent, e.detail, e.app
-    from audit_entries e
+    select \(.auditEntry) from audit_entries e
     where e.subject_id = $1 and e.app_id = $2 and e.id < coalesce($3, 'g')
     order by e.id desc limit $4::bigint
     """
@@ -84,9 +81,7 @@ package enum AuditLogQueries {
   static let app = Statement<AuditEntry, AppID, EventID?, Int>(
     "trail.app",
     """
-    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-      e.agent, e.detail, e.app
-    from audit_entries e
+    select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id < coalesce($2, 'g')
     order by e.id desc limit $3::bigint
     """
@@ -99,9 +94,7 @@ package enum AuditLogQueries {
   static let after = Statement<AuditEntry, AppID, EventID?, Int>(
     "trail.after",
     """
-    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-      e.agent, e.detail, e.app
-    from audit_entries e
+    select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id > coalesce($2, '')
       and e.id < to_hex(extract(epoch from now())::bigint - 10)
     order by e.id limit $3::bigint
@@ -112,9 +105,7 @@ package enum AuditLogQueries {
   static let event = Statement<AuditEntry, AppID, EventID>(
     "trail.event",
     """
-    select e.id, e.at, e.action, e.actor, e.user_id, e.session_id, e.device_id, e.address,
-      e.agent, e.detail, e.app
-    from audit_entries e
+    select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id = $2
     """
   )

@@ -6,9 +6,6 @@ package import Tenancy
 
 /// The roles of users.
 @EventLoop package enum UserRoles {
-  /// The greatest number of users on a page.
-  package nonisolated static let pageSize = 100
-
   /// Returns the roles of a user, sorted by name.
   ///
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
@@ -25,18 +22,17 @@ package import Tenancy
   /// - Parameters:
   ///   - role: the role.
   ///   - cursor: the `next` of the previous page; nil for the first page.
-  ///   - count: from 1 to `pageSize`.
+  ///   - count: from 1 to `PageLimit.most`.
   ///   - context: the context of the request.
   /// - Returns: the users.
   /// - Throws: `.roleNotFound`, `.databaseUnavailable`.
   package static func users(
     of role: RoleID,
     after cursor: UserID? = nil,
-    count: Int = pageSize,
+    count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<RoleMember> {
     _ = try await Roles.find(role, of: context.app.id, context)
-    let count = min(max(count, 1), pageSize)
     return Page(try await context.readLatest(UserRoleQueries.users, role, cursor, count), of: count)
   }
 
@@ -50,7 +46,7 @@ package import Tenancy
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       try await Roles.keep(roles, of: context.app.id, in: transaction)
       let added = try await transaction.run(UserRoleQueries.assign, user, Self.text(roles))
       let count = try await transaction.run(UserRoleQueries.count, user).first ?? 0
@@ -58,7 +54,7 @@ package import Tenancy
         let rule = "A user may have at most \(RoleLimits.rolesOfUser) roles."
         throw .invalid([FieldError("", "length", rule)])
       }
-      try await record("added", added, of: user, in: transaction, context)
+      try await record("added", added, of: user, in: transaction)
     }
   }
 
@@ -72,9 +68,9 @@ package import Tenancy
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let removed = try await transaction.run(UserRoleQueries.remove, user, Self.text(roles))
-      try await record("removed", removed, of: user, in: transaction, context)
+      try await record("removed", removed, of: user, in: transaction)
     }
   }
 
@@ -86,15 +82,11 @@ package import Tenancy
     _ name: String,
     _ roles: [String],
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     guard !roles.isEmpty else { return }
     let detail = JSONObject([(name, .array(roles.map(JSON.string)))])
-    Event("user_roles_change", of: user, detail: .object(detail)).record(
-      in: transaction,
-      context
-    )
+    Event("user_roles_change", of: user, detail: .object(detail)).record(in: transaction)
   }
 }
 
@@ -110,7 +102,7 @@ package enum UserRoleQueries {
   static let list = Statement<Role, UserID>(
     "user_roles.list",
     """
-    select o.role_id, o.name, o.description, o.version, o.created_at
+    select \(.role)
     from user_roles u join roles o on o.role_id = u.role_id
     where u.user_id = $1 order by o.name, o.role_id
     """

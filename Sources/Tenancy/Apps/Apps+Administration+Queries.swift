@@ -1,6 +1,13 @@
 import Runtime
 package import Postgres
 
+extension SQL {
+  /// The select of an `AppRow`, without a condition.
+  fileprivate static let apps: SQL = """
+    select id, name, settings, hosts, version, created_at, updated_at from app_records
+    """
+}
+
 package enum AppsAdministrationQueries {
   /// Violates `apps_name_key` if the name is taken.
   static let create = Statement<NoRow, AppID, String>(
@@ -18,27 +25,18 @@ package enum AppsAdministrationQueries {
 
   static let list = Statement<AppRow>(
     "apps.list",
-    """
-    select id, name, settings, hosts, version, created_at, updated_at
-    from app_records order by name
-    """
+    "\(.apps) order by name"
   )
 
   static let find = Statement<AppRow, String>(
     "apps.find",
-    """
-    select id, name, settings, hosts, version, created_at, updated_at
-    from app_records where name = $1
-    """
+    "\(.apps) where name = $1"
   )
 
   /// Locks an app, so that concurrent changes of it run one after the other.
   package static let lock = Statement<AppRow, String>(
     "apps.lock",
-    """
-    select id, name, settings, hosts, version, created_at, updated_at
-    from app_records where name = $1 for update
-    """
+    "\(.apps) where name = $1 for update"
   )
 
   static let removeHosts = Statement<NoRow, AppID, TextArray>(

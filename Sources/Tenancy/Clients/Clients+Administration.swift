@@ -36,8 +36,7 @@ extension Clients {
       if settings.count > 0 { detail["settings"] = AuditedSettings.shown(settings) }
       Event("client_create", detail: .object(detail)).record(
         in: transaction,
-        app: app ?? .deployment,
-        context
+        app: app ?? .deployment
       )
       return try await transaction.run(ClientAdministrationQueries.lock, id)
     }.first.orUnforeseen("a client that was made")
@@ -139,8 +138,7 @@ extension Clients {
       detail["client_id"] = .string(id.text)
       Event("client_change", detail: .object(detail)).record(
         in: transaction,
-        app: before.appID ?? .deployment,
-        context
+        app: before.appID ?? .deployment
       )
       let after = try await transaction.run(ClientAdministrationQueries.lock, id)
       return try after.first.orUnforeseen("a client that was changed")
@@ -167,8 +165,7 @@ extension Clients {
       )
       Event("client_secret_rotate", detail: ["client_id": .string(id.text)]).record(
         in: transaction,
-        app: before.appID ?? .deployment,
-        context
+        app: before.appID ?? .deployment
       )
       return try await transaction.run(ClientAdministrationQueries.lock, id)
     }.first.orUnforeseen("a client with a new secret")
@@ -191,6 +188,15 @@ extension Clients {
   }
 }
 
+extension SQL {
+  /// The select of a `ClientRecord`, without a condition.
+  fileprivate static let clients: SQL = """
+    select c.client_id, c.app_id, a.name, c.kind, c.name, c.scope, c.settings, c.version,
+      c.disabled_at is not null, c.created_at
+    from clients c left join apps a on a.app_id = c.app_id
+    """
+}
+
 package enum ClientAdministrationQueries {
   static let create = Statement<
     NoRow, ClientID, AppID?, String, String, String, BinaryBytes?, TextBytes
@@ -206,9 +212,7 @@ package enum ClientAdministrationQueries {
   static let list = Statement<ClientRecord, String?>(
     "clients.list",
     """
-    select c.client_id, c.app_id, a.name, c.kind, c.name, c.scope, c.settings, c.version,
-      c.disabled_at is not null, c.created_at
-    from clients c left join apps a on a.app_id = c.app_id
+    \(.clients)
     where $1::text is null or a.name = $1
     order by c.client_id
     """
@@ -216,23 +220,13 @@ package enum ClientAdministrationQueries {
 
   static let show = Statement<ClientRecord, ClientID>(
     "clients.show",
-    """
-    select c.client_id, c.app_id, a.name, c.kind, c.name, c.scope, c.settings, c.version,
-      c.disabled_at is not null, c.created_at
-    from clients c left join apps a on a.app_id = c.app_id
-    where c.client_id = $1
-    """
+    "\(.clients) where c.client_id = $1"
   )
 
   /// Locks a client, so that concurrent changes of it run one after the other.
   static let lock = Statement<ClientRecord, ClientID>(
     "clients.lock",
-    """
-    select c.client_id, c.app_id, a.name, c.kind, c.name, c.scope, c.settings, c.version,
-      c.disabled_at is not null, c.created_at
-    from clients c left join apps a on a.app_id = c.app_id
-    where c.client_id = $1 for update of c
-    """
+    "\(.clients) where c.client_id = $1 for update of c"
   )
 
   static let change = Statement<NoRow, ClientID, String, String, TextBytes, Bool, ServerTime>(

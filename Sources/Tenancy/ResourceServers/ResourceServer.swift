@@ -90,14 +90,21 @@ package enum ResourceServers {
   }
 }
 
+extension SQL {
+  /// The columns of a `ResourceServer`.
+  static let resourceServer: SQL = """
+    r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
+      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies, r.token_dialect
+    """
+}
+
 package enum ResourceServerQueries {
   /// Served by `resource_servers_identifier`.
   static let find = Statement<ResourceServer, AppID, String>(
     "resource_servers.find",
     """
-    select resource_server_id, identifier, name, scopes, token_seconds, allows_offline_access,
-      skips_consent, claims, enforces_policies, token_dialect
-    from resource_servers where app_id = $1 and identifier = $2
+    select \(.resourceServer) from resource_servers r
+    where app_id = $1 and identifier = $2
     """
   )
 
@@ -105,9 +112,8 @@ package enum ResourceServerQueries {
   static let findAny = Statement<ResourceServer, AppID, TextArray>(
     "resource_servers.find_any",
     """
-    select resource_server_id, identifier, name, scopes, token_seconds, allows_offline_access,
-      skips_consent, claims, enforces_policies, token_dialect
-    from resource_servers where app_id = $1 and identifier = any ($2::text[])
+    select \(.resourceServer) from resource_servers r
+    where app_id = $1 and identifier = any ($2::text[])
     """
   )
 

@@ -36,11 +36,7 @@ extension ResourceServers {
         ("name", .string(server.name)),
       ])
       for (name, value) in change.audited { detail[name] = value }
-      Event("resource_server_create", detail: .object(detail)).record(
-        in: transaction,
-        app: app,
-        context
-      )
+      Event("resource_server_create", detail: .object(detail)).record(in: transaction, app: app)
       return try await transaction.run(ResourceServerAdministrationQueries.lock, id)
     }.first.orUnforeseen("an API that was made")
   }
@@ -121,8 +117,7 @@ extension ResourceServers {
       detail["resource_server_id"] = .string(id.text)
       Event("resource_server_change", detail: .object(detail)).record(
         in: transaction,
-        app: before.appID,
-        context
+        app: before.appID
       )
       let after = try await transaction.run(ResourceServerAdministrationQueries.lock, id)
       let gone = before.scopes.filter { scopes[$0.key] == nil }.map(\.key)
@@ -174,6 +169,14 @@ extension JSONObject {
   }
 }
 
+extension SQL {
+  /// The select of a `ResourceServerRecord`, without a condition.
+  fileprivate static let resourceServers: SQL = """
+    select \(.resourceServer), r.app_id, a.name, r.version, r.created_at
+    from resource_servers r join apps a on a.app_id = r.app_id
+    """
+}
+
 package enum ResourceServerAdministrationQueries {
   /// Violates `resource_servers_identifier` if the app has an API with the identifier.
   static let create = Statement<
@@ -191,10 +194,7 @@ package enum ResourceServerAdministrationQueries {
   static let list = Statement<ResourceServerRecord, String?>(
     "resource_servers.list",
     """
-    select r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
-      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies,
-      r.token_dialect, r.app_id, a.name, r.version, r.created_at
-    from resource_servers r join apps a on a.app_id = r.app_id
+    \(.resourceServers)
     where $1::text is null or a.name = $1
     order by r.resource_server_id
     """
@@ -202,25 +202,13 @@ package enum ResourceServerAdministrationQueries {
 
   static let show = Statement<ResourceServerRecord, ResourceServerID>(
     "resource_servers.show",
-    """
-    select r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
-      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies,
-      r.token_dialect, r.app_id, a.name, r.version, r.created_at
-    from resource_servers r join apps a on a.app_id = r.app_id
-    where r.resource_server_id = $1
-    """
+    "\(.resourceServers) where r.resource_server_id = $1"
   )
 
   /// Locks an API, so that concurrent changes of it run one after the other.
   static let lock = Statement<ResourceServerRecord, ResourceServerID>(
     "resource_servers.lock",
-    """
-    select r.resource_server_id, r.identifier, r.name, r.scopes, r.token_seconds,
-      r.allows_offline_access, r.skips_consent, r.claims, r.enforces_policies,
-      r.token_dialect, r.app_id, a.name, r.version, r.created_at
-    from resource_servers r join apps a on a.app_id = r.app_id
-    where r.resource_server_id = $1 for update of r
-    """
+    "\(.resourceServers) where r.resource_server_id = $1 for update of r"
   )
 
   static let change = Statement<

@@ -24,11 +24,7 @@ package import Runtime
       }
       let made = try await transaction.run(RoleQueries.create, app, RoleID(), name, description)
       guard let role = made.first else { throw .roleExists }
-      Event("role_create", detail: change.audited(of: role.id)).record(
-        in: transaction,
-        app: app,
-        context
-      )
+      Event("role_create", detail: change.audited(of: role.id)).record(in: transaction, app: app)
       return role
     }
   }
@@ -114,11 +110,7 @@ package import Runtime
         change.name ?? before.name,
         change.description ?? before.description
       ).rows(duplicate: .roleExists)
-      Event("role_change", detail: change.audited(of: role)).record(
-        in: transaction,
-        app: app,
-        context
-      )
+      Event("role_change", detail: change.audited(of: role)).record(in: transaction, app: app)
       return try changed.first.orUnforeseen("a role that was changed")
     }
   }
@@ -142,9 +134,14 @@ package import Runtime
       Event(
         "role_delete",
         detail: ["role_id": .string(role.text), "name": .string(name)]
-      ).record(in: transaction, app: app, context)
+      ).record(in: transaction, app: app)
     }
   }
+}
+
+extension SQL {
+  /// The columns of a `Role`.
+  package static let role: SQL = "o.role_id, o.name, o.description, o.version, o.created_at"
 }
 
 package enum RoleQueries {
@@ -157,9 +154,9 @@ package enum RoleQueries {
   static let create = Statement<Role, AppID, RoleID, String, String>(
     "roles.create",
     """
-    insert into roles (app_id, role_id, name, description) values ($1, $2, $3, $4)
+    insert into roles as o (app_id, role_id, name, description) values ($1, $2, $3, $4)
     on conflict (app_id, name) do nothing
-    returning role_id, name, description, version, created_at
+    returning \(.role)
     """
   )
 
@@ -167,7 +164,7 @@ package enum RoleQueries {
   static let list = Statement<Role, AppID, String?>(
     "roles.list",
     """
-    select role_id, name, description, version, created_at from roles
+    select \(.role) from roles o
     where app_id = $1 and ($2::text is null or position(lower($2) in lower(name)) > 0)
     order by name, role_id limit 1000
     """
@@ -176,7 +173,7 @@ package enum RoleQueries {
   static let find = Statement<Role, AppID, RoleID>(
     "roles.find",
     """
-    select role_id, name, description, version, created_at from roles
+    select \(.role) from roles o
     where app_id = $1 and role_id = $2
     """
   )
@@ -184,7 +181,7 @@ package enum RoleQueries {
   static let lock = Statement<Role, AppID, RoleID>(
     "roles.lock",
     """
-    select role_id, name, description, version, created_at from roles
+    select \(.role) from roles o
     where app_id = $1 and role_id = $2 for no key update
     """
   )
@@ -202,9 +199,9 @@ package enum RoleQueries {
   static let change = Statement<Role, AppID, RoleID, String, String>(
     "roles.change",
     """
-    update roles set name = $3, description = $4, version = version + 1
+    update roles o set name = $3, description = $4, version = version + 1
     where app_id = $1 and role_id = $2
-    returning role_id, name, description, version, created_at
+    returning \(.role)
     """
   )
 
