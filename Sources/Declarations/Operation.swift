@@ -123,7 +123,7 @@ package struct QueryParameter: Sendable {
   package static let limit = QueryParameter(
     name: "limit",
     says: "the maximum number of entries in the page",
-    shape: .integer(1...Users.pageSize)
+    shape: .integer(1...PageLimit.most)
   )
   package static let app = QueryParameter(name: "app", says: "only of this app", shape: .slug)
   package static let filter = QueryParameter(

@@ -170,7 +170,7 @@ extension Shape {
       "agent": .agent.orNull, "created_at": .time(Example.registered),
       "refreshed_at": .time(Example.played), "expires_at": .time(Example.forgotten),
     ]).named("Session", "A live session."),
-    atMost: Sessions.pageSize
+    atMost: PageLimit.most
   )
 
   package static let events = Shape.list(
@@ -178,7 +178,7 @@ extension Shape {
       "AuditEvent",
       "An event of the audit log."
     ),
-    atMost: Audit.pageSize
+    atMost: PageLimit.most
   )
 
   package static let eventsOfApps = Shape.list(
@@ -187,7 +187,7 @@ extension Shape {
         (key: "app", value: .slug.orNull), (key: "user_id", value: .id(Example.ada).orNull),
       ]
     ).named("AuditEventOfApp", "An event of the audit log, with its app and user."),
-    atMost: Audit.pageSize
+    atMost: PageLimit.most
   )
 
   private static func event(like detail: JSON) -> [(key: String, value: Shape)] {
@@ -231,7 +231,7 @@ extension Shape {
       "version": .count.like(7), "changed_at": .time(Example.played), "actor": .text.like("user"),
       "deleted": .flag.like(false),
     ]).named("DocumentVersion", "A stored version of a document, without its body."),
-    atMost: Users.pageSize
+    atMost: PageLimit.most
   )
 
   package static let jsonPatch = Shape.list(

@@ -12,8 +12,6 @@ package enum Outbox {
   /// How long delivery is attempted; for a mail with a token, until the token expires.
   package static let patience = Duration.seconds(86_400)
 
-  package static let pageSize = 100
-
   /// Returns a page of the queued mails, oldest first.
   ///
   /// - Parameters:
@@ -55,7 +53,7 @@ package enum Outbox {
       last = ids.last
     }
     try await context.transaction { [count] transaction async throws(Failure) in
-      try await record("mail_retry", count, in: transaction, context)
+      try await record("mail_retry", count, in: transaction)
     }
     return count
   }
@@ -78,20 +76,18 @@ package enum Outbox {
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       guard try await !transaction.run(statement, mail).isEmpty else { throw .notFound }
-      try await record(action, 1, in: transaction, context)
+      try await record(action, 1, in: transaction)
     }
   }
 
   @EventLoop private static func record(
     _ action: String,
     _ count: Int,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     Event(action, detail: ["count": .number(JSONNumber(count))]).record(
       in: transaction,
-      app: .deployment,
-      context
+      app: .deployment
     )
   }
 }

@@ -68,9 +68,6 @@ package struct UserSession: Listed {
     }
   }
 
-  /// The greatest number of items on a page.
-  package nonisolated static let pageSize = 100
-
   /// Returns the live sessions or refresh tokens of a user, newest first.
   ///
   /// - Throws: `.notFound`, `.databaseUnavailable`.
@@ -81,7 +78,6 @@ package struct UserSession: Listed {
     count: Int,
     _ context: RequestContext
   ) async throws(Failure) -> Page<UserSession> {
-    let count = min(max(count, 1), pageSize)
     let found = try await list(kind, of: user, nil, before: cursor, count: count, context)
     guard let found else { throw .notFound }
     return Page(found, of: count)
@@ -131,7 +127,7 @@ package struct UserSession: Listed {
     _ context: RequestContext
   ) async throws(Failure) {
     try await Users.change(user, context) { (transaction, _) async throws(Failure) in
-      try await end(ending, of: user, in: transaction, context)
+      try await end(ending, of: user, in: transaction)
     }
   }
 
@@ -139,8 +135,7 @@ package struct UserSession: Listed {
   static func end(
     _ ending: Ending,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     let ended = try await transaction.run(
       UserSessionQueries.end,
@@ -149,7 +144,7 @@ package struct UserSession: Listed {
       ending.includesSessions,
       ending.includesRefreshTokens
     )
-    Sessions.recordEnds(ended, of: user, "revoked", in: transaction, context)
+    Sessions.recordEnds(ended, of: user, "revoked", in: transaction)
   }
 }
 

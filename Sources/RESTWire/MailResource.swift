@@ -79,7 +79,7 @@ extension Shape {
       "last_error": .text.orNull.like("450 4.2.1 The mailbox is busy."),
       "created_at": .time(Example.visited), "expires_at": .time(Example.forgotten),
     ]).named("QueuedMail", "A mail that waits for the relay, without its text."),
-    atMost: Outbox.pageSize
+    atMost: PageLimit.most
   )
 
   fileprivate static let mailCount = Shape.object(["mails": .count.like(1)])

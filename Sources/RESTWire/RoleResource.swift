@@ -127,7 +127,7 @@ import WireKit
       "/v1/roles/{role}/users",
       access: .operator,
       takes: .query(.limit, .cursor),
-      gives: [.ok(.list(of: .roleMember, atMost: UserRoles.pageSize))],
+      gives: [.ok(.list(of: .roleMember, atMost: PageLimit.most))],
       refuses: [.roleNotFound],
       summary: "List the users of a role"
     ) { (call) async throws(Failure) in

@@ -18,7 +18,7 @@ import WireKit
       "/v1/users",
       access: .client(scope: Scopes.readUsers),
       takes: .query(.filter, .limit, .cursor),
-      gives: [.ok(.list(of: .profile, atMost: Users.pageSize))],
+      gives: [.ok(.list(of: .profile, atMost: PageLimit.most))],
       refuses: [.invalidFilter, .notIndexed, .searchTooSlow],
       summary: "List the users, or those that match a filter, the oldest first",
       list

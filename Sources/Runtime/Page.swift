@@ -6,6 +6,11 @@ package protocol Listed: RowDecodable {
   var cursor: Cursor { get }
 }
 
+package enum PageLimit {
+  /// The most items on a page of any list.
+  package static let most = 100
+}
+
 /// A page of a list, and the cursor of the next page.
 package struct Page<Item: Listed>: Sendable {
   package let items: [Item]

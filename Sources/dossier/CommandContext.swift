@@ -143,7 +143,7 @@ import Postgres
     repeat {
       var request = APIRequest(.get, path)
       request.app = app
-      let size = min(Self.pageSize, (limit ?? .max) - rows.count)
+      let size = min(PageLimit.most, (limit ?? .max) - rows.count)
       request.query = query.compactMap { name, value in value.map { (name, $0) } }
       request.query.append(("limit", "\(size)"))
       if let cursor { request.query.append(("cursor", cursor)) }
@@ -153,9 +153,6 @@ import Postgres
     } while cursor != nil && rows.count < limit ?? .max
     return (rows, cursor)
   }
-
-  /// The greatest number of items on a page of the API.
-  private static let pageSize = 100
 
   /// Runs an operation of the domain that the API does not have.
   ///

@@ -9,7 +9,7 @@ extension Users {
   /// - Parameters:
   ///   - filter: the filter.
   ///   - cursor: the `next` of the previous page; nil for the first page.
-  ///   - count: from 1 to `pageSize`.
+  ///   - count: from 1 to `PageLimit.most`.
   ///   - context: the context of the request.
   /// - Returns: the profiles.
   /// - Throws: `.notIndexed`, `.insufficientScope`, `.searchTooSlow`, `.overloaded`,
@@ -26,7 +26,6 @@ extension Users {
     let readsAppMetadata = context.principal.scopes.contains(Scopes.readAppMetadata)
     if asksAppMetadata { try context.require(Scopes.readAppMetadata) }
     let indexes = try await context.read(SearchIndexQueries.list, context.app.id)
-    let count = min(max(count, 1), pageSize)
     let statement = try FilterComposer.page(
       filter,
       of: context.app.id,
