@@ -1,4 +1,4 @@
-import Imaging
+package import Imaging
 package import Runtime
 package import Postgres
 
@@ -89,7 +89,9 @@ package enum UsersAdministrationQueries {
   )
 
   /// Deletes a user and returns its picture; no row if the user does not exist.
-  static let remove = Statement<ReplacedPicture, UserID>(
+  ///
+  /// Its subjects are deleted by their keys.
+  package static let remove = Statement<ReplacedPicture, UserID>(
     "users.remove",
     """
     with flows as (delete from authentication_flows where place = $1),

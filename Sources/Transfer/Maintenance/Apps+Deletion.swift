@@ -33,7 +33,7 @@ extension Apps {
       Event(
         "app_delete",
         detail: ["name": .string(app.name), "users": .number(JSONNumber(count))]
-      ).record(in: transaction, app: .deployment, context)
+      ).record(in: transaction, app: .deployment)
     }
     await EventLoop.sleep(for: age)
     count = try await deleteUsers(of: app.id, count, context, progress)
@@ -60,7 +60,7 @@ extension Apps {
       !users.isEmpty
     {
       let gone = try await context.write(
-        users.map { PendingQuery(AppsDeletionQueries.deleteUser, $0) },
+        users.map { PendingQuery(UsersAdministrationQueries.remove, $0) },
         returning: ReplacedPicture.self
       )
       for user in gone { await context.pictures.shelf.forget(user.name) }
@@ -85,17 +85,6 @@ package enum AppsDeletionQueries {
   static let users = Statement<UserID, AppID>(
     "apps.users",
     "select user_id from users where app_id = $1 order by user_id limit 100"
-  )
-
-  /// Deletes a user, and returns the picture.
-  ///
-  /// `Users.remove` records an event for each, which is deleted with the app.
-  static let deleteUser = Statement<ReplacedPicture, UserID>(
-    "apps.delete_user",
-    """
-    with answers as (delete from idempotency_keys where owner = $1)
-    delete from users where user_id = $1 returning picture
-    """
   )
 
   /// Returns the keys of a thousand subjects of an app, of all shards.
@@ -141,6 +130,6 @@ package enum AppsDeletionQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    users, deleteUser, subjects, deleteSubject, deleteIndexes, deleteImports, delete, trail,
+    users, subjects, deleteSubject, deleteIndexes, deleteImports, delete, trail,
   ]
 }

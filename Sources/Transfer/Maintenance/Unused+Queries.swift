@@ -89,15 +89,6 @@ package enum UnusedQueries {
     "select 1 from users where user_id = $1 for update"
   )
 
-  /// Deletes a user, whose subjects are deleted by their keys.
-  static let removeUser = Statement<NoRow, UserID>(
-    "unused.remove_user",
-    """
-    with answers as (delete from idempotency_keys where owner = $1)
-    delete from users where user_id = $1
-    """
-  )
-
   /// Returns the page after that device.
   static let devices = Statement<OldDevice, String>(
     "unused.devices",
@@ -133,6 +124,6 @@ package enum UnusedQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    users, find, lock, removeUser, devices, deviceAccounts, removeDevice,
+    users, find, lock, devices, deviceAccounts, removeDevice,
   ]
 }
