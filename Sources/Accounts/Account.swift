@@ -6,11 +6,11 @@ package import Postgres
 
 /// The user of an address, and what a sign-in needs to know of it.
 struct Account: RowDecodable {
-  package let user: UserID
+  let user: UserID
   /// As the user wrote the address.
-  package let email: String
+  let email: String
   /// The hash of the password; nil without one.
-  package let hash: String?
+  let hash: String?
   let isVerified: Bool
   /// Whether the address is verified by a mailed token alone, without a password or a session.
   let isVerifiedByReader: Bool
@@ -89,12 +89,11 @@ enum Accounts {
     for user: UserID,
     _ identity: IdentityID,
     assigned: Bool = false,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) -> Completion {
     let taken = transaction.send(
       CredentialRowQueries.takeAddress,
-      context.app.id,
+      transaction.app.id,
       address.key,
       user,
       identity,
@@ -109,11 +108,10 @@ enum Accounts {
     _ address: EmailAddress,
     of user: UserID,
     byReader isReader: Bool,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    try await markVerified(address, of: user, byReader: isReader, in: transaction, context)
-    try await SecurityNotice.emailVerified.record(of: user, in: transaction, context)
+    try await markVerified(address, of: user, byReader: isReader, in: transaction)
+    try await SecurityNotice.emailVerified.record(of: user, in: transaction)
   }
 
   /// Marks the address of a user as verified, and gives the user an identity with it.
@@ -121,11 +119,10 @@ enum Accounts {
     _ address: EmailAddress,
     of user: UserID,
     byReader isReader: Bool = false,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     let own = try await transaction.run(AccountQueries.proveIdentity, user, isReader)
-    let (app, key) = (context.app.id, address.key)
+    let (app, key) = (transaction.app.id, address.key)
     let identity = own.first ?? IdentityID()
     if own.isEmpty {
       _ = transaction.send(AccountQueries.addIdentity, user, app, key, identity, isReader)

@@ -51,16 +51,10 @@ extension Emails {
     let flow = try await AuthenticationFlow(code, flow, for: [.changeEmail], context)
     guard flow.user == user else { throw .invalidCode }
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
-      try await flow.use(in: transaction, context)
-      let before = try await replace(
-        by: flow.address,
-        flow.email,
-        of: user,
-        in: transaction,
-        context
-      )
-      Event("email_change", of: user).record(in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
+      try await flow.use(in: transaction)
+      let before = try await replace(by: flow.address, flow.email, of: user, in: transaction)
+      Event("email_change", of: user).record(in: transaction)
       guard let old = before.email else { return }
       EmailToken(.restore, to: old, of: user, in: before.language, context)
         .queue(in: transaction)
@@ -75,8 +69,7 @@ extension Emails {
     _ email: String,
     _ origin: NewEmailOrigin = .mail,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> FormerEmail {
     let key = address.key
     let found = try await transaction.run(EmailChangeQueries.former, user, key)
@@ -86,12 +79,11 @@ extension Emails {
       for: user,
       former.identity,
       assigned: origin != .mail,
-      in: transaction,
-      context
+      in: transaction
     )
     if let old = former.address, !former.isSame {
       let isReserved = former.wasVerified && origin == .mail
-      Subjects.release(email: old, reserved: isReserved, of: user, in: transaction, context)
+      Subjects.release(email: old, reserved: isReserved, of: user, in: transaction)
     }
     _ = transaction.send(
       EmailChangeQueries.setSubject,
@@ -127,12 +119,8 @@ extension Emails {
     let takesPassword = context.app.accountSettings.isOpen(.password)
     _ = try await Devices.admit(user, context)
     try await context.transaction { transaction async throws(Failure) in
-      let changedAt = try await token.use(in: transaction, context)
-      let notice = try await SecurityNotice.emailDisplaced.notice(
-        of: user,
-        in: transaction,
-        context
-      )
+      let changedAt = try await token.use(in: transaction)
+      let notice = try await SecurityNotice.emailDisplaced.notice(of: user, in: transaction)
       // The address may have been unlinked.
       _ = transaction.send(
         EmailChangeQueries.relink,
@@ -141,22 +129,16 @@ extension Emails {
         token.address.key,
         IdentityID()
       )
-      let before = try await replace(
-        by: token.address,
-        token.email,
-        of: user,
-        in: transaction,
-        context
-      )
+      let before = try await replace(by: token.address, token.email, of: user, in: transaction)
       if before.email != nil { notice.queue(in: transaction) }
       if takesPassword {
         try await Users.store(hash, of: user, in: transaction)
       } else {
         _ = transaction.send(PasswordQueries.remove, user)
       }
-      try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction, context)
-      try await SecurityNotice.emailRestored.record(of: user, in: transaction, context)
-      try await RateLimits.sendForget(of: token.address.key, context, in: transaction)()
+      try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction)
+      try await SecurityNotice.emailRestored.record(of: user, in: transaction)
+      try await RateLimits.sendForget(of: token.address.key, in: transaction)()
     }
     return try await SignIn.complete(
       VerifiedCredential(
@@ -181,7 +163,7 @@ package enum NewEmailOrigin {
 /// The address by which a user signs in.
 struct OwnEmail: RowDecodable {
   /// Nil for a user without one.
-  package let key: String?
+  let key: String?
   let language: String?
   /// The key of the address of the user, which an issuer or an import may have named.
   let address: String?
@@ -196,7 +178,7 @@ struct OwnEmail: RowDecodable {
 /// The former address of a user.
 struct FormerEmail {
   /// Nil if it was not verified, or is the new one.
-  package let email: String?
+  let email: String?
   let language: String?
 }
 

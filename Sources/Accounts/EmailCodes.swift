@@ -59,12 +59,12 @@ package enum EmailCodes {
     )
     let isClosed = account == nil && context.app.accountSettings.signUp == .closed
     try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction, context)
+      try await flow.write(in: transaction)
       if isClosed {
         // No mail is sent, and the response takes as long.
-        try await AccountMail.request(nil, email, address, in: transaction, context)
+        try await AccountMail.request(nil, email, address, in: transaction)
       } else {
-        AccountMail.sendCode(of: flow, in: verified?.language, in: transaction, context)
+        AccountMail.sendCode(of: flow, in: verified?.language, in: transaction)
       }
     }
     return flow
@@ -179,14 +179,14 @@ package enum EmailCodes {
   func write(in transaction: Transaction) async throws(Failure) -> Completion {
     let account = try await Accounts.lock(flow.address, of: user, in: transaction)
     guard let account else { throw .invalidCode }
-    try await flow.use(in: transaction, context)
+    try await flow.use(in: transaction)
     if account.isTakenOverByMail {
-      try await Takeover.run(of: user, flow.address, in: transaction, context)
+      try await Takeover.run(of: user, flow.address, in: transaction)
       // The code of a registration comes with the password that the reader of the mail has chosen.
       if let hash = flow.hash {
         try await Users.store(hash, of: user, in: transaction)
       }
     }
-    return RateLimits.sendForget(of: flow.address.key, context, in: transaction)
+    return RateLimits.sendForget(of: flow.address.key, in: transaction)
   }
 }

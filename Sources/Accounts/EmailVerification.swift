@@ -39,8 +39,8 @@ extension Emails {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     if let user = context.principal.user, user == token.user {
       try await context.transaction { transaction async throws(Failure) in
-        try await Sessions.lockUser(user, in: transaction, context)
-        try await verify(token, in: transaction, context)
+        try await Sessions.lockUser(user, in: transaction)
+        try await verify(token, in: transaction)
       }
       return nil
     }
@@ -64,7 +64,7 @@ extension Emails {
       as: style,
       context
     ) { transaction async throws(Failure) in
-      try await verify(token, in: transaction, context)
+      try await verify(token, in: transaction)
       return { () async throws(Failure) in }
     }
   }
@@ -85,25 +85,18 @@ extension Emails {
   ) async throws(Failure) {
     let token = try await PresentedEmailToken(text, for: .verify, context)
     try await context.transaction { transaction async throws(Failure) in
-      try await verify(token, byReader: !knowsPassword, in: transaction, context)
+      try await verify(token, byReader: !knowsPassword, in: transaction)
     }
   }
 
   @EventLoop private static func verify(
     _ token: PresentedEmailToken,
     byReader isReader: Bool = false,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    let account = try await token.useForAccount(in: transaction, context)
+    let account = try await token.useForAccount(in: transaction)
     guard account.isTakenOverByMail else { return }
-    try await Accounts.verify(
-      token.address,
-      of: token.user,
-      byReader: isReader,
-      in: transaction,
-      context
-    )
-    try await RateLimits.sendForget(of: token.address.key, context, in: transaction)()
+    try await Accounts.verify(token.address, of: token.user, byReader: isReader, in: transaction)
+    try await RateLimits.sendForget(of: token.address.key, in: transaction)()
   }
 }

@@ -6,12 +6,12 @@ import Postgres
 
 /// A user who is about to get an address: a new user, or a guest.
 @EventLoop struct NewAccount {
-  package let user: UserID
+  let user: UserID
   /// The address as the user wrote it.
-  package let email: String
+  let email: String
   let address: EmailAddress
   /// The hash of the password; nil for a user who signs in by codes.
-  package let hash: String?
+  let hash: String?
   /// The flow whose code has verified the address; nil if the address is not verified.
   let flow: AuthenticationFlow?
   /// The mail that verifies the address; nil if none is sent.
@@ -52,10 +52,10 @@ import Postgres
   ///
   /// - Returns: a function that waits, and throws `.emailTaken` if another user has the address.
   func create(in transaction: Transaction) async throws(Failure) -> Completion {
-    try await flow?.use(in: transaction, context)
+    try await flow?.use(in: transaction)
     let (app, identity) = (context.app.id, IdentityID())
     let (provider, key) = (hash == nil ? "email" : "password", address.key)
-    let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
+    let taken = Accounts.sendTaking(address, for: user, identity, in: transaction)
     _ = transaction.send(AccountQueries.create, user, app, address.stored(email), flow != nil)
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
     if let hash { _ = transaction.send(CredentialRowQueries.addPassword, user, hash) }

@@ -33,15 +33,8 @@ package enum Emails {
     let (address, _) = try await AccountMail.prepare(to: email, context)
     let flow = AuthenticationFlow.New(.networkReset, email, address, digits: digits)
     try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction, context)
-      try await AccountMail.request(
-        .reset,
-        email,
-        address,
-        code: flow.shownCode,
-        in: transaction,
-        context
-      )
+      try await flow.write(in: transaction)
+      try await AccountMail.request(.reset, email, address, code: flow.shownCode, in: transaction)
     }
   }
 
@@ -64,7 +57,7 @@ package enum Emails {
     try await set(hash, of: user, at: flow.address, context) { transaction async throws(Failure) in
       let account = try await Accounts.lock(flow.address, of: user, in: transaction)
       guard let account, !account.isBlocked else { throw .invalidCode }
-      try await flow.use(in: transaction, context)
+      try await flow.use(in: transaction)
       return account
     }
   }
@@ -106,7 +99,7 @@ package enum Emails {
   ) async throws(Failure) -> VerifiedCredential {
     let (token, hash) = try await choose(password, by: text, for: .reset, context)
     try await set(hash, of: token.user, at: token.address, verifies: token.verifies, context) {
-      transaction async throws(Failure) in try await token.useForAccount(in: transaction, context)
+      transaction async throws(Failure) in try await token.useForAccount(in: transaction)
     }
     return VerifiedCredential(of: token.user, .password(hash: hash))
   }
@@ -133,18 +126,18 @@ package enum Emails {
     try await context.transaction { transaction async throws(Failure) in
       let account = try await use(transaction)
       if account.isTakenOverByMail, verifies {
-        try await Takeover.run(of: user, address, in: transaction, context)
+        try await Takeover.run(of: user, address, in: transaction)
       } else {
         if !account.isCredential {
           guard verifies else { throw .invalidMailToken }
           // The password needs an identity with the address.
-          try await Accounts.markVerified(address, of: user, in: transaction, context)
+          try await Accounts.markVerified(address, of: user, in: transaction)
         }
-        try await Users.revoke(of: user, "password_reset", in: transaction, context)
+        try await Users.revoke(of: user, "password_reset", in: transaction)
       }
       try await Users.store(hash, of: user, in: transaction)
-      try await SecurityNotice.passwordReset.record(of: user, in: transaction, context)
-      try await RateLimits.sendForget(of: address.key, context, in: transaction)()
+      try await SecurityNotice.passwordReset.record(of: user, in: transaction)
+      try await RateLimits.sendForget(of: address.key, in: transaction)()
     }
   }
 

@@ -76,7 +76,7 @@ extension Users {
     }
     var assurance: Sent<Int>?
     let account = try await limiter.count(knowing: used) { transaction in
-      if isListed { assurance = Devices.sendAssurance(of: holder, in: transaction, context) }
+      if isListed { assurance = Devices.sendAssurance(of: holder, in: transaction) }
       // An address without a user takes as long.
       return transaction.send(AccountQueries.read, holder ?? UserID(), address.key)
     }.first
@@ -123,7 +123,7 @@ extension Users {
 struct RightPassword {
   let account: Account
   let address: EmailAddress
-  package let hash: String
+  let hash: String
   /// The hash that replaces the stored one, if that was made at another cost.
   let renewed: String?
   let limiter: FailureLimiter

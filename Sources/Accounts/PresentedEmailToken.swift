@@ -52,10 +52,7 @@ package struct PresentedEmailToken {
   /// - Returns: when the token was mailed, in microseconds since 1970.
   /// - Throws: `.invalidMailToken` if another request was first.
   @discardableResult
-  @EventLoop func use(
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) -> Int {
+  @EventLoop func use(in transaction: Transaction) async throws(Failure) -> Int {
     // Concurrent sign-ins and changes run before this, or find its result.
     _ = transaction.send(SessionsQueries.lockUser, user)
     let taken = try await transaction.run(
@@ -63,7 +60,7 @@ package struct PresentedEmailToken {
       user,
       purpose.rawValue,
       tokenHash,
-      context.app.id
+      transaction.app.id
     )
     guard let end = taken.first else { throw .invalidMailToken }
     return end - purpose.lifetime.wholeSeconds * 1_000_000
@@ -72,11 +69,8 @@ package struct PresentedEmailToken {
   /// Locks the user, uses the token up, and returns the account.
   ///
   /// - Throws: `.invalidMailToken` if another request was first, or the user has another address.
-  @EventLoop func useForAccount(
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) -> Account {
-    try await use(in: transaction, context)
+  @EventLoop func useForAccount(in transaction: Transaction) async throws(Failure) -> Account {
+    try await use(in: transaction)
     let account = try await Accounts.lock(address, of: user, in: transaction)
     guard let account else { throw .invalidMailToken }
     return account

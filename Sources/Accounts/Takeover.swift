@@ -17,14 +17,13 @@ package import Postgres
   package static func run(
     of user: UserID,
     _ address: EmailAddress,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    try await revokeAll(of: user, in: transaction, context)
+    try await revokeAll(of: user, in: transaction)
     _ = transaction.send(PasswordQueries.remove, user)
     _ = transaction.send(MailTokenQueries.removeRestores, user)
-    try await Accounts.markVerified(address, of: user, in: transaction, context)
-    try await SecurityNotice.takenOver.record(of: user, in: transaction, context)
+    try await Accounts.markVerified(address, of: user, in: transaction)
+    try await SecurityNotice.takenOver.record(of: user, in: transaction)
   }
 
   /// Revokes the sessions, API keys, linked identities, second factors, consents and places on
@@ -34,13 +33,12 @@ package import Postgres
   static func revokeAll(
     of user: UserID,
     factorsSince time: Int = 0,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    try await Sessions.end(.all, of: user, "account_takeover", in: transaction, context)
+    try await Sessions.end(.all, of: user, "account_takeover", in: transaction)
     _ = transaction.send(TakeoverQueries.removeFlows, user)
     _ = transaction.send(TakeoverQueries.removeConsents, user)
-    try await Sessions.revokeCredentials(of: user, in: transaction, context)
+    try await Sessions.revokeCredentials(of: user, in: transaction)
     _ = transaction.send(TakeoverQueries.removeFactors, user, time)
   }
 }

@@ -1,5 +1,6 @@
 package import Runtime
 package import EventLoop
+package import JSON
 import Postgres
 
 /// Puts the domain's mails into the queue in the database.
@@ -107,6 +108,29 @@ extension RequestContext {
       mailer.abandon("\(error)")
       return nil
     }
+  }
+}
+
+extension Transaction {
+  /// Queues a row of a kind of its own, which is encrypted.
+  ///
+  /// - Parameters:
+  ///   - content: the content for the handler of the kind.
+  ///   - kind: the kind.
+  ///   - app: the app.
+  ///   - time: how long delivery is attempted.
+  /// - Throws: `.internalError`.
+  package func queue(
+    _ content: JSON,
+    _ kind: String,
+    of app: AppID,
+    for time: Duration
+  ) throws(Failure) {
+    let id = MailID()
+    let name = QueuedMail.name(id)
+    let sealed = BinaryBytes(try context.keys.master.sealed(content.serialized(), as: name))
+    _ = send(OutboxQueries.add, id, app, kind, sealed, time)
+    context.deliver(QueuedRow(id))
   }
 }
 

@@ -103,11 +103,10 @@ package enum SecurityNotice: Sendable {
   @EventLoop package func record(
     of user: UserID,
     removesAddress: Bool = false,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    Event(action, of: user, detail: detail).record(in: transaction, context)
-    if removesAddress, context.principal.session != nil {
+    Event(action, of: user, detail: detail).record(in: transaction)
+    if removesAddress, transaction.principal.session != nil {
       let found = try await transaction.run(WayInQueries.verifiedEmail, user)
       guard let former = found.first else { return }
       EmailToken(
@@ -115,10 +114,10 @@ package enum SecurityNotice: Sendable {
         to: former.email,
         of: user,
         in: former.language,
-        context
+        transaction.context
       ).queue(in: transaction)
     } else {
-      try await notice(of: user, in: transaction, context).queue(in: transaction)
+      try await notice(of: user, in: transaction).queue(in: transaction)
     }
   }
 
@@ -127,11 +126,10 @@ package enum SecurityNotice: Sendable {
   /// A thief may have changed the address, and the owner reads the former one.
   @EventLoop package func queueForRestorable(
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     for reader in try await transaction.run(WayInQueries.restorableEmails, user) {
-      WayInNotice(reader: reader, change: self, remedy: remedy, context: context)
+      WayInNotice(reader: reader, change: self, remedy: remedy, context: transaction.context)
         .queue(in: transaction)
     }
   }
@@ -139,11 +137,10 @@ package enum SecurityNotice: Sendable {
   /// Returns the mail alone, for a change that is recorded elsewhere.
   @EventLoop package func notice(
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> WayInNotice {
     let reader = try await transaction.run(WayInQueries.verifiedEmail, user).first
-    return WayInNotice(reader: reader, change: self, remedy: remedy, context: context)
+    return WayInNotice(reader: reader, change: self, remedy: remedy, context: transaction.context)
   }
 }
 
@@ -168,7 +165,7 @@ package struct WayInNotice {
 
 /// An address that a user has verified, and the language of its mail.
 struct VerifiedEmail: RowDecodable {
-  package let email: String
+  let email: String
   let language: String?
 
   init(from row: Row) throws(DatabaseError) {

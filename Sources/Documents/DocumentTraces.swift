@@ -49,6 +49,6 @@ import Postgres
       _ = transaction.send(DocumentHistoryQueries.keep, user, document, app.id, actor, kept)
       _ = transaction.send(DocumentHistoryQueries.trim, user, document, version - kept)
     }
-    if let indexes { SearchValues.send(of: document, user, indexes, in: transaction) }
+    if let indexes { SearchValues.send(of: document, user, indexes, in: transaction.engine) }
   }
 }

@@ -14,12 +14,6 @@ extension Users {
     with members: UserRevision,
     _ context: RequestContext
   ) async throws(Failure) -> UserID {
-    // No user is signed in yet who could write.
-    let system = RequestContext(
-      context.dependencies,
-      app: context.app,
-      principal: Principal(.system, in: context.app.id, scopes: .everything)
-    )
     var writes: [DocumentWrite] = []
     for (kind, members) in members.documents {
       let rule = try DocumentRule(of: kind, in: context.app)
@@ -27,13 +21,17 @@ extension Users {
         try rule.text(of: .object(members))
       }
       let first = VersionCondition(oneOf: [0])
-      writes.append(DocumentWrite(of: kind, text, isMerge: false, if: first))
+      writes.append(DocumentWrite(of: kind, text, if: first))
     }
     return try await registerOnly(credentials, context) {
       [writes] (transaction, user) async throws(Failure) in
-      for write in writes { try await write.run(of: user, in: transaction, system) }
+      // No user is signed in yet who could write.
+      let system = transaction.acting(
+        as: Principal(.system, in: context.app.id, scopes: .everything)
+      )
+      for write in writes { try await write.run(of: user, in: system) }
       if members.profile.count > 0 {
-        try await Profiles.change(members.profile, of: user, in: transaction, system)
+        try await Profiles.change(members.profile, of: user, in: system)
       }
       if let url = members.pictureURL?.string {
         _ = transaction.send(UserRevisionQueries.finish, user, 1, false, true, url)

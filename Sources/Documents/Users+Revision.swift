@@ -67,9 +67,9 @@ extension Users {
             stale = failure
             throw failure
           }
-          for write in writes { try await write.run(of: user, in: transaction, context) }
+          for write in writes { try await write.run(of: user, in: transaction) }
           if revision.profile.count > 0 {
-            try await Profiles.change(revision.profile, of: user, in: transaction, context)
+            try await Profiles.change(revision.profile, of: user, in: transaction)
           }
           if let email = revision.email, let address {
             try await setEmail(
@@ -77,16 +77,15 @@ extension Users {
               address,
               isVerified: email.isVerified,
               of: user,
-              in: transaction,
-              context
+              in: transaction
             )
           }
           if let isVerified = revision.isEmailVerified {
-            try await setVerified(isVerified, user, found, in: transaction, context)
+            try await setVerified(isVerified, user, found, in: transaction)
           }
-          if let hash { try await setPassword(hash, of: user, in: transaction, context) }
+          if let hash { try await setPassword(hash, of: user, in: transaction) }
           if let isBlocked = revision.isBlocked {
-            try await setBlocked(isBlocked, user, found, in: transaction, context)
+            try await setBlocked(isBlocked, user, found, in: transaction)
           }
           _ = transaction.send(
             UserRevisionQueries.finish,
@@ -111,14 +110,13 @@ extension Users {
     _ isVerified: Bool,
     _ user: UserID,
     _ found: AdministeredUser,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     guard let address = found.address else { throw .noEmail }
     guard isVerified || !address.isVerified else {
       throw .invalid([FieldError("/email_verified", "value", "A verified address stays verified.")])
     }
-    if isVerified { try await verifyEmail(of: user, found, in: transaction, context) }
+    if isVerified { try await verifyEmail(of: user, found, in: transaction) }
   }
 
   /// Returns the write of a document with new members, from its stored version.
@@ -145,7 +143,7 @@ extension Users {
       }
     }
     let version = VersionCondition(oneOf: [stored?.version ?? 0])
-    return DocumentWrite(of: kind, text, isMerge: false, if: version)
+    return DocumentWrite(of: kind, text, if: version)
   }
 }
 

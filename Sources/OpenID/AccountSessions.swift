@@ -74,8 +74,8 @@ package struct AccountSession: RowDecodable {
   ) async throws(Failure) {
     let ending = UserSessions.Ending(session, sessions: true, refreshTokens: true)
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
-      try await UserSessions.end(ending, of: user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
+      try await UserSessions.end(ending, of: user, in: transaction)
     }
   }
 }

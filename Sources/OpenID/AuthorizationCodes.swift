@@ -116,7 +116,7 @@ package import Tenancy
       _ = transaction.send(SessionsQueries.lockUser, row.user)
       if let redeemed = row.redeemed {
         guard fault == nil, row.age <= grace else {
-          try await revoke(redeemed, of: row.user, in: transaction, context)
+          try await revoke(redeemed, of: row.user, in: transaction)
           return .refused(.invalidCodeOfClient)
         }
         let session = try await transaction.run(ClientSessionQueries.find, row.user, redeemed)
@@ -127,7 +127,7 @@ package import Tenancy
       }
       if let fault { throw fault }
       guard row.isValid else { throw .invalidCodeOfClient }
-      let session = try await open(row, request, for: client, in: transaction, context)
+      let session = try await open(row, request, for: client, in: transaction)
       _ = transaction.send(
         AuthorizationCodeQueries.redeem,
         context.app.id,
@@ -161,9 +161,9 @@ package import Tenancy
     _ row: CodeRow,
     _ request: AuthorizationRequest,
     for client: Client,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> ClientSession {
+    let context = transaction.context
     let scopes = row.scope.split(separator: " ").map(String.init)
     let server = try await request.server(context)
     if client.needsConsent(to: request, at: server) {
@@ -195,17 +195,16 @@ package import Tenancy
       "client_sign_in",
       of: row.user,
       detail: ["client_id": .string(client.id.text), "session_id": .string(session.session.text)]
-    ).record(in: transaction, context)
+    ).record(in: transaction)
     return session
   }
 
   private static func revoke(
     _ session: SessionID,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    try await Sessions.end(.one(session), of: user, "code_reuse", in: transaction, context)
+    try await Sessions.end(.one(session), of: user, "code_reuse", in: transaction)
   }
 }
 

@@ -72,7 +72,7 @@ package struct Consent: RowDecodable {
   ) async throws(Failure) {
     let scopes = request.scopes
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let stored = try await transaction.run(
         ConsentQueries.scope,
         user,
@@ -93,7 +93,7 @@ package struct Consent: RowDecodable {
         detail: [
           "client_id": .string(request.client.text), "scopes": .array(scopes.map(JSON.string)),
         ]
-      ).record(in: transaction, context)
+      ).record(in: transaction)
     }
   }
 
@@ -118,7 +118,7 @@ package struct Consent: RowDecodable {
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let revoked = try await transaction.run(ConsentQueries.revoke, user, client)
       _ = transaction.send(ConsentQueries.endSessions, user, client.text)
       guard !revoked.isEmpty else { throw .notFound }
@@ -126,7 +126,7 @@ package struct Consent: RowDecodable {
         "consent_revoke",
         of: user,
         detail: ["client_id": .string(client.text)]
-      ).record(in: transaction, context)
+      ).record(in: transaction)
     }
   }
 }

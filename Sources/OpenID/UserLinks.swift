@@ -120,11 +120,11 @@ import Sessions
       )
       guard let main else { throw context.gone }
       guard let found else { throw .notLinkable("The secondary user does not exist.") }
-      if let session { try await requireFresh(session, of: secondary, transaction, context) }
+      if let session { try await requireFresh(session, of: secondary, transaction) }
       try check(found, main)
       try await Identities.requireNoRestore(of: primary, in: transaction)
       try await Identities.requireNoRestore(of: secondary, removed: true, in: transaction)
-      try await move(found, of: secondary, to: primary, main, in: transaction, context)
+      try await move(found, of: secondary, to: primary, main, in: transaction)
       return found.picture
     }
     await context.pictures.shelf.forget(picture)
@@ -134,14 +134,13 @@ import Sessions
   private static func requireFresh(
     _ session: SessionID,
     of user: UserID,
-    _ transaction: Transaction,
-    _ context: RequestContext
+    _ transaction: Transaction
   ) async throws(Failure) {
     let fresh = try await transaction.run(
       UserLinkQueries.fresh,
       user,
       session.text,
-      context.app.sessionSettings.proofLifetime
+      transaction.app.sessionSettings.proofLifetime
     )
     guard !fresh.isEmpty else {
       throw .notLinkable(
@@ -167,16 +166,15 @@ import Sessions
     of secondary: UserID,
     to primary: UserID,
     _ main: LinkParty,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    try await Sessions.end(.all, of: secondary, "link", in: transaction, context)
-    try await Users.remove(secondary, linkedTo: primary, in: transaction, context)
+    try await Sessions.end(.all, of: secondary, "link", in: transaction)
+    try await Users.remove(secondary, linkedTo: primary, in: transaction)
     if found.address != nil, let email = found.email {
       let isVerified = found.isEmailVerified
       // An issuer may have named another address of the primary user.
       let asserted = main.key.map { [Subject(email: $0)] } ?? []
-      Subjects.release(asserted, of: primary, in: transaction, context)
+      Subjects.release(asserted, of: primary, in: transaction)
       if let hash = found.hash {
         _ = transaction.send(CredentialRowQueries.addPassword, primary, hash)
       }
@@ -188,15 +186,15 @@ import Sessions
       let id = IdentityID()
       rows.append(identity.row(of: found, secondary, as: id))
       let subject = identity.uniqueSubject
-      claims.append(Subjects.sendClaim(of: subject, for: primary, id, in: transaction, context))
+      claims.append(Subjects.sendClaim(of: subject, for: primary, id, in: transaction))
     }
     let list = TextBytes(JSON.array(rows).serialized())
-    _ = transaction.send(UserLinkQueries.adopt, primary, context.app.id, list, ServerTime())
+    _ = transaction.send(UserLinkQueries.adopt, primary, transaction.app.id, list, ServerTime())
     for claim in claims { try await claim.rows(undone: .identityTaken) }
     try await transaction.send(UserLinkQueries.count, primary).rows()
     for identity in found.identities {
       let notice = SecurityNotice.linked(identity.provider)
-      try await notice.record(of: primary, in: transaction, context)
+      try await notice.record(of: primary, in: transaction)
     }
   }
 
@@ -213,7 +211,7 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let found = try await transaction.run(UserLinkQueries.party, user, context.app.id).first
       guard let found else { throw context.gone }
       let index = found.identities.firstIndex {
@@ -224,12 +222,12 @@ import Sessions
       let identity = found.identities[index]
       // Before the address goes, to which the notice is mailed.
       let notice = try await SecurityNotice.unlinked(identity.provider)
-        .notice(of: user, in: transaction, context)
+        .notice(of: user, in: transaction)
       var subjects = [identity.uniqueSubject]
       let (key, id) = (found.key, identity.id)
-      let isNamed = try await Subjects.names(key, id, of: user, in: transaction, context)
+      let isNamed = try await Subjects.names(key, id, of: user, in: transaction)
       if isNamed, let key { subjects.append(Subject(email: key)) }
-      Subjects.release(subjects, of: user, in: transaction, context)
+      Subjects.release(subjects, of: user, in: transaction)
       let isAddress = identity.isAddress
       _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
       if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
@@ -237,16 +235,15 @@ import Sessions
         .signedIn(by: identity.provider, sparing: context.principal.session),
         of: user,
         "unlink",
-        in: transaction,
-        context
+        in: transaction
       )
       var new = identity.formerUser ?? UserID()
       if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }
-      try await create(new, of: identity, found, in: transaction, context)
+      try await create(new, of: identity, found, in: transaction)
       Event("unlink", of: user, detail: ["provider": .string(identity.provider)])
-        .record(in: transaction, context)
+        .record(in: transaction)
       Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
-        .record(in: transaction, context)
+        .record(in: transaction)
       notice.queue(in: transaction)
     }
   }
@@ -258,10 +255,9 @@ extension UserLinks {
     _ user: UserID,
     of identity: LinkParty.Identity,
     _ party: LinkParty,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    let (app, id) = (context.app.id, IdentityID())
+    let (app, id) = (transaction.app.id, IdentityID())
     let row = identity.userRow(of: party)
     var foreign = row["foreign_id"]?.string
     if let known = foreign {
@@ -271,7 +267,7 @@ extension UserLinks {
       if claimed.isEmpty { foreign = nil }
     }
     let subject = identity.uniqueSubject
-    let claimed = Subjects.sendClaim(of: subject, for: user, id, in: transaction, context)
+    let claimed = Subjects.sendClaim(of: subject, for: user, id, in: transaction)
     _ = transaction.send(UserLinkQueries.create, user, app, TextBytes(row.serialized()), foreign)
     if let hash = row["hash"]?.string {
       _ = transaction.send(CredentialRowQueries.addPassword, user, hash)

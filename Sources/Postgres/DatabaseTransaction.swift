@@ -6,8 +6,6 @@ package import EventLoop
   private let nodes: NodeGuard?
   private let group = CallGroup()
   private var commitment: PendingQuery?
-  /// The refusal of a statement, after which all others fail too.
-  private var refusal: DatabaseError?
 
   private static let begin = Statement<NoRow>("transaction.begin", "begin")
   private static let commit = Statement<NoRow>("transaction.commit", "commit")
@@ -54,21 +52,29 @@ package import EventLoop
   }
 
   private func send(_ call: PendingQuery) {
-    refusal = refusal ?? nodes?.refusal(of: call)
-    if let refusal { return call.fail(refusal) }
     call.group = group
+    if let failure = failure ?? nodes?.refusal(of: call) { return call.fail(failure) }
     connection.send(call)
   }
 
+  /// The error of the first statement that failed, with which all later ones fail.
+  package var failure: DatabaseError? { group.failure }
+
   /// Sends a statement without waiting for earlier ones.
   ///
-  /// Statements sent in one turn of the loop travel together. If one fails, all later ones fail
-  /// with its error.
+  /// Statements sent in one turn of the loop travel together.
   package func send<Row, each Value>(
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) -> SentStatement<Row> {
-    let call = PendingQuery(statement, repeat each values)
+    send(PendingQuery(statement, repeat each values), returning: Row.self)
+  }
+
+  /// Sends a call that the caller has built, like the function above.
+  package func send<Row: RowDecodable>(
+    _ call: PendingQuery,
+    returning type: Row.Type
+  ) -> SentStatement<Row> {
     send(call)
     return SentStatement(call: call)
   }

@@ -114,7 +114,7 @@ package struct PasswordCheck: Sendable {
 
   nonisolated init() {}
 
-  package mutating func note(_ time: UInt64, of cost: String) {
+  mutating func note(_ time: UInt64, of cost: String) {
     if let known = least[cost] {
       least[cost] = min(known, time)
     } else if least.count < Self.limit {

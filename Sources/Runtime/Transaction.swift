@@ -4,12 +4,13 @@ package import Postgres
 /// A transaction of the domain.
 ///
 /// An error of its body rolls it back, and is rethrown.
-@EventLoop package final class Transaction {
-  private let transaction: DatabaseTransaction
-  /// The first error of a statement, which decides whether the body runs again.
-  fileprivate(set) var error: DatabaseError?
+@EventLoop package struct Transaction {
+  /// The request whose principal and app the statements have.
+  package let context: RequestContext
+  package let engine: DatabaseTransaction
 
-  package init(_ transaction: DatabaseTransaction) { self.transaction = transaction }
+  package var app: App { context.app }
+  package var principal: Principal { context.principal }
 
   /// Sends a statement without waiting for those before it.
   ///
@@ -19,13 +20,19 @@ package import Postgres
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) -> Sent<Row> {
-    Sent(statement: transaction.send(statement, repeat each values), transaction: self)
+    Sent(statement: engine.send(statement, repeat each values))
+  }
+
+  /// Sends a prepared call, like the function above.
+  package func send<Row: RowDecodable>(_ call: PendingQuery, returning type: Row.Type) -> Sent<Row>
+  {
+    Sent(statement: engine.send(call, returning: type))
   }
 
   /// Sends the commit after all statements so far, so that it takes no round trip of its own.
   ///
   /// After this, the body may only wait for statements that it has sent.
-  package func sendCommit() { transaction.sendCommit() }
+  package func sendCommit() { engine.sendCommit() }
 
   /// Runs a statement and returns its rows.
   package func run<Row, each Value>(
@@ -33,9 +40,9 @@ package import Postgres
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     do throws(DatabaseError) {
-      return try await transaction.run(statement, repeat each values)
+      return try await engine.run(statement, repeat each values)
     } catch {
-      throw note(error)
+      throw Failure(error)
     }
   }
 
@@ -43,22 +50,22 @@ package import Postgres
   @discardableResult
   package func run(_ call: PendingQuery) async throws(Failure) -> ResultSet {
     do throws(DatabaseError) {
-      return try await transaction.run(call)
+      return try await engine.run(call)
     } catch {
-      throw note(error)
+      throw Failure(error)
     }
   }
 
-  fileprivate func note(_ error: DatabaseError) -> Failure {
-    if self.error == nil { self.error = error }
-    return Failure(error)
+  /// Returns the transaction for statements of another principal.
+  package func acting(as principal: Principal) -> Transaction {
+    let context = RequestContext(context.dependencies, app: app, principal: principal)
+    return Transaction(context: context, engine: engine)
   }
 }
 
 /// A statement that a transaction has sent.
 @EventLoop package struct Sent<Row: RowDecodable> {
   fileprivate let statement: SentStatement<Row>
-  fileprivate let transaction: Transaction
 
   /// Waits for the rows.
   ///
@@ -77,13 +84,14 @@ package import Postgres
     do throws(DatabaseError) {
       return try await statement.rows()
     } catch {
-      let failure = transaction.note(error)
-      switch error.state {
-      case .undone: throw undone() ?? failure
-      case .uniqueViolation: throw duplicate() ?? failure
-      case .checkViolation: throw violation() ?? failure
-      default: throw failure
-      }
+      let failure: Failure? =
+        switch error.state {
+        case .undone: undone()
+        case .uniqueViolation: duplicate()
+        case .checkViolation: violation()
+        default: nil
+        }
+      throw failure ?? Failure(error)
     }
   }
 }
@@ -112,13 +120,13 @@ extension RequestContext {
       let outcome = try await database.transaction(for: owner) {
         engine async throws(DatabaseError) in
         refusal = nil
-        let transaction = Transaction(engine)
+        let transaction = Transaction(context: self, engine: engine)
         do throws(Failure) {
           return try await body(transaction)
         } catch {
           // After a conflict, the database repeats the body, and a server that is away is reported
           // as such. Any other error is final.
-          if let cause = transaction.error, cause.isConflict || cause.isServerAway {
+          if let cause = engine.failure, cause.isConflict || cause.isServerAway {
             throw cause
           }
           refusal = error

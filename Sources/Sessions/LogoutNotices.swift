@@ -24,7 +24,7 @@ import Tenancy
     let all = try await context.readLatest(LogoutNoticeQueries.due)
     for due in all where seen.insert(due.user).inserted {
       try await context.transaction { transaction async throws(Failure) in
-        try await queue(of: due.user, in: due.app, transaction, context)
+        try await queue(of: due.user, in: due.app, transaction)
       }
     }
   }
@@ -36,15 +36,14 @@ import Tenancy
   ///   - app: the app of the user.
   ///   - isDeleted: whether the transaction deletes the user, which ends all others.
   ///   - transaction: the transaction.
-  ///   - context: the context of the request.
   /// - Throws: `.databaseUnavailable`.
   package static func queue(
     of user: UserID,
     in app: AppID,
     isDeleted: Bool = false,
-    _ transaction: Transaction,
-    _ context: RequestContext
+    _ transaction: Transaction
   ) async throws(Failure) {
+    let context = transaction.context
     var clients: [ClientID: Client?] = [:]
     for ended in try await transaction.run(LogoutNoticeQueries.take, user, isDeleted) {
       if clients[ended.client] == nil {
@@ -59,22 +58,7 @@ import Tenancy
         "subject": .string(try await client.subject(of: user, context)),
         "session": .string(ended.session.text), "issuer": .string(ended.issuer),
       ]
-      let id = MailID()
-      let sealed: [UInt8]
-      do {
-        sealed = try context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
-      } catch {
-        throw .internalError("a message cannot be sealed")
-      }
-      _ = transaction.send(
-        OutboxQueries.add,
-        id,
-        app,
-        kind,
-        BinaryBytes(sealed),
-        deliveryTimeout
-      )
-      context.deliver(QueuedRow(id))
+      try transaction.queue(json, kind, of: app, for: deliveryTimeout)
     }
   }
 }

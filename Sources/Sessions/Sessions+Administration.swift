@@ -33,11 +33,7 @@ extension Sessions {
     detail["sessions"] = .number(JSONNumber(sessions))
     detail["issuer"] = issuer.map(JSON.string)
     try await context.transaction { [detail] transaction async throws(Failure) in
-      Event("sessions_end", detail: .object(detail)).record(
-        in: transaction,
-        app: app,
-        context
-      )
+      Event("sessions_end", detail: .object(detail)).record(in: transaction, app: app)
     }
     return sessions
   }
@@ -93,11 +89,11 @@ extension Sessions {
         var count = 0
         for (user, sent) in zip(batch, sent) {
           let ended = try await sent.rows()
-          recordEnds(ended, of: user, reason, app: app, in: transaction, context)
+          recordEnds(ended, of: user, reason, app: app, in: transaction)
           count += ended.count
           // The client may be deleted next.
           if client != nil, !ended.isEmpty {
-            try await LogoutNotices.queue(of: user, in: app, transaction, context)
+            try await LogoutNotices.queue(of: user, in: app, transaction)
           }
         }
         return count

@@ -10,29 +10,28 @@ extension Sessions {
   ///   - user: the user.
   ///   - spared: a device on which the user stays; nil for none.
   ///   - transaction: the transaction.
-  ///   - context: the context of the request.
   /// - Throws: `.databaseUnavailable`.
   package static func revokeCredentials(
     of user: UserID,
     sparing spared: DeviceID? = nil,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
+    let context = transaction.context
     let identities = transaction.send(CredentialRevocationQueries.removeIdentities, user)
     let devices = transaction.send(CredentialRevocationQueries.leaveDevices, user, spared)
     _ = transaction.send(CredentialRevocationQueries.removeKeys, user)
     let actor = context.principal
     let removed = try await identities.rows()
     let subjects = removed.compactMap { Subject(ofIdentityAt: $0.provider, $0.name) }
-    Subjects.release(subjects, of: user, in: transaction, context)
+    Subjects.release(subjects, of: user, in: transaction)
     for identity in removed where identity.provider != "anonymous" {
       let place = EventPlace(session: nil, device: nil)
       Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider)])
-        .record(in: transaction, by: actor, context)
+        .record(in: transaction, by: actor)
     }
     for device in try await devices.rows() {
       Event("device_remove", of: user, at: EventPlace(session: nil, device: device))
-        .record(in: transaction, by: actor, context)
+        .record(in: transaction, by: actor)
     }
   }
 }

@@ -19,8 +19,8 @@ extension Sessions {
     try await context.transaction { transaction async throws(Failure) in
       // A client that exchanges a code now runs before this, or finds the session ended.
       _ = transaction.send(SessionsQueries.lockUser, user)
-      if next == .none { try await Devices.deactivate(user, in: transaction, context) }
-      let ended = try await end(.one(session), of: user, "logout", in: transaction, context)
+      if next == .none { try await Devices.deactivate(user, in: transaction) }
+      let ended = try await end(.one(session), of: user, "logout", in: transaction)
       guard !ended.isEmpty else { throw context.gone }
     }
   }
@@ -34,7 +34,7 @@ extension Sessions {
   ) async throws(Failure) {
     let principal = Principal(.user, in: context.app.id, scopes: Scopes(""))
     _ = try await context.transaction { transaction async throws(Failure) in
-      try await end(.one(session), of: user, reason, by: principal, in: transaction, context)
+      try await end(.one(session), of: user, reason, by: principal, in: transaction)
     }
   }
 
@@ -59,7 +59,6 @@ extension Sessions {
   ///   - reason: why they end.
   ///   - principal: the actor; nil for the principal of the request.
   ///   - transaction: the transaction.
-  ///   - context: the context of the request.
   /// - Returns: the sessions that were not ended before.
   /// - Throws: `.databaseUnavailable`.
   @discardableResult package static func end(
@@ -67,8 +66,7 @@ extension Sessions {
     of user: UserID,
     _ reason: String,
     by principal: Principal? = nil,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> [SessionID] {
     var one: SessionID?
     var spared: SessionID?
@@ -87,13 +85,13 @@ extension Sessions {
       one == nil && key == nil && provider == nil && reason != "blocked"
       ? transaction.send(SessionsQueries.leaveDevices, user, spared) : nil
     let ended = try await ending.rows()
-    let principal = principal ?? context.principal
+    let principal = principal ?? transaction.principal
     for device in try await leaving?.rows() ?? [] {
       let place = EventPlace(session: nil, device: device)
       Event("device_remove", of: user, at: place)
-        .record(in: transaction, by: principal, context)
+        .record(in: transaction, by: principal)
     }
-    recordEnds(ended, of: user, reason, by: principal, in: transaction, context)
+    recordEnds(ended, of: user, reason, by: principal, in: transaction)
     return ended.map(\.session)
   }
 
@@ -104,13 +102,12 @@ extension Sessions {
     _ reason: String,
     app: AppID? = nil,
     by principal: Principal? = nil,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) {
     for session in ended {
       let place = EventPlace(session: session.session, device: session.device)
       Event("session_end", of: user, at: place, detail: ["reason": .string(reason)])
-        .record(in: transaction, app: app, by: principal ?? context.principal, context)
+        .record(in: transaction, app: app, by: principal ?? transaction.principal)
     }
   }
 }

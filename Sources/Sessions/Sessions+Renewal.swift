@@ -50,7 +50,6 @@ extension Sessions {
   ///   - style: the style of the tokens.
   ///   - reason: why the old session ends.
   ///   - transaction: the transaction.
-  ///   - context: the context of the request.
   /// - Returns: the new session.
   /// - Throws: `.wrongCredentials` if the credential is not valid any more, `.sessionEnded` if the
   ///   session has ended.
@@ -60,9 +59,9 @@ extension Sessions {
     secondFactor methods: String = "",
     as style: SessionStyle,
     _ reason: String,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> LiveSession {
+    let context = transaction.context
     guard let session = context.principal.session, let device = context.principal.device else {
       throw context.gone
     }

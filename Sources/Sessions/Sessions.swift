@@ -149,20 +149,16 @@ import Postgres
 
   // MARK: The user's view
 
-  /// How many sessions a page has.
-  package nonisolated static let pageSize = 100
-
-  /// Returns the caller's live sessions, the newest first, from 1 to `pageSize`.
+  /// Returns the caller's live sessions, the newest first, from 1 to `PageLimit.most`.
   ///
   /// `cursor` is the `next` of the previous page; nil for the first page.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func page(
     of user: UserID,
     before cursor: SessionID? = nil,
-    count: Int = pageSize,
+    count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<SessionInfo> {
-    let count = min(max(count, 1), pageSize)
     let found = try await context.list(SessionsQueries.page, user, context.principal, cursor, count)
     guard let found else { throw context.gone }
     return Page(found, of: count)
@@ -178,9 +174,9 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let which = session.map(Ending.one) ?? .others(than: context.principal.session)
-      let ended = try await end(which, of: user, "ended", in: transaction, context)
+      let ended = try await end(which, of: user, "ended", in: transaction)
       if session != nil, ended.isEmpty { throw .notFound }
     }
   }
@@ -191,11 +187,8 @@ import Postgres
   /// - Throws: `.sessionEnded` if the session of the request is not live once the lock is held.
   ///   The transaction that held the lock before may have ended it, as a reset of the password
   ///   does.
-  package static func lockUser(
-    _ user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) {
+  package static func lockUser(_ user: UserID, in transaction: Transaction) async throws(Failure) {
+    let context = transaction.context
     _ = transaction.send(SessionsQueries.lockUser, user)
     if let device = context.principal.device { _ = transaction.send(DevicesQueries.lock, device) }
     let live = try await transaction.run(PrincipalQueries.live, user, context.principal)

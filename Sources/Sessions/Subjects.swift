@@ -55,24 +55,18 @@ package struct Subject: RowDecodable, Comparable, Sendable {
     of subject: Subject,
     for user: UserID,
     _ identity: IdentityID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) -> Sent<NoRow> {
     let (provider, name) = (subject.provider, subject.name)
     let claim = CredentialRowQueries.claim
-    return transaction.send(claim, context.app.id, provider, name, user, identity)
+    return transaction.send(claim, transaction.app.id, provider, name, user, identity)
   }
 
   /// Frees subjects of a user for other users, without waiting.
-  package static func release(
-    _ subjects: [Subject],
-    of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) {
+  package static func release(_ subjects: [Subject], of user: UserID, in transaction: Transaction) {
     for subject in subjects.sorted() {
       let (provider, name) = (subject.provider, subject.name)
-      _ = transaction.send(SubjectQueries.release, context.app.id, provider, name, user)
+      _ = transaction.send(SubjectQueries.release, transaction.app.id, provider, name, user)
     }
   }
 
@@ -83,13 +77,12 @@ package struct Subject: RowDecodable, Comparable, Sendable {
     email key: String,
     reserved isReserved: Bool,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) {
     guard isReserved else {
-      return release([Subject(email: key)], of: user, in: transaction, context)
+      return release([Subject(email: key)], of: user, in: transaction)
     }
-    _ = transaction.send(SubjectQueries.reserve, context.app.id, key, user, ServerTime())
+    _ = transaction.send(SubjectQueries.reserve, transaction.app.id, key, user, ServerTime())
     _ = transaction.send(SubjectQueries.addReserved, user, key, ServerTime())
   }
 
@@ -98,11 +91,10 @@ package struct Subject: RowDecodable, Comparable, Sendable {
     _ key: String?,
     _ identity: IdentityID,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> Bool {
     guard let key else { return false }
-    let found = try await transaction.run(SubjectQueries.identity, context.app.id, key, user)
+    let found = try await transaction.run(SubjectQueries.identity, transaction.app.id, key, user)
     return found.first == identity
   }
 }

@@ -10,16 +10,16 @@ import Glibc
 /// compared. Only the holder of the signing key can make tokens with the same hash.
 struct TokenCache {
   final class Entry {
-    package let token: [UInt8]
-    package let principal: Principal
+    let token: [UInt8]
+    let principal: Principal
     /// The audience; nil for a native token.
-    package let audience: [String]?
-    package let expires: Int
+    let audience: [String]?
+    let expires: Int
     /// The keys of the app, and how many had been removed when the token was verified.
-    package let keys: AppKeys
-    package let removals: Int
+    let keys: AppKeys
+    let removals: Int
 
-    @EventLoop package init(
+    @EventLoop init(
       token: [UInt8],
       principal: Principal,
       audience: [String]? = nil,
@@ -56,7 +56,7 @@ struct TokenCache {
   init(generationSize: Int = 10_000) { self.generationSize = generationSize }
 
   /// How many are remembered.
-  package var count: Int { young.count + old.count }
+  var count: Int { young.count + old.count }
 
   subscript(token: Span<UInt8>) -> Entry? {
     mutating get {

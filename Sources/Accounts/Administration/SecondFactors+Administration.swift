@@ -21,9 +21,9 @@ extension SecondFactors {
         "second_factor_remove",
         of: user,
         detail: ["count": .number(JSONNumber(count))]
-      ).record(in: transaction, context)
+      ).record(in: transaction)
       try await SecurityNotice.secondFactorsRemoved
-        .notice(of: user, in: transaction, context)
+        .notice(of: user, in: transaction)
         .queue(in: transaction)
     }
   }

@@ -7,23 +7,19 @@ import Postgres
 
 /// The management of users.
 extension Users {
-  /// The greatest number of users on a page.
-  package static let pageSize = 100
-
   /// Returns the profiles of the users of an app, oldest first.
   ///
   /// - Parameters:
   ///   - cursor: the `next` of the previous page; nil for the first page.
-  ///   - count: from 1 to `pageSize`.
+  ///   - count: from 1 to `PageLimit.most`.
   ///   - context: the context of the request.
   /// - Returns: the profiles.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     after cursor: UserID? = nil,
-    count: Int = pageSize,
+    count: Int = PageLimit.most,
     _ context: RequestContext
   ) async throws(Failure) -> Page<Profile> {
-    let count = min(max(count, 1), pageSize)
     let profiles = try await context.search(
       UsersAdministrationQueries.page,
       context.app.id,
@@ -68,7 +64,7 @@ extension Users {
   ) async throws(Failure) -> Profile {
     try await change(user, if: condition, context) {
       (transaction, found) async throws(Failure) in
-      try await setBlocked(isBlocked, user, found, in: transaction, context)
+      try await setBlocked(isBlocked, user, found, in: transaction)
     }
     return try await Profiles.read(of: user, context)
   }
@@ -78,17 +74,13 @@ extension Users {
     _ isBlocked: Bool,
     _ user: UserID,
     _ found: AdministeredUser,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     guard found.isBlocked != isBlocked else { return }
     let time = isBlocked ? ServerTime() : nil
     _ = transaction.send(UsersAdministrationQueries.setBlocked, user, time)
-    if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction, context) }
-    Event(isBlocked ? "user_block" : "user_unblock", of: user).record(
-      in: transaction,
-      context
-    )
+    if isBlocked { try await Sessions.end(.all, of: user, "blocked", in: transaction) }
+    Event(isBlocked ? "user_block" : "user_unblock", of: user).record(in: transaction)
   }
 
   /// Marks the address of a user as verified, at the operator's request.
@@ -101,7 +93,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) {
     try await change(user, context) { (transaction, found) async throws(Failure) in
-      try await verifyEmail(of: user, found, in: transaction, context)
+      try await verifyEmail(of: user, found, in: transaction)
     }
   }
 
@@ -109,13 +101,12 @@ extension Users {
   @EventLoop package static func verifyEmail(
     of user: UserID,
     _ found: AdministeredUser,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     guard let address = found.address else { throw .notFound }
     guard !address.isVerified else { return }
     let key = EmailAddress(key: address.key)
-    try await Accounts.verify(key, of: user, byReader: true, in: transaction, context)
+    try await Accounts.verify(key, of: user, byReader: true, in: transaction)
   }
 
   /// Replaces the address of a locked user, and mails a notice to a former one that was verified.
@@ -127,19 +118,17 @@ extension Users {
     _ address: EmailAddress,
     isVerified: Bool,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    let notice = try await SecurityNotice.emailReplaced.notice(of: user, in: transaction, context)
+    let notice = try await SecurityNotice.emailReplaced.notice(of: user, in: transaction)
     let before = try await Emails.replace(
       by: address,
       email,
       isVerified ? .backEnd : .unverified,
       of: user,
-      in: transaction,
-      context
+      in: transaction
     )
-    Event("email_change", of: user).record(in: transaction, context)
+    Event("email_change", of: user).record(in: transaction)
     if before.email != nil { notice.queue(in: transaction) }
   }
 
@@ -155,7 +144,7 @@ extension Users {
     _ body: @EventLoop (Transaction, AdministeredUser) async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let rows = try await transaction.run(UsersAdministrationQueries.find, user, context.app.id)
       guard let found = rows.first else { throw context.gone }
       try condition.require(found.version)

@@ -18,7 +18,7 @@ extension Users {
   ) async throws(Failure) {
     let hash = try await hash(of: password, for: user, context)
     try await change(user, context) { (transaction, _) async throws(Failure) in
-      try await setPassword(hash, of: user, in: transaction, context)
+      try await setPassword(hash, of: user, in: transaction)
     }
   }
 
@@ -40,12 +40,11 @@ extension Users {
   @EventLoop package static func setPassword(
     _ hash: String,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     try await Users.store(hash, of: user, in: transaction)
-    try await revoke(of: user, "password_set", in: transaction, context)
-    try await SecurityNotice.passwordSet.record(of: user, in: transaction, context)
+    try await revoke(of: user, "password_set", in: transaction)
+    try await SecurityNotice.passwordSet.record(of: user, in: transaction)
   }
 
   /// Mails a user a password reset link, even shortly after another mail.
@@ -66,7 +65,7 @@ extension Users {
         in: address.language,
         context
       ).queue(in: transaction)
-      Event("password_reset_mail", of: user).record(in: transaction, context)
+      Event("password_reset_mail", of: user).record(in: transaction)
     }
   }
 }

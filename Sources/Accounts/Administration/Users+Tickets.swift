@@ -31,7 +31,7 @@ extension Users {
         throw Failure(.noHostName)
       }
       Event("ticket_create", of: user, detail: ["purpose": .string(purpose.rawValue)])
-        .record(in: transaction, context)
+        .record(in: transaction)
       return link
     }
   }

@@ -76,8 +76,8 @@ extension AuthenticationFlow {
 /// A flow of a network, and whether the code is its own.
 struct NetworkFlowRow: RowDecodable {
   let id: FlowID
-  package let key: String
-  package let email: String
+  let key: String
+  let email: String
   let isRight: Bool
 
   init(from row: Row) throws(DatabaseError) {

@@ -96,9 +96,8 @@ package import Postgres
     }
 
     /// Stores the flow.
-    @EventLoop package func write(in transaction: Transaction, _ context: RequestContext)
-      async throws(Failure)
-    {
+    @EventLoop package func write(in transaction: Transaction) async throws(Failure) {
+      let context = transaction.context
       let master = context.keys.master
       _ = transaction.send(
         FlowQueries.write,
@@ -190,11 +189,11 @@ package import Postgres
   /// Uses the flow up, with all others of its purpose and address at its place.
   ///
   /// - Throws: `.invalidCode` if another request has used it up.
-  package func use(in transaction: Transaction, _ context: RequestContext) async throws(Failure) {
+  package func use(in transaction: Transaction) async throws(Failure) {
     let used = try await transaction.run(
       FlowQueries.use,
       place,
-      context.app.id,
+      transaction.app.id,
       address.key,
       purpose.rawValue
     )
@@ -213,14 +212,14 @@ extension FlowPlace {
 /// A flow as it is stored.
 struct FlowRow: RowDecodable {
   let purpose: String
-  package let key: String?
-  package let email: String?
+  let key: String?
+  let email: String?
   let passwordHash: String?
   let codeHash: [UInt8]?
-  package let provider: String?
-  package let evidence: String?
+  let provider: String?
+  let evidence: String?
   /// In seconds since 1970.
-  package let authenticatedAt: Int?
+  let authenticatedAt: Int?
 
   init(from row: Row) throws(DatabaseError) {
     purpose = try row.text(0)

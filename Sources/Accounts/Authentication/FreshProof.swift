@@ -106,21 +106,11 @@ extension Sessions {
     }
     let live = try await limiter.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
-        try await Sessions.lockUser(user, in: transaction, context)
-        try await flow?.use(in: transaction, context)
-        let live = try await renew(
-          user,
-          by: verified,
-          as: style,
-          "reauthenticate",
-          in: transaction,
-          context
-        )
+        try await Sessions.lockUser(user, in: transaction)
+        try await flow?.use(in: transaction)
+        let live = try await renew(user, by: verified, as: style, "reauthenticate", in: transaction)
         try await limiter.succeed(in: transaction)
-        event("reauthenticate", evidence, user, live.session).record(
-          in: transaction,
-          context
-        )
+        event("reauthenticate", evidence, user, live.session).record(in: transaction)
         return live
       }
     }

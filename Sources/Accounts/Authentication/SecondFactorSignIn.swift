@@ -24,14 +24,14 @@ package import Postgres
   /// - Parameters:
   ///   - credential: the credential of the first step.
   ///   - transaction: the transaction that verifies the credential.
-  ///   - context: the request that brought the credential.
   /// - Returns: the statement; nil if no user needs a second step after this kind of credential.
   static func sendIsEnrolled(
     after credential: VerifiedCredential,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) -> Sent<Bool>? {
-    guard credential.takesSecondFactor, context.app.sessionSettings.mfa != .off else { return nil }
+    guard credential.takesSecondFactor, transaction.app.sessionSettings.mfa != .off else {
+      return nil
+    }
     return transaction.send(SecondFactorQueries.isEnrolled, credential.user)
   }
 
@@ -43,15 +43,14 @@ package import Postgres
   ///   - credential: the credential of the first step.
   ///   - enrolled: the statement of `sendIsEnrolled`.
   ///   - transaction: the transaction that verifies the credential.
-  ///   - context: the request that brought the credential.
   /// - Returns: `.additionalFactorRequired` with a flow; nil if the credential is enough.
   /// - Throws: `.databaseUnavailable`.
   static func begin(
     after credential: VerifiedCredential,
     _ enrolled: Sent<Bool>,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> Failure? {
+    let context = transaction.context
     let isEnrolled = try await enrolled.rows().first == true
     guard isEnrolled || context.app.sessionSettings.mfa == .required else { return nil }
     let (flow, place) = (FlowID(), FlowPlace(of: credential.user))
@@ -141,7 +140,7 @@ package import Postgres
       )
       guard let user = found.first else { throw .invalidCode }
       _ = try await lockedFactors(of: user, in: transaction)
-      return try await SecondFactors.begin(of: user, in: transaction, context)
+      return try await SecondFactors.begin(of: user, in: transaction)
     }
   }
 
@@ -212,15 +211,9 @@ package import Postgres
       try SecondFactors.requireOffered(context)
       let factors = try await SecondFactorFlow.lockedFactors(of: user, in: transaction)
       guard let factor = factors.first else { throw .invalidCode }
-      recoveryCodes = try await SecondFactors.confirm(
-        factor,
-        by: code,
-        of: user,
-        in: transaction,
-        context
-      )
+      recoveryCodes = try await SecondFactors.confirm(factor, by: code, of: user, in: transaction)
     } else {
-      try await SecondFactors.use(code, of: user, in: transaction, context)
+      try await SecondFactors.use(code, of: user, in: transaction)
     }
     let finished = transaction.send(SecondFactorFlowQueries.finish, place, context.app.id, flow)
     return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }

@@ -51,15 +51,14 @@ import Postgres
             let checked = isNew ? nil : credential.sendCheck(in: transaction)
             let enrolled =
               methods.isEmpty
-              ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction, context) : nil
+              ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction) : nil
             if let enrolled {
               try await written()
               try await checked?()
               let secondStep = try await SecondFactorFlow.begin(
                 after: credential,
                 enrolled,
-                in: transaction,
-                context
+                in: transaction
               )
               if let secondStep {
                 // The commit keeps the writes: a code is used up, and a new user is made.
@@ -68,15 +67,14 @@ import Postgres
               }
             }
             if !isNew {
-              try await NewDevice.tell(credential, on: device?.id, in: transaction, context)
+              try await NewDevice.tell(credential, on: device?.id, in: transaction)
             }
             let (live, created) = sendSession(
               by: credential,
               secondFactor: methods,
               on: device,
               as: style,
-              in: transaction,
-              context
+              in: transaction
             )
             let givenBack = limiter?.sendSuccess(in: transaction)
             transaction.sendCommit()
@@ -110,16 +108,15 @@ import Postgres
   ///   - known: the credential of the device that the client has sent; nil for a new device.
   ///   - style: the style of the wire's sessions.
   ///   - transaction: the transaction of the sign-in.
-  ///   - context: the context of the request.
   /// - Returns: the session, and a function that waits, and throws `.deviceUnknown` or `.deviceFull`.
   private static func sendSession(
     by credential: VerifiedCredential,
     secondFactor methods: String,
     on known: DeviceCredential?,
     as style: SessionStyle,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) -> (LiveSession, Completion) {
+    let context = transaction.context
     let master = context.keys.master
     let settings = context.app.sessionSettings
     let (user, app) = (credential.user, context.app.id)
@@ -185,7 +182,7 @@ import Postgres
     detail["client_id"] = (style.party?.client).map { .string($0.text) }
     let place = EventPlace(session: live.session, device: device)
     Event("login", of: user, at: place, detail: .object(detail))
-      .record(in: transaction, by: Principal(.user, in: app, scopes: Scopes("")), context)
+      .record(in: transaction, by: Principal(.user, in: app, scopes: Scopes("")))
     let created: Completion = { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)
       try await room?.rows(undone: .deviceFull(limit: Devices.limit))

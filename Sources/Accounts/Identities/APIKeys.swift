@@ -40,7 +40,7 @@ package import Postgres
     let master = context.keys.master
     try await context.transaction { transaction async throws(Failure) in
       // Serializes key creation of one user, for the limit and the unique name.
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       guard try await Sessions.ofCaller(user, in: transaction, context).meetsSecondFactor else {
         throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
       }
@@ -65,7 +65,7 @@ package import Postgres
         "api-key",
         id.text
       )
-      try await Identities.finish("api-key", of: user, in: transaction, context)
+      try await Identities.finish("api-key", of: user, in: transaction)
     }
     return Made(id: id, key: key.text(master))
   }
@@ -103,7 +103,7 @@ package import Postgres
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       // A concurrent login with the key finishes first, or finds the key disabled.
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let found = try await transaction.run(
         APIKeyQueries.setDisabled,
         user,
@@ -114,15 +114,9 @@ package import Postgres
       guard let found, found.isThere else { throw .notFound }
       guard found.isChanged else { return }
       let change: SecurityNotice = isDisabled ? .keyDisabled : .keyEnabled
-      try await change.record(of: user, in: transaction, context)
+      try await change.record(of: user, in: transaction)
       guard isDisabled else { return }
-      try await Sessions.end(
-        .opened(by: key),
-        of: user,
-        "api_key_disable",
-        in: transaction,
-        context
-      )
+      try await Sessions.end(.opened(by: key), of: user, "api_key_disable", in: transaction)
     }
   }
 

@@ -42,17 +42,17 @@ extension NewAccount {
   ///   `.emailRestorePending`.
   func link(in transaction: Transaction) async throws(Failure) -> Completion {
     let provider = hash == nil ? "email" : "password"
-    try await Identities.link(provider, to: user, in: transaction, context) {
+    try await Identities.link(provider, to: user, in: transaction) {
       transaction async throws(Failure) -> (Void, isNew: Bool) in
       let guest = try await transaction.run(ProfileQueries.read, user, context.principal).first
       guard let guest, guest.isAnonymous else { throw .sessionEnded }
-      try await Identities.link(address, email, hash, to: user, in: transaction, context)
+      try await Identities.link(address, email, hash, to: user, in: transaction)
       if let flow {
-        try await flow.use(in: transaction, context)
-        try await Accounts.markVerified(address, of: user, in: transaction, context)
+        try await flow.use(in: transaction)
+        try await Accounts.markVerified(address, of: user, in: transaction)
       }
       mail?.queue(in: transaction)
-      try await Sessions.end(.all, of: user, "link", in: transaction, context)
+      try await Sessions.end(.all, of: user, "link", in: transaction)
       return ((), isNew: true)
     }
     return { () async throws(Failure) in }

@@ -49,7 +49,7 @@ extension Identities {
       ? nil : try await AccountMail.verification(of: user, credentials.email, address, context)
     let tokens = try await link("password", to: user, as: style, context) {
       transaction async throws(Failure) in
-      try await link(address, credentials.email, hash, to: user, in: transaction, context)
+      try await link(address, credentials.email, hash, to: user, in: transaction)
       mail?.queue(in: transaction)
       return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
     }
@@ -75,9 +75,9 @@ extension Identities {
     guard flow.user == user, let hash = flow.hash else { throw .invalidCode }
     return try await link("password", to: user, as: style, context) {
       transaction async throws(Failure) in
-      try await flow.use(in: transaction, context)
-      try await link(flow.address, flow.email, hash, to: user, in: transaction, context)
-      try await Accounts.markVerified(flow.address, of: user, in: transaction, context)
+      try await flow.use(in: transaction)
+      try await link(flow.address, flow.email, hash, to: user, in: transaction)
+      try await Accounts.markVerified(flow.address, of: user, in: transaction)
       return (VerifiedCredential(of: user, .password(hash: hash)), isNew: true)
     }
   }
@@ -88,16 +88,15 @@ extension Identities {
     _ email: String,
     _ hash: String?,
     to user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    let (app, key, identity) = (context.app.id, address.key, IdentityID())
-    let found = try await transaction.run(EmailChangeQueries.own, user, context.principal)
+    let (app, key, identity) = (transaction.app.id, address.key, IdentityID())
+    let found = try await transaction.run(EmailChangeQueries.own, user, transaction.principal)
     guard let own = found.first, own.key == nil else { throw .identityExists }
     if let asserted = own.address, !asserted.hasSameBytes(as: key) {
-      Subjects.release([Subject(email: asserted)], of: user, in: transaction, context)
+      Subjects.release([Subject(email: asserted)], of: user, in: transaction)
     }
-    let taken = Accounts.sendTaking(address, for: user, identity, in: transaction, context)
+    let taken = Accounts.sendTaking(address, for: user, identity, in: transaction)
     let added = hash.map { transaction.send(CredentialRowQueries.addPassword, user, $0) }
     let provider = hash == nil ? "email" : "password"
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)

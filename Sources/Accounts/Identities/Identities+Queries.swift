@@ -22,7 +22,7 @@ package struct IdentityInfo: RowDecodable {
 
 /// An identity to be unlinked.
 struct IdentityToUnlink: RowDecodable {
-  package let provider: String
+  let provider: String
   /// Nil for an API key.
   let subject: Subject?
   /// The number of other credentials of the user.

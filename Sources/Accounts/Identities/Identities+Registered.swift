@@ -46,27 +46,25 @@ extension Identities {
         guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
         let bare = try await transaction.run(UserOriginQueries.isBare, account.user)
         guard !bare.isEmpty else { throw .identityTaken }
-        try await Users.remove(account.user, linkedTo: user, in: transaction, context)
-        try await revokeGuestCredentials(of: user, in: transaction, context)
+        try await Users.remove(account.user, linkedTo: user, in: transaction)
+        try await revokeGuestCredentials(of: user, in: transaction)
         try await link(
           address,
           account.email,
           right.renewed ?? right.hash,
           to: user,
-          in: transaction,
-          context
+          in: transaction
         )
         if now.isVerified {
           try await Accounts.markVerified(
             address,
             of: user,
             byReader: now.isVerifiedByReader,
-            in: transaction,
-            context
+            in: transaction
           )
         }
         mail?.queue(in: transaction)
-        try await finish("password", of: user, in: transaction, context)
+        try await finish("password", of: user, in: transaction)
       }
     } catch .identityTaken {
       // A concurrent link may already have moved the identity to this user.

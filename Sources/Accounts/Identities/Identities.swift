@@ -33,29 +33,21 @@ import Postgres
   ) async throws(Failure) -> Sessions.TokenSet {
     let live = try await context.transaction {
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
-      let credential = try await link(provider, to: user, in: transaction, context, write)
+      let credential = try await link(provider, to: user, in: transaction, write)
       if context.app.sessionSettings.mfa != .off,
         try await Sessions.ofCaller(user, in: transaction, context).provider == "anonymous",
-        let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction, context),
+        let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction),
         let secondStep = try await SecondFactorFlow.begin(
           after: credential,
           enrolled,
-          in: transaction,
-          context
+          in: transaction
         )
       {
-        try await Sessions.end(.all, of: user, "link", in: transaction, context)
+        try await Sessions.end(.all, of: user, "link", in: transaction)
         return .failure(secondStep)
       }
       return .success(
-        try await Sessions.renew(
-          user,
-          by: credential,
-          as: style,
-          "link",
-          in: transaction,
-          context
-        )
+        try await Sessions.renew(user, by: credential, as: style, "link", in: transaction)
       )
     }.get()
     return try await Sessions.grant(live, of: user, as: style, context)
@@ -69,14 +61,13 @@ import Postgres
     _ provider: String,
     to user: UserID,
     in transaction: Transaction,
-    _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (Value, isNew: Bool)
   ) async throws(Failure) -> Value {
-    try await Sessions.lockUser(user, in: transaction, context)
+    try await Sessions.lockUser(user, in: transaction)
     try await requireNoRestore(of: user, in: transaction)
-    try await revokeGuestCredentials(of: user, in: transaction, context)
+    try await revokeGuestCredentials(of: user, in: transaction)
     let (value, isNew) = try await write(transaction)
-    if isNew { try await finish(provider, of: user, in: transaction, context) }
+    if isNew { try await finish(provider, of: user, in: transaction) }
     return value
   }
 
@@ -84,11 +75,10 @@ import Postgres
   static func finish(
     _ provider: String,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     _ = transaction.send(CredentialRowQueries.settle, user)
-    try await SecurityNotice.linked(provider).record(of: user, in: transaction, context)
+    try await SecurityNotice.linked(provider).record(of: user, in: transaction)
   }
 
   /// Checks that no removed address of a user without another can be restored.
@@ -168,7 +158,7 @@ import Postgres
     }
     guard let style else {
       try await context.transaction { transaction async throws(Failure) in
-        _ = try await link(external.provider, to: user, in: transaction, context, write)
+        _ = try await link(external.provider, to: user, in: transaction, write)
       }
       return nil
     }
@@ -181,14 +171,13 @@ import Postgres
   /// in the same browser, and created an API key. A session of such a key becomes one of the guest.
   static func revokeGuestCredentials(
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     guard try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty else { return }
-    let (session, device) = (context.principal.session, context.principal.device)
-    try await Sessions.revokeCredentials(of: user, sparing: device, in: transaction, context)
+    let (session, device) = (transaction.principal.session, transaction.principal.device)
+    try await Sessions.revokeCredentials(of: user, sparing: device, in: transaction)
     _ = transaction.send(IdentitiesQueries.forgetKey, user, session)
-    try await Sessions.end(.others(than: session), of: user, "link", in: transaction, context)
+    try await Sessions.end(.others(than: session), of: user, "link", in: transaction)
   }
 
   /// Unlinks an identity of the user, and ends the other sessions that it signed in.
@@ -203,7 +192,7 @@ import Postgres
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       // Two concurrent requests must not remove the last two identities.
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let found = try await transaction.run(IdentitiesQueries.others, user, identity)
       guard let found = found.first else { throw .notFound }
       if found.others == 0 {
@@ -223,16 +212,16 @@ import Postgres
       // The identity of an issuer can have the address of the user too.
       let isAddress =
         if found.isCredential { true } else {
-          try await Subjects.names(found.address, identity, of: user, in: transaction, context)
+          try await Subjects.names(found.address, identity, of: user, in: transaction)
         }
       try await SecurityNotice.unlinked(found.provider)
-        .record(of: user, removesAddress: isAddress, in: transaction, context)
+        .record(of: user, removesAddress: isAddress, in: transaction)
       if let subject = found.subject, !found.isCredential {
-        Subjects.release([subject], of: user, in: transaction, context)
+        Subjects.release([subject], of: user, in: transaction)
       }
       if isAddress, let address = found.address {
         let isReserved = found.isVerified
-        Subjects.release(email: address, reserved: isReserved, of: user, in: transaction, context)
+        Subjects.release(email: address, reserved: isReserved, of: user, in: transaction)
       }
       _ = transaction.send(IdentitiesQueries.unlink, user, identity, isAddress)
       if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
@@ -243,8 +232,7 @@ import Postgres
           : .signedIn(by: found.provider, sparing: context.principal.session),
         of: user,
         isKey ? "api_key_delete" : "unlink",
-        in: transaction,
-        context
+        in: transaction
       )
     }
   }

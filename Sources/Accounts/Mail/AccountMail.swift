@@ -22,7 +22,7 @@ import Sessions
     try context.requireOpen(.password)
     let (address, _) = try await prepare(to: email, context)
     try await context.transaction { transaction async throws(Failure) in
-      try await request(purpose, email, address, in: transaction, context)
+      try await request(purpose, email, address, in: transaction)
     }
   }
 
@@ -64,36 +64,22 @@ import Sessions
   ///   - address: its key.
   ///   - code: a code that the mail has in place of a token.
   ///   - transaction: the transaction.
-  ///   - context: the context of the request.
   /// - Throws: `.databaseUnavailable`.
   package static func request(
     _ purpose: EmailToken.Purpose?,
     _ email: String,
     _ address: EmailAddress,
     code: String? = nil,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    let id = MailID()
+    let context = transaction.context
     let json: JSON = [
       "purpose": purpose.map { .string($0.rawValue) } ?? .null, "key": .string(address.key),
       "email": .string(address.stored(email)),
       "languages": .array(context.languages.map(JSON.string)),
       "code": code.map(JSON.string) ?? .null,
     ]
-    guard let sealed = try? context.keys.master.sealed(json.serialized(), as: QueuedMail.name(id))
-    else {
-      return context.mailer.abandon("a request for mail cannot be sealed")
-    }
-    _ = transaction.send(
-      OutboxQueries.add,
-      id,
-      context.app.id,
-      Outbox.requestKind,
-      BinaryBytes(sealed),
-      Outbox.patience
-    )
-    context.deliver(QueuedRow(id))
+    try transaction.queue(json, Outbox.requestKind, of: context.app.id, for: Outbox.patience)
   }
 
   /// Replaces a request by its mail; removes it if no user has the address.
@@ -101,8 +87,8 @@ import Sessions
     _ due: DueRow,
     _ context: RequestContext
   ) async throws(Failure) -> OutboxWorker.HandledRow {
-    guard let opened = try? context.keys.master.opened(due.sealed, as: QueuedMail.name(due.id)),
-      let json = try? JSON.parse(opened), let key = json["key"]?.string
+    guard let json = context.keys.master.openedJSON(due.sealed, as: QueuedMail.name(due.id)),
+      let key = json["key"]?.string
     else { throw .internalError("a request for mail cannot be opened with this master key") }
     context.knownApp = try await context.apps.app(due.app)
     context.languages = json["languages"]?.array?.compactMap(\.string) ?? []
@@ -114,7 +100,7 @@ import Sessions
       let found = try await transaction.run(AccountQueries.read, user ?? UserID(), key).first
       let purpose = json["purpose"]?.string.flatMap(EmailToken.Purpose.init)
       guard let account = found else {
-        return sendUnknown(json["email"]?.string, purpose, in: transaction, context)
+        return sendUnknown(json["email"]?.string, purpose, in: transaction)
       }
       guard let purpose, !account.isBlocked else { return }
       if let code = json["code"]?.string {
@@ -126,7 +112,7 @@ import Sessions
         )
         context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
       } else if purpose == .verify, !account.isTakenOverByMail {
-        sendTaken(to: account, in: transaction, context)
+        sendTaken(to: account, in: transaction)
       } else {
         EmailToken(
           purpose,
@@ -150,11 +136,11 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) -> String {
     try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction, context)
+      try await flow.write(in: transaction)
       if let account {
-        sendTaken(to: account, in: transaction, context)
+        sendTaken(to: account, in: transaction)
       } else {
-        sendCode(of: flow, in: language, in: transaction, context)
+        sendCode(of: flow, in: language, in: transaction)
       }
     }
     return flow.text(context)
@@ -164,25 +150,24 @@ import Sessions
   static func sendCode(
     of flow: AuthenticationFlow.New,
     in language: String?,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) {
-    let mail = context.mail(
+    let mail = transaction.context.mail(
       withCode: flow.shownCode,
       for: flow.purpose.ofCode,
       to: flow.address.stored(flow.email),
       in: language
     )
-    context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
+    transaction.context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
   }
 
   /// Informs the reader of an address that no user has it, if the app wants that.
   private static func sendUnknown(
     _ email: String?,
     _ purpose: EmailToken.Purpose?,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) {
+    let context = transaction.context
     guard let email, purpose != .verify, context.app.mailSettings.answersUnknown else {
       return
     }
@@ -190,13 +175,9 @@ import Sessions
   }
 
   /// Informs the owner of an address that a client has tried to register it.
-  private static func sendTaken(
-    to account: Account,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) {
-    let mail = context.mail(.taken, to: account.email, in: account.language)
-    context.queue(mail, .taken, in: transaction)
+  private static func sendTaken(to account: Account, in transaction: Transaction) {
+    let mail = transaction.context.mail(.taken, to: account.email, in: account.language)
+    transaction.context.queue(mail, .taken, in: transaction)
   }
 }
 

@@ -111,7 +111,7 @@ enum RequestLimiter {
   /// Returns the limits that a new user without credentials uses, for the caller to spend.
   ///
   /// - Throws: `.tooManyAttempts` if nothing is left, `.databaseUnavailable`.
-  @EventLoop package static func anonymous(_ context: RequestContext) async throws(Failure)
+  @EventLoop static func anonymous(_ context: RequestContext) async throws(Failure)
     -> RateLimitSet
   {
     let limits = RateLimitSet(RateLimit.ofNetwork(.anonymous, context), context)

@@ -31,7 +31,7 @@ extension Users {
     let live = try await limiter.complete { () async throws(Failure) in
       try await context.transaction { transaction async throws(Failure) in
         // A reset may have ended the session or changed the password while we were hashing.
-        try await Sessions.lockUser(user, in: transaction, context)
+        try await Sessions.lockUser(user, in: transaction)
         try await SecondFactors.requirePassed(by: user, in: transaction, context)
         let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
         guard !changed.isEmpty else { throw .wrongCredentials }
@@ -40,18 +40,16 @@ extension Users {
           keepingKeys: keepingKeys,
           of: user,
           "password_change",
-          in: transaction,
-          context
+          in: transaction
         )
         try await limiter.succeed(in: transaction)
-        try await SecurityNotice.passwordChanged.record(of: user, in: transaction, context)
+        try await SecurityNotice.passwordChanged.record(of: user, in: transaction)
         return try await Sessions.renew(
           user,
           by: VerifiedCredential(of: user, .password(hash: hash)),
           as: style,
           "password_change",
-          in: transaction,
-          context
+          in: transaction
         )
       }
     }
@@ -66,11 +64,10 @@ extension Users {
     keepingKeys: Bool = false,
     of user: UserID,
     _ reason: String,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     if !keepingKeys { _ = transaction.send(APIKeyQueries.removeAll, user) }
-    try await Sessions.end(sessions, of: user, reason, in: transaction, context)
+    try await Sessions.end(sessions, of: user, reason, in: transaction)
   }
 
   /// Verifies the user's password, and counts the attempt.
@@ -116,7 +113,7 @@ extension Users {
 
 /// The password of a user with a live session; without a hash if the user has no password.
 struct OwnPassword: RowDecodable {
-  package let hash: String?
+  let hash: String?
   /// The comparison key of the user's address.
   let address: String?
 

@@ -83,7 +83,7 @@ package enum Pictures {
         throw .notFound
       }
       let former = try await removed.rows().first
-      Event(changeOf: "picture", of: user, context)?.record(in: transaction, context)
+      Event(changeOf: "picture", of: user, context)?.record(in: transaction)
       return former
     }
   }

@@ -72,7 +72,7 @@ import ReferenceData
           text,
           versions
         )
-        if !rows.isEmpty { event.record(in: transaction, context) }
+        if !rows.isEmpty { event.record(in: transaction) }
         return rows.first
       }
     } else {
@@ -92,9 +92,9 @@ import ReferenceData
   package static func change(
     _ members: JSONObject,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
+    let context = transaction.context
     let faults = members.compactMap { name, value in fault(name, value) }
     guard faults.isEmpty else { throw .invalid(faults) }
     let found = try await transaction.run(
@@ -105,7 +105,7 @@ import ReferenceData
       nil
     )
     if found.isEmpty { throw context.gone }
-    Event(changeOf: "profile", of: user, context)?.record(in: transaction, context)
+    Event(changeOf: "profile", of: user, context)?.record(in: transaction)
   }
 
   /// Computes changes with `revision` from the current profile, and repeats that after a concurrent

@@ -47,7 +47,7 @@ package enum Properties {
     // A refused change takes no connection of writers.
     try check(change, context)
     return try await context.transaction { transaction async throws(Failure) in
-      try await apply(change, of: user, equating: equality, in: transaction, context)
+      try await apply(change, of: user, equating: equality, in: transaction)
     }
   }
 
@@ -56,16 +56,16 @@ package enum Properties {
     _ change: PropertyChange,
     of user: UserID,
     equating equality: KeyEquality,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> [Property] {
+    let context = transaction.context
     try check(change, context)
     let locked = transaction.send(PropertyQueries.lock, user, context.principal)
     let stored = transaction.send(PropertyQueries.stored, user)
     let floor = try await locked.rows().first.orGone(context)
     var set = PropertySet(try await stored.rows().compactMap(\.property), floor: floor)
     try set.apply(set.spelled(change, equality))
-    write(set, of: user, in: transaction, context)
+    write(set, of: user, in: transaction)
     return set.properties.sorted { $0.key < $1.key }.map(\.value)
   }
 
@@ -91,14 +91,9 @@ package enum Properties {
   }
 
   /// Sends what has changed, and its event.
-  @EventLoop static func write(
-    _ set: PropertySet,
-    of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) {
+  @EventLoop static func write(_ set: PropertySet, of user: UserID, in transaction: Transaction) {
     send([(user, set)], in: transaction)
-    Event(changeOf: "properties", of: user, context)?.record(in: transaction, context)
+    Event(changeOf: "properties", of: user, transaction.context)?.record(in: transaction)
   }
 
   /// Sends what has changed in the properties of users.

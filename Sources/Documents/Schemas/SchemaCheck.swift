@@ -73,7 +73,7 @@ import Postgres
 
 /// A user, and the document to check.
 struct CheckedUser: RowDecodable {
-  package let user: UserID
+  let user: UserID
   let body: [UInt8]?
 
   init(from row: Row) throws(DatabaseError) {

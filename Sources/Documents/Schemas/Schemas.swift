@@ -36,8 +36,7 @@ import Postgres
       _ = transaction.send(SchemaQueries.set, id, document, SchemaID(), TextBytes(text))
       Event("schema_set", detail: ["kind": .string(document.pathName)]).record(
         in: transaction,
-        app: id,
-        context
+        app: id
       )
       return try await known.rows().isEmpty
     }

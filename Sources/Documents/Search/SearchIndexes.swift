@@ -47,8 +47,7 @@ package enum SearchIndexes {
       )
       Event("index_add", detail: ["path": .string(path), "kind": .string(kind)]).record(
         in: transaction,
-        app: id,
-        context
+        app: id
       )
       let made = try await transaction.run(SearchIndexQueries.find, id, index)
       return try made.first.orUnforeseen("an index that was declared")
@@ -194,10 +193,9 @@ package enum SearchIndexes {
         document,
         count
       )
-      let transaction = Transaction(engine)
       for user in users where user.hasDocument {
         _ = engine.send(SearchIndexQueries.lockDocument, user.user, document)
-        SearchValues.send(of: document, user.user, found.indexes, in: transaction)
+        SearchValues.send(of: document, user.user, found.indexes, in: engine)
       }
       let last = users.last?.user.text ?? found.builtTo
       // In a transaction of its own, after the values can be seen on all nodes.

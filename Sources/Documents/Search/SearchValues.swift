@@ -43,7 +43,7 @@ enum SearchValues {
     of document: DocumentKind,
     _ user: UserID,
     _ indexes: String,
-    in transaction: Transaction
+    in transaction: DatabaseTransaction
   ) {
     _ = transaction.send(SearchValueQueries.put, user, document, indexes)
     _ = transaction.send(SearchValueQueries.remove, user, document, indexes)

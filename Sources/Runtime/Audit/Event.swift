@@ -45,13 +45,12 @@ package struct Event {
   ///   - app: the app of the event; nil for the app of the request.
   ///   - principal: the actor; nil for the principal of the request. An event of another user names
   ///     no user and no session.
-  ///   - context: the context of the request.
   @EventLoop package func record(
     in transaction: Transaction,
     app: AppID? = nil,
-    by principal: Principal? = nil,
-    _ context: RequestContext
+    by principal: Principal? = nil
   ) {
+    let context = transaction.context
     let app = app ?? context.app.id
     let isOfOther = context.principal.user != nil && user != nil && user != context.principal.user
     let principal = principal ?? (isOfOther ? .anyone : context.principal)
@@ -75,7 +74,7 @@ package struct Event {
   @EventLoop package func record(by principal: Principal? = nil, _ context: RequestContext)
     async throws(Failure)
   {
-    try await context.transaction { record(in: $0, by: principal, context) }
+    try await context.transaction { record(in: $0, by: principal) }
   }
 }
 
@@ -123,7 +122,7 @@ extension RequestContext {
     try await transaction { transaction async throws(Failure) in
       guard let found = try await statement(transaction) else { throw .notFound }
       let (app, detail) = fact(found)
-      Event(action, detail: detail).record(in: transaction, app: app, self)
+      Event(action, detail: detail).record(in: transaction, app: app)
     }
   }
 }

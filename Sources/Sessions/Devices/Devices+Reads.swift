@@ -31,20 +31,18 @@ extension Devices {
   @EventLoop static func send(
     _ statement: Statement<DeviceRecord, DeviceID, AppID, BinaryBytes>,
     _ proof: DeviceCredential,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) -> Sent<DeviceRecord> {
-    let hash = proof.secret.hash(context.keys.master)
-    return transaction.send(statement, proof.id, context.app.id, hash)
+    let hash = proof.secret.hash(transaction.context.keys.master)
+    return transaction.send(statement, proof.id, transaction.app.id, hash)
   }
 
   /// Locks the device of a valid credential and returns it; throws `.deviceUnknown`.
   @EventLoop static func use(
     _ proof: DeviceCredential,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> DeviceRecord {
-    let used = try await send(DevicesQueries.use, proof, in: transaction, context).rows()
+    let used = try await send(DevicesQueries.use, proof, in: transaction).rows()
     guard let record = used.first else { throw .deviceUnknown }
     return record
   }
@@ -53,10 +51,9 @@ extension Devices {
   @EventLoop static func users(
     of device: DeviceID,
     _ state: DeviceState,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> DeviceUsers {
-    let isRequired = context.app.sessionSettings.mfa == .required
+    let isRequired = transaction.app.sessionSettings.mfa == .required
     let reads = state.users.map {
       transaction.send(DevicesQueries.user, $0, device, isRequired)
     }

@@ -82,10 +82,9 @@ extension Devices {
   /// Asks how well a user has authenticated on the client's device, without waiting.
   @EventLoop package static func sendAssurance(
     of user: UserID?,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) -> Sent<Int>? {
-    guard let user, let proof = context.device else { return nil }
+    guard let user, let proof = transaction.context.device else { return nil }
     return transaction.send(DevicesQueries.assurance, user, proof.id)
   }
 

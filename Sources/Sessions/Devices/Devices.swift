@@ -49,8 +49,8 @@ package enum Devices {
     let proof = try known(context)
     guard context.app.sessionSettings.allowsSwitching else { throw .switchingForbidden }
     let live = try await context.transaction { transaction async throws(Failure) in
-      let record = try await use(proof, in: transaction, context)
-      let users = try await users(of: proof.id, record.state, in: transaction, context)
+      let record = try await use(proof, in: transaction)
+      let users = try await users(of: proof.id, record.state, in: transaction)
       guard let found = users[user], record.reaches(found) else { throw Failure.notFound }
       guard let session = found.session, session.isUsable(as: style) else { throw .notLoggedIn }
       let earlier = max(
@@ -69,7 +69,7 @@ package enum Devices {
       }
       if users.active(switching: true)?.user != user {
         let session = session.live.session
-        self.record("device_switch", of: user, session, proof.id, in: transaction, context)
+        self.record("device_switch", of: user, session, proof.id, in: transaction)
       }
       return session.live
     }
@@ -82,12 +82,11 @@ package enum Devices {
     of user: UserID,
     _ session: SessionID?,
     _ device: DeviceID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) {
-    let principal = Principal(.user, in: context.app.id, scopes: Scopes(""))
+    let principal = Principal(.user, in: transaction.app.id, scopes: Scopes(""))
     let place = EventPlace(session: session, device: device)
-    Event(action, of: user, at: place).record(in: transaction, by: principal, context)
+    Event(action, of: user, at: place).record(in: transaction, by: principal)
   }
 
   /// Returns new tokens for a browser that has its device credential in a cookie.
@@ -132,7 +131,7 @@ package enum Devices {
       record.state.users.contains(found.user), let session = found.session
     else { throw .sessionEnded }
     let live = try await context.transaction { transaction async throws(Failure) in
-      if record.isStale { _ = send(DevicesQueries.use, proof, in: transaction, context) }
+      if record.isStale { _ = send(DevicesQueries.use, proof, in: transaction) }
       let refreshed = transaction.send(
         DevicesQueries.refresh,
         found.user,
@@ -181,8 +180,8 @@ package enum Devices {
     try await context.transaction { transaction async throws(Failure) in
       // A client that exchanges a code now runs before this, or finds the session ended.
       _ = transaction.send(SessionsQueries.lockUser, user)
-      let record = try await use(proof, in: transaction, context)
-      let users = try await users(of: proof.id, record.state, in: transaction, context)
+      let record = try await use(proof, in: transaction)
+      let users = try await users(of: proof.id, record.state, in: transaction)
       guard let found = users[user], record.reaches(found) else { throw Failure.notFound }
       let action = isForgotten ? "device_remove" : "device_logout"
       let leaving = transaction.send(DevicesQueries.leave, user, proof.id, action, record.until)
@@ -199,7 +198,7 @@ package enum Devices {
       let ended = try await leaving.rows()
       guard isForgotten || !ended.isEmpty else { return }
       let session = ended.first { $0.device == proof.id }?.session
-      self.record(action, of: user, session, proof.id, in: transaction, context)
+      self.record(action, of: user, session, proof.id, in: transaction)
     }
   }
 
@@ -208,13 +207,12 @@ package enum Devices {
   /// The transaction has locked the user.
   @EventLoop package static func deactivate(
     _ user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    guard let device = context.principal.device,
+    guard let device = transaction.principal.device,
       let state = try await transaction.run(DevicesQueries.lock, device).first
     else { return }
-    let users = try await users(of: device, state, in: transaction, context)
+    let users = try await users(of: device, state, in: transaction)
     guard users.active(switching: true)?.user == user else { return }
     _ = transaction.send(DevicesQueries.deactivate, device, users.latest)
   }
@@ -225,11 +223,11 @@ package enum Devices {
   @EventLoop package static func logoutAll(_ context: RequestContext) async throws(Failure) {
     let proof = try known(context)
     try await context.transaction { transaction async throws(Failure) in
-      let before = try await send(DevicesQueries.record, proof, in: transaction, context).rows()
+      let before = try await send(DevicesQueries.record, proof, in: transaction).rows()
       for user in before.first?.state.users.sorted(by: { $0.text < $1.text }) ?? [] {
         _ = transaction.send(SessionsQueries.lockUser, user)
       }
-      let record = try await use(proof, in: transaction, context)
+      let record = try await use(proof, in: transaction)
       let leaving = record.state.users.map { user in
         let reason = "device_logout"
         return (
@@ -238,14 +236,7 @@ package enum Devices {
       }
       for (user, sent) in leaving {
         for ended in try await sent.rows() {
-          self.record(
-            "device_logout",
-            of: user,
-            ended.session,
-            ended.device,
-            in: transaction,
-            context
-          )
+          self.record("device_logout", of: user, ended.session, ended.device, in: transaction)
         }
       }
     }

@@ -11,17 +11,16 @@ package import Runtime
   package static func tell(
     _ credential: VerifiedCredential,
     on device: DeviceID?,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
-    guard context.app.mailSettings.tellsNewDevices, credential.apiKey == nil else { return }
+    guard transaction.app.mailSettings.tellsNewDevices, credential.apiKey == nil else { return }
     let found = try await transaction.run(
       NewDeviceQueries.isNew,
       credential.user,
       device ?? DeviceID()
     )
     guard !found.isEmpty else { return }
-    try await SecurityNotice.signedIn.notice(of: credential.user, in: transaction, context)
+    try await SecurityNotice.signedIn.notice(of: credential.user, in: transaction)
       .queue(in: transaction)
   }
 }

@@ -11,15 +11,14 @@ package enum RateLimits {
   /// attempts of strangers. The limits of strangers' own networks stay used up.
   /// - Parameters:
   ///   - key: the key of the address.
-  ///   - context: the request that verifies the address, with its network and device.
   ///   - transaction: the transaction of that request. Call this last in it, as attempts are locked
   ///     after users.
   /// - Returns: a function that waits for the statements.
   @EventLoop package static func sendForget(
     of key: String,
-    _ context: RequestContext,
     in transaction: Transaction
   ) -> Completion {
+    let context = transaction.context
     let limits =
       RateLimit.fromNetwork(.login, key, context)
       + [RateLimit.anywhereHourly(.login, key, context)]

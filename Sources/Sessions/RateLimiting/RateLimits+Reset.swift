@@ -113,11 +113,7 @@ extension RateLimits {
   ) async throws(Failure) {
     let detail: JSON = ["count": .number(JSONNumber(count))]
     try await context.transaction { transaction async throws(Failure) in
-      Event("rate_limit_reset", of: user, detail: detail).record(
-        in: transaction,
-        app: app,
-        context
-      )
+      Event("rate_limit_reset", of: user, detail: detail).record(in: transaction, app: app)
     }
   }
 }

@@ -39,7 +39,7 @@ package import Tenancy
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await Sessions.lockUser(user, in: transaction, context)
+      try await Sessions.lockUser(user, in: transaction)
       let statements = PermissionStatements(
         add: { list async throws(Failure) in
           try await transaction.run(UserPermissionQueries.add, user, list)
@@ -56,10 +56,7 @@ package import Tenancy
       )
       let detail = try await statements.make(change, of: context.app.id, in: transaction)
       guard let detail else { return }
-      Event("user_permissions_change", of: user, detail: .object(detail)).record(
-        in: transaction,
-        context
-      )
+      Event("user_permissions_change", of: user, detail: .object(detail)).record(in: transaction)
     }
   }
 }

@@ -8,7 +8,7 @@ import Postgres
 /// - Source: Douglas Crockford's base 32, for the alphabet.
 struct RecoveryCode: Hashable {
   /// How many codes a user gets at once.
-  package static let count = 10
+  static let count = 10
   private static let length = 10
   private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
@@ -49,7 +49,7 @@ struct RecoveryCode: Hashable {
   }
 
   /// Returns what the database stores: a keyed hash with the first master key.
-  package func hash(of user: UserID, _ master: MasterKey) -> BinaryBytes {
+  func hash(of user: UserID, _ master: MasterKey) -> BinaryBytes {
     hashes(of: user, master)[0]
   }
 

@@ -29,23 +29,22 @@ extension Sessions {
     do throws(Failure) {
       let live = try await limiter.complete { () async throws(Failure) in
         try await context.transaction { transaction async throws(Failure) in
-          try await Sessions.lockUser(user, in: transaction, context)
-          try await SecondFactors.use(code, of: user, in: transaction, context)
+          try await Sessions.lockUser(user, in: transaction)
+          try await SecondFactors.use(code, of: user, in: transaction)
           let live = try await renew(
             user,
             by: nil,
             secondFactor: SecondFactors.methods,
             as: style,
             "reauthenticate",
-            in: transaction,
-            context
+            in: transaction
           )
           try await limiter.succeed(in: transaction)
           let detail: JSON = [
             "provider": "second-factor", "next_session_id": .string(live.session.text),
           ]
           Event("reauthenticate", of: user, detail: detail)
-            .record(in: transaction, context)
+            .record(in: transaction)
           return live
         }
       }

@@ -50,9 +50,9 @@ extension SecondFactors {
   /// Stores a new factor of a locked user, in place of one that was not confirmed.
   package static func begin(
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> Enrollment {
+    let context = transaction.context
     let id = FactorID()
     let secret = (0..<secretLength).map { _ in UInt8.random(in: .min ... .max) }
     let sealed = try sealed(secret, as: id, of: user, context)
@@ -75,11 +75,7 @@ extension SecondFactors {
     of user: UserID,
     _ context: RequestContext
   ) throws(Failure) -> [UInt8] {
-    guard let sealed = try? context.keys.master.sealed(secret, as: sealName(of: factor, user))
-    else {
-      throw .internalError("the secret of a second factor cannot be sealed")
-    }
-    return sealed
+    try context.keys.master.sealed(secret, as: sealName(of: factor, user))
   }
 
   /// Confirms a factor of a locked user, and ends all sessions but that of the request.
@@ -89,20 +85,20 @@ extension SecondFactors {
     _ factor: StoredFactor,
     by code: String,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> [String] {
-    guard let step = try step(of: code, factor, user, context) else { throw .invalidCode }
+    guard let step = try step(of: code, factor, user, transaction.context) else {
+      throw .invalidCode
+    }
     _ = transaction.send(SecondFactorQueries.confirm, user, factor.id, step)
-    let recoveryCodes = try await replaceRecoveryCodes(of: user, in: transaction, context)
+    let recoveryCodes = try await replaceRecoveryCodes(of: user, in: transaction)
     try await Sessions.end(
-      .others(than: context.principal.session),
+      .others(than: transaction.principal.session),
       of: user,
       "second_factor_add",
-      in: transaction,
-      context
+      in: transaction
     )
-    try await SecurityNotice.factorAdded.record(of: user, in: transaction, context)
+    try await SecurityNotice.factorAdded.record(of: user, in: transaction)
     return recoveryCodes
   }
 
@@ -113,11 +109,10 @@ extension SecondFactors {
   package static func use(
     _ code: String,
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) {
     if let recovery = RecoveryCode(code) {
-      for hash in recovery.hashes(of: user, context.keys.master) {
+      for hash in recovery.hashes(of: user, transaction.context.keys.master) {
         let used = try await transaction.run(SecondFactorQueries.useRecoveryCode, user, hash)
         guard used.isEmpty else { return }
       }
@@ -125,7 +120,7 @@ extension SecondFactors {
     }
     let factors = try await transaction.run(SecondFactorQueries.factors, user)
     for factor in factors where factor.isConfirmed {
-      guard let step = try step(of: code, factor, user, context) else { continue }
+      guard let step = try step(of: code, factor, user, transaction.context) else { continue }
       let used = try await transaction.run(SecondFactorQueries.use, user, factor.id, step)
       guard used.isEmpty else { return }
     }
@@ -135,12 +130,11 @@ extension SecondFactors {
   /// Makes new recovery codes of a locked user, in place of those from before.
   static func replaceRecoveryCodes(
     of user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> [String] {
     let codes = RecoveryCode.make()
     let hashes = codes.map {
-      String(hexadecimal: $0.hash(of: user, context.keys.master).bytes)
+      String(hexadecimal: $0.hash(of: user, transaction.context.keys.master).bytes)
     }
     _ = transaction.send(SecondFactorQueries.removeRecoveryCodes, user)
     _ = transaction.send(
@@ -159,7 +153,7 @@ extension SecondFactors {
     _ context: RequestContext
   ) throws(Failure) -> Int? {
     let master = context.keys.master
-    guard let secret = try? master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
+    guard let secret = master.opened(factor.sealed, as: sealName(of: factor.id, user)) else {
       throw .internalError("this master key does not decrypt the second factor \(factor.id)")
     }
     return TimeBasedCode.step(

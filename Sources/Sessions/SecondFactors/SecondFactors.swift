@@ -33,8 +33,8 @@ import Postgres
   ) async throws(Failure) -> Enrollment {
     try requireOffered(context)
     return try await context.transaction { transaction async throws(Failure) in
-      try await lock(user, in: transaction, context)
-      return try await begin(of: user, in: transaction, context)
+      try await lock(user, in: transaction)
+      return try await begin(of: user, in: transaction)
     }
   }
 
@@ -60,20 +60,19 @@ import Postgres
     try requireOffered(context)
     let (live, codes) = try await context.transaction {
       transaction async throws(Failure) -> (LiveSession, [String]) in
-      try await lock(user, in: transaction, context)
+      try await lock(user, in: transaction)
       let factors = try await transaction.run(SecondFactorQueries.factors, user)
       guard let found = factors.first(where: { $0.id == factor && !$0.isConfirmed }) else {
         throw .notFound
       }
-      let codes = try await confirm(found, by: code, of: user, in: transaction, context)
+      let codes = try await confirm(found, by: code, of: user, in: transaction)
       let live = try await Sessions.renew(
         user,
         by: nil,
         secondFactor: methods,
         as: style,
         "second_factor_add",
-        in: transaction,
-        context
+        in: transaction
       )
       return (live, codes)
     }
@@ -103,12 +102,12 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
-      try await lock(user, in: transaction, context)
+      try await lock(user, in: transaction)
       let removed = try await transaction.run(SecondFactorQueries.remove, user, factor)
       guard let wasConfirmed = removed.first else { throw .notFound }
       guard wasConfirmed else { return }
       _ = transaction.send(SecondFactorQueries.removeStrandedCodes, user)
-      try await SecurityNotice.factorRemoved.record(of: user, in: transaction, context)
+      try await SecurityNotice.factorRemoved.record(of: user, in: transaction)
     }
   }
 
@@ -122,11 +121,11 @@ import Postgres
   ) async throws(Failure) -> [String] {
     try requireOffered(context)
     return try await context.transaction { transaction async throws(Failure) in
-      try await lock(user, in: transaction, context)
+      try await lock(user, in: transaction)
       let isEnrolled = try await transaction.run(SecondFactorQueries.isEnrolled, user).first
       guard isEnrolled == true else { throw .notFound }
-      let codes = try await replaceRecoveryCodes(of: user, in: transaction, context)
-      try await SecurityNotice.recoveryCodesMade.record(of: user, in: transaction, context)
+      let codes = try await replaceRecoveryCodes(of: user, in: transaction)
+      try await SecurityNotice.recoveryCodesMade.record(of: user, in: transaction)
       return codes
     }
   }
@@ -162,16 +161,12 @@ import Postgres
   /// The session of a user with a factor must have had one itself. Otherwise a person with an API
   /// key, which signs in without a factor, could remove the factor. A guest has no credential yet that a
   /// factor could be the second of.
-  private static func lock(
-    _ user: UserID,
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) {
-    try await Sessions.lockUser(user, in: transaction, context)
-    try await requirePassed(by: user, in: transaction, context)
-    let session = try await Sessions.ofCaller(user, in: transaction, context)
+  private static func lock(_ user: UserID, in transaction: Transaction) async throws(Failure) {
+    try await Sessions.lockUser(user, in: transaction)
+    try await requirePassed(by: user, in: transaction, transaction.context)
+    let session = try await Sessions.ofCaller(user, in: transaction, transaction.context)
     guard !["anonymous", "api-key"].contains(session.provider) else {
-      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+      throw .reauthenticationRequired(maxAge: transaction.app.sessionSettings.proofLifetime)
     }
   }
 }

@@ -46,11 +46,7 @@ extension Apps {
         id,
         ResourceServerID()
       )
-      Event("app_create", detail: ["name": .string(name)]).record(
-        in: transaction,
-        app: id,
-        context
-      )
+      Event("app_create", detail: ["name": .string(name)]).record(in: transaction, app: id)
       return try await transaction.run(AppsAdministrationQueries.find, name)
     }.first.orUnforeseen("an app that was made").record(context)
   }
@@ -94,11 +90,7 @@ extension Apps {
       let settings = TextBytes(change.settings.serialized())
       _ = transaction.send(AppsAdministrationQueries.change, before.id, settings)
       try await added.rows(undone: .hostTaken)
-      Event("app_change", detail: change.audited).record(
-        in: transaction,
-        app: before.id,
-        context
-      )
+      Event("app_change", detail: change.audited).record(in: transaction, app: before.id)
       let after = try await transaction.run(AppsAdministrationQueries.find, name)
       return try after.first.orUnforeseen("an app that was changed")
     }.record(context)

@@ -4,7 +4,7 @@ import WebTokens
 
 /// A token of an external issuer, parsed but not verified.
 struct ExternalToken {
-  package let token: SignedToken
+  let token: SignedToken
   /// Nil if the token has no `iss`.
   let issuer: String?
   let subject: String
@@ -63,7 +63,7 @@ struct ExternalToken {
   ///
   /// The result is 0 if the token has neither, and never later than `now`.
   /// - Source: OpenID Connect Core section 2, RFC 7519 section 4.1.6.
-  package func authenticatedAt(_ now: Int) -> Int {
+  func authenticatedAt(_ now: Int) -> Int {
     guard let seconds = (members["auth_time"] ?? members["iat"])?.number?.double, seconds > 0 else {
       return 0
     }

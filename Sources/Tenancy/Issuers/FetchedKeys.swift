@@ -19,9 +19,9 @@ import WebTokens
   private var pauseEnds: UInt64 = 0
 
   struct Set {
-    package let keys: IssuerKeys
+    let keys: IssuerKeys
     let fetchedAt: UInt64
-    package let expires: UInt64
+    let expires: UInt64
   }
 
   /// How long keys are cached: the default if their server does not say, then the bounds.

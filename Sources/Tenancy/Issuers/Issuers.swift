@@ -105,10 +105,7 @@ package enum Issuers {
     case .set(let json): set = TextBytes(json.serialized())
     case .secret(let secret):
       let master = context.keys.master
-      guard let bytes = try? master.sealed(secret, as: "issuer \(id) \(issuer.name)") else {
-        throw .internalError("the secret of an issuer cannot be sealed")
-      }
-      sealed = BinaryBytes(bytes)
+      sealed = BinaryBytes(try master.sealed(secret, as: "issuer \(id) \(issuer.name)"))
     }
     var claims = JSONObject()
     for (member, claim) in issuer.claims { claims[member] = .string(claim) }
@@ -134,7 +131,7 @@ package enum Issuers {
       Event(
         "issuer_add",
         detail: ["name": .string(issuer.name), "issuer": .string(issuer.issuer)]
-      ).record(in: transaction, app: id, context)
+      ).record(in: transaction, app: id)
     }
   }
 

@@ -48,7 +48,7 @@ package enum SigningKeys {
         Event(
           "key_rotate",
           detail: ["key_id": .string(key.id), "purpose": .string(key.purpose.rawValue)]
-        ).record(in: transaction, app: id, context)
+        ).record(in: transaction, app: id)
       }
     }
   }

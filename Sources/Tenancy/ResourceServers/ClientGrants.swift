@@ -116,7 +116,7 @@ package enum ClientGrants {
           "client_id": .string(client.id.text), "resource_server_id": .string(server.id.text),
           "scopes": .array(names.map(JSON.string)),
         ]
-      ).record(in: transaction, app: server.appID, context)
+      ).record(in: transaction, app: server.appID)
       let grants = try await transaction.run(ClientGrantQueries.list, client.id)
       let grant = grants.lazy.compactMap(\.item).first { $0.server == server.id }
       return (try grant.orUnforeseen("a grant that was set"), isNew)

@@ -45,11 +45,7 @@ extension Roles {
       )
       guard var detail = try await statements.make(change, of: app, in: transaction) else { return }
       detail["role_id"] = .string(role.text)
-      Event("role_permissions_change", detail: .object(detail)).record(
-        in: transaction,
-        app: app,
-        context
-      )
+      Event("role_permissions_change", detail: .object(detail)).record(in: transaction, app: app)
     }
   }
 

@@ -55,7 +55,7 @@ extension Export {
     try await export.addDevices(context)
     if context.principal.role == .operator {
       try await context.transaction { transaction async throws(Failure) in
-        Event("user_export", of: user).record(in: transaction, context)
+        Event("user_export", of: user).record(in: transaction)
       }
     }
     return export

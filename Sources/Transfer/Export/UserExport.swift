@@ -39,8 +39,7 @@ package import Postgres
     try await context.transaction { transaction async throws(Failure) in
       Event("users_export", detail: ["password_hashes": .bool(withHashes)]).record(
         in: transaction,
-        app: app,
-        context
+        app: app
       )
     }
     return UserExport(app, withHashes, context)
@@ -63,7 +62,7 @@ package import Postgres
 
 /// A user as a line.
 struct ExportedUser: RowDecodable {
-  package let user: UserID
+  let user: UserID
   let line: [UInt8]
 
   init(from row: Row) throws(DatabaseError) {

@@ -54,10 +54,8 @@ struct ImportBatch {
   ///
   /// - Throws: `.identityTaken` if another transaction has created one of the users, or has taken
   ///   an address or identity, since the rows were examined.
-  @EventLoop func write(
-    in transaction: Transaction,
-    _ context: RequestContext
-  ) async throws(Failure) {
+  @EventLoop func write(in transaction: Transaction) async throws(Failure) {
+    let context = transaction.context
     guard !writes.isEmpty else { return }
     let writing = ImportWriting(transaction: transaction, context: context)
     try await writing.write(writes)
@@ -68,7 +66,7 @@ struct ImportBatch {
       let status: JSON = write.stored == nil ? "created" : "updated"
       let detail: JSON = ["import": .string(`import`.text), "status": status]
       Event("user_import", of: write.user, at: place, detail: detail)
-        .record(in: transaction, by: context.principal, context)
+        .record(in: transaction, by: context.principal)
     }
   }
 }

@@ -94,7 +94,7 @@ struct ImportMatch {
   /// An attacker may register an address before the import, to read what the import stores. So an
   /// unverified address that its user registered identifies that user in two cases only: the import
   /// changes no user, or the row verifies the address, which revokes all credentials.
-  package func user(of row: ImportedUser, _ existing: ExistingUser) -> UserID? {
+  func user(of row: ImportedUser, _ existing: ExistingUser) -> UserID? {
     switch address {
     case .verified, .assigned: holder
     case .registered: existing.isChanged && row.isVerified != true ? nil : holder

@@ -35,7 +35,7 @@ import Tenancy
     let subjects = credentials.subjects
     for write in writes {
       guard let holder = write.formerHolder, let key = write.emailKey else { continue }
-      Subjects.release([Subject(email: key)], of: holder, in: transaction, context)
+      Subjects.release([Subject(email: key)], of: holder, in: transaction)
     }
     let claims = send(ImportQueries.claims, subjects)
     for write in writes { sent += try sendFurther(write) }
@@ -67,18 +67,18 @@ import Tenancy
     for write in writes { identities[write.user] = write.stored?.identities }
     // Another person may be the guest.
     for write in writes where write.linksGuest {
-      try await Sessions.revokeCredentials(of: write.user, in: transaction, context)
-      try await Sessions.end(.all, of: write.user, "link", in: transaction, context)
+      try await Sessions.revokeCredentials(of: write.user, in: transaction)
+      try await Sessions.end(.all, of: write.user, "link", in: transaction)
       revoked.append(write.user)
     }
     for write in writes where write.row.isBlocked == true {
-      try await Sessions.end(.all, of: write.user, "blocked", in: transaction, context)
+      try await Sessions.end(.all, of: write.user, "blocked", in: transaction)
     }
     var sent: [Sent<NoRow>] = []
     for write in writes {
       if write.changesAddress {
         let former = write.stored?.emailKey.map { Subject(email: $0) }
-        Subjects.release(former.map { [$0] } ?? [], of: write.user, in: transaction, context)
+        Subjects.release(former.map { [$0] } ?? [], of: write.user, in: transaction)
         _ = transaction.send(ImportQueries.removeMails, write.user)
       }
       let members = TextBytes(write.members.serialized())
@@ -89,7 +89,7 @@ import Tenancy
     // The mail goes to the new address. The credentials of the row are added after this.
     for write in writes {
       guard let address = write.takeover else { continue }
-      try await Takeover.run(of: write.user, address, in: transaction, context)
+      try await Takeover.run(of: write.user, address, in: transaction)
       revoked.append(write.user)
     }
     guard !revoked.isEmpty else { return identities }

@@ -78,7 +78,7 @@ package struct ImportLine: Sendable {
       Event(
         "users_import_begin",
         detail: ["import": .string(progress.id.text), "source": .string(source)]
-      ).record(in: transaction, context)
+      ).record(in: transaction)
       return progress
     }
     return UserImport(found, existing, context)
@@ -185,7 +185,7 @@ package struct ImportLine: Sendable {
     _ lines: [ImportLine],
     in transaction: Transaction
   ) async throws(Failure) -> (results: [ImportResult], progress: ImportProgress) {
-    try await batch.write(in: transaction, context)
+    try await batch.write(in: transaction)
     var tally = progress.tally
     for result in results { tally.count(result.outcome) }
     let end = lines[results.count - 1].end
@@ -215,7 +215,7 @@ package struct ImportLine: Sendable {
       Event(
         "users_import",
         detail: ["import": .string(progress.id.text), "tally": progress.tally.json]
-      ).record(in: transaction, context)
+      ).record(in: transaction)
     }
   }
 }

@@ -30,7 +30,7 @@ extension Users {
     do throws(Failure) {
       user = try await ImportBatch.repeating { [row] () async throws(Failure) in
         try await context.transaction { transaction async throws(Failure) in
-          try await write(row, in: transaction, context)
+          try await write(row, in: transaction)
         }
       }
     } catch .documentTooLarge {
@@ -41,14 +41,13 @@ extension Users {
 
   @EventLoop private static func write(
     _ row: ImportedUser,
-    in transaction: Transaction,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> UserID {
     var batch = ImportBatch(import: nil)
     let found = try await ImportExamination.matches(
       of: [row],
       isForUpdate: false,
-      in: context.app.id,
+      in: transaction.app.id,
       transaction
     )
     let match = try found.first.flatMap(\.self).orUnforeseen("a user that was examined")
@@ -56,8 +55,8 @@ extension Users {
     switch action {
     case .create(let user):
       _ = batch.add(row, match, action)
-      try await batch.write(in: transaction, context)
-      Event("user_create", of: user).record(in: transaction, context)
+      try await batch.write(in: transaction)
+      Event("user_create", of: user).record(in: transaction)
       return user
     case .fail(_, let faults): throw .userExists(faults)
     case .update, .skip: throw .internalError("a user that exists was not refused")
