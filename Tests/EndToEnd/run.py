@@ -88,8 +88,8 @@ def start_class(name, seed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--class", dest="one")
-    # A class waits half of its time.
-    parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) + 1))
+    # A class waits more than half of its time.
+    parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) * 2 + 1))
     parser.add_argument("--report", type=os.path.abspath)
     parser.add_argument("--citus", action="store_true")
     parser.add_argument("--shuffle", metavar="SEED")
