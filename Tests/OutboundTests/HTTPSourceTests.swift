@@ -11,7 +11,7 @@ import Testing
     try await Workplace.haveCertificates()
   }
 
-  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 16)
+  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 1_000)
 
   /// Settings for servers on this machine with certificates of the test authority.
   private var local: HTTPSourceSettings {

@@ -12,7 +12,7 @@ import Testing
     try await Workplace.haveCertificates()
   }
 
-  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 16)
+  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 1_000)
 
   /// The server's record of a message.
   private struct Received: Decodable {
