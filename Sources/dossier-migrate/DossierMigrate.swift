@@ -143,10 +143,5 @@ func say(_ line: String) { write("dossier-migrate: \(line)\n", to: 2) }
 
 /// Writes all of the text, or as much as the reader accepts.
 func write(_ text: String, to descriptor: Int32) {
-  var bytes = Array(text.utf8)[...]
-  while !bytes.isEmpty {
-    let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-    guard count > 0 || errno == EINTR else { return }
-    bytes = bytes.dropFirst(max(0, count))
-  }
+  _ = Output.write(Array(text.utf8), to: descriptor)
 }

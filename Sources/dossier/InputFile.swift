@@ -20,15 +20,11 @@ enum InputFile {
     defer { if descriptor > 0 { close(descriptor) } }
     var text: [UInt8] = []
     while text.count <= limit {
-      var count = 0
-      text += [UInt8](unsafeUninitializedCapacity: 65_536) { space, filled in
-        count = Glibc.read(descriptor, space.baseAddress, space.count)
-        filled = max(0, count)
-      }
-      if count == 0 { break }
-      guard count > 0 || errno == EINTR else {
+      guard let chunk = LineReader.read(descriptor) else {
         throw CommandFailure("\(path) cannot be read", .files)
       }
+      if chunk.isEmpty { break }
+      text += chunk
     }
     return text
   }

@@ -89,7 +89,7 @@ import Postgres
   /// Returns the next bytes.
   ///
   /// Returns nil on an error, and an empty array at the end.
-  private nonisolated static func read(_ descriptor: Int32) -> [UInt8]? {
+  nonisolated static func read(_ descriptor: Int32) -> [UInt8]? {
     while true {
       var count = 0
       let chunk = [UInt8](unsafeUninitializedCapacity: 262_144) { space, filled in

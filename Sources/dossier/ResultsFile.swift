@@ -1,4 +1,5 @@
 import CLinux
+import EventLoop
 import Glibc
 
 /// An output file of a command, or standard output.
@@ -32,12 +33,8 @@ final class ResultsFile {
   ///
   /// - Throws: `.file` if a write fails, for example because the disk is full.
   func write(_ bytes: [UInt8]) throws(CommandFailure) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw CommandFailure("cannot write: \(Self.reason)", .files) }
-      rest = rest.dropFirst(count)
+    guard Output.write(bytes, to: descriptor) else {
+      throw CommandFailure("cannot write: \(Self.reason)", .files)
     }
   }
 
