@@ -59,10 +59,10 @@ package enum EmailCodes {
     )
     let isClosed = account == nil && context.app.accountSettings.signUp == .closed
     try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction)
+      flow.write(in: transaction)
       if isClosed {
         // No mail is sent, and the response takes as long.
-        try await AccountMail.request(nil, email, address, in: transaction)
+        try AccountMail.request(nil, email, address, in: transaction)
       } else {
         AccountMail.sendCode(of: flow, in: verified?.language, in: transaction)
       }

@@ -33,8 +33,8 @@ package enum Emails {
     let (address, _) = try await AccountMail.prepare(to: email, context)
     let flow = AuthenticationFlow.New(.networkReset, email, address, digits: digits)
     try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction)
-      try await AccountMail.request(.reset, email, address, code: flow.shownCode, in: transaction)
+      flow.write(in: transaction)
+      try AccountMail.request(.reset, email, address, code: flow.shownCode, in: transaction)
     }
   }
 

@@ -100,7 +100,7 @@ extension EmailToken {
   @EventLoop package func issue(
     _ ticket: Ticket,
     in transaction: Transaction
-  ) async throws(Failure) -> String? {
+  ) -> String? {
     let text = token.text(context.keys.master)
     guard let link = context.mailer.pages?.link(for: purpose, text, of: context.app) else {
       return nil

@@ -53,7 +53,7 @@ package enum Outbox {
       last = ids.last
     }
     try await context.transaction { [count] transaction async throws(Failure) in
-      try await record("mail_retry", count, in: transaction)
+      record("mail_retry", count, in: transaction)
     }
     return count
   }
@@ -76,7 +76,7 @@ package enum Outbox {
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       guard try await !transaction.run(statement, mail).isEmpty else { throw .notFound }
-      try await record(action, 1, in: transaction)
+      record(action, 1, in: transaction)
     }
   }
 
@@ -84,7 +84,7 @@ package enum Outbox {
     _ action: String,
     _ count: Int,
     in transaction: Transaction
-  ) async throws(Failure) {
+  ) {
     Event(action, detail: ["count": .number(JSONNumber(count))]).record(
       in: transaction,
       app: .deployment

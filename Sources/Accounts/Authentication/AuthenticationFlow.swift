@@ -96,7 +96,7 @@ package import Postgres
     }
 
     /// Stores the flow.
-    @EventLoop package func write(in transaction: Transaction) async throws(Failure) {
+    @EventLoop package func write(in transaction: Transaction) {
       let context = transaction.context
       let master = context.keys.master
       _ = transaction.send(

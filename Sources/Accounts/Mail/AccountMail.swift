@@ -22,7 +22,7 @@ import Sessions
     try context.requireOpen(.password)
     let (address, _) = try await prepare(to: email, context)
     try await context.transaction { transaction async throws(Failure) in
-      try await request(purpose, email, address, in: transaction)
+      try request(purpose, email, address, in: transaction)
     }
   }
 
@@ -64,14 +64,14 @@ import Sessions
   ///   - address: its key.
   ///   - code: a code that the mail has in place of a token.
   ///   - transaction: the transaction.
-  /// - Throws: `.databaseUnavailable`.
+  /// - Throws: `.internalError`.
   package static func request(
     _ purpose: EmailToken.Purpose?,
     _ email: String,
     _ address: EmailAddress,
     code: String? = nil,
     in transaction: Transaction
-  ) async throws(Failure) {
+  ) throws(Failure) {
     let context = transaction.context
     let json: JSON = [
       "purpose": purpose.map { .string($0.rawValue) } ?? .null, "key": .string(address.key),
@@ -136,7 +136,7 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) -> String {
     try await context.transaction { transaction async throws(Failure) in
-      try await flow.write(in: transaction)
+      flow.write(in: transaction)
       if let account {
         sendTaken(to: account, in: transaction)
       } else {

@@ -143,7 +143,7 @@ import WireKit
     return try visit.call.redirect(to: LocalPath(checked: newCodesPath), showing: state)
   }
 
-  private static func newCodes(_ visit: AccountVisit) async throws(Failure) -> Response {
+  private static func newCodes(_ visit: AccountVisit) throws(Failure) -> Response {
     guard let codes = codes(of: visit) else { return visit.call.redirect(to: codesPage) }
     let file = try visit.state.path(LocalPath(checked: filePath), visit.call)
     return visit.response(

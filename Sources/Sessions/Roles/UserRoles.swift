@@ -54,7 +54,7 @@ package import Tenancy
         let rule = "A user may have at most \(RoleLimits.rolesOfUser) roles."
         throw .invalid([FieldError("", "length", rule)])
       }
-      try await record("added", added, of: user, in: transaction)
+      record("added", added, of: user, in: transaction)
     }
   }
 
@@ -70,7 +70,7 @@ package import Tenancy
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
       let removed = try await transaction.run(UserRoleQueries.remove, user, Self.text(roles))
-      try await record("removed", removed, of: user, in: transaction)
+      record("removed", removed, of: user, in: transaction)
     }
   }
 
@@ -83,7 +83,7 @@ package import Tenancy
     _ roles: [String],
     of user: UserID,
     in transaction: Transaction
-  ) async throws(Failure) {
+  ) {
     guard !roles.isEmpty else { return }
     let detail = JSONObject([(name, .array(roles.map(JSON.string)))])
     Event("user_roles_change", of: user, detail: .object(detail)).record(in: transaction)

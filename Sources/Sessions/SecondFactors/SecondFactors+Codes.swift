@@ -91,7 +91,7 @@ extension SecondFactors {
       throw .invalidCode
     }
     _ = transaction.send(SecondFactorQueries.confirm, user, factor.id, step)
-    let recoveryCodes = try await replaceRecoveryCodes(of: user, in: transaction)
+    let recoveryCodes = replaceRecoveryCodes(of: user, in: transaction)
     try await Sessions.end(
       .others(than: transaction.principal.session),
       of: user,
@@ -128,10 +128,7 @@ extension SecondFactors {
   }
 
   /// Makes new recovery codes of a locked user, in place of those from before.
-  static func replaceRecoveryCodes(
-    of user: UserID,
-    in transaction: Transaction
-  ) async throws(Failure) -> [String] {
+  static func replaceRecoveryCodes(of user: UserID, in transaction: Transaction) -> [String] {
     let codes = RecoveryCode.make()
     let hashes = codes.map {
       String(hexadecimal: $0.hash(of: user, transaction.context.keys.master).bytes)

@@ -124,7 +124,7 @@ import Postgres
       try await lock(user, in: transaction)
       let isEnrolled = try await transaction.run(SecondFactorQueries.isEnrolled, user).first
       guard isEnrolled == true else { throw .notFound }
-      let codes = try await replaceRecoveryCodes(of: user, in: transaction)
+      let codes = replaceRecoveryCodes(of: user, in: transaction)
       try await SecurityNotice.recoveryCodesMade.record(of: user, in: transaction)
       return codes
     }

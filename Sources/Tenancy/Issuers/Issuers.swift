@@ -96,7 +96,7 @@ package enum Issuers {
     to app: String,
     _ context: RequestContext
   ) async throws(Failure) {
-    let faults = await issuer.faults()
+    let faults = issuer.faults()
     guard faults.isEmpty else { throw .invalid(faults) }
     let id = try await Apps.record(of: app, context).id
     var (url, set, sealed): (String?, TextBytes?, BinaryBytes?) = (nil, nil, nil)
@@ -194,7 +194,7 @@ extension IssuerDescription {
     }
   }
 
-  fileprivate func faults() async -> [FieldError] {
+  fileprivate func faults() -> [FieldError] {
     var faults: [FieldError] = []
     if let fault = OperatorName.fault(in: name) { faults.append(fault) }
     for (pointer, text) in [("/issuer", issuer), ("/audience", audience)]
