@@ -201,6 +201,14 @@ let package = Package(
       swiftSettings: domain + unchecked
     ),
     .target(
+      name: "Administration",
+      dependencies: [
+        "Accounts", "Delivery", "Documents", "EventLoop", "Imaging", "JSON", "Outbound", "Postgres",
+        "Runtime", "Sessions",
+      ],
+      swiftSettings: domain + unchecked
+    ),
+    .target(
       name: "Transfer",
       dependencies: [
         "Imaging", "Accounts", "Documents", "Encoding", "EventLoop", "JSON", "PasswordHashes",
@@ -212,7 +220,8 @@ let package = Package(
     .target(
       name: "OpenID",
       dependencies: [
-        "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "JSON", "Outbound",
+        "Administration", "Imaging", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop",
+        "JSON", "Outbound",
         "PasswordHashes", "Postgres", "Runtime", "Sessions", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
@@ -242,7 +251,7 @@ let package = Package(
     .target(
       name: "RESTWire",
       dependencies: [
-        "Imaging", "Declarations", "Representations",
+        "Administration", "Imaging", "Declarations", "Representations",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "Transfer",
         "EventLoop", "HTTP", "JSON", "Encoding", "Operators", "Pages", "WireKit", "Outbound",
       ],
@@ -251,7 +260,8 @@ let package = Package(
     .target(
       name: "AppServicesWire",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
+        "Administration", "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy",
+        "EventLoop",
         "HTTP", "JSON", "Encoding", "Operators", "WireKit",
       ],
       swiftSettings: domain
@@ -259,7 +269,8 @@ let package = Package(
     .target(
       name: "ParraWire",
       dependencies: [
-        "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "Runtime",
+        "Administration", "Accounts", "Documents", "Encoding", "EventLoop", "HTTP", "JSON",
+        "Runtime",
         "Sessions",
         "Tenancy", "WebTokens", "WireKit",
       ],
@@ -268,7 +279,8 @@ let package = Package(
     .target(
       name: "OpenIDWire",
       dependencies: [
-        "Imaging", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
+        "Administration", "Imaging", "Accounts", "Delivery", "Encoding", "EventLoop", "HTTP",
+        "JSON", "OpenID",
         "Outbound", "Pages", "PasswordHashes", "ReferenceData", "Runtime", "Sessions", "Tenancy",
         "Transfer", "WireKit",
       ],
@@ -277,7 +289,8 @@ let package = Package(
     .target(
       name: "ManagementWire",
       dependencies: [
-        "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP", "JSON", "OpenID",
+        "Administration", "Accounts", "Delivery", "Documents", "Encoding", "EventLoop", "HTTP",
+        "JSON", "OpenID",
         "Runtime", "Sessions", "Tenancy", "Transfer", "WireKit",
       ],
       swiftSettings: domain
@@ -295,6 +308,7 @@ let package = Package(
     .executableTarget(
       name: "dossier",
       dependencies: [
+        "Administration",
         "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Distribution",
         "Documents",
         "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop", "HTTP", "JSON",
@@ -341,7 +355,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Accounts", "Declarations", "Delivery", "Distribution", "Documents", "OpenID", "Runtime",
+        "Administration", "Accounts", "Declarations", "Delivery", "Distribution", "Documents",
+        "OpenID", "Runtime",
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Outbound",
         "PasswordHashes", "Postgres", "Migrations", "ReferenceData", "TestSupport", "WebTokens",
       ],
@@ -431,8 +446,9 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "CFastCGI", "Accounts", "Delivery", "Documents", "ManagementWire", "OpenID", "OpenIDWire",
-  "Runtime", "Sessions", "Tenancy", "Transfer", "FastCGI", "HTTP", "JSON", "JSONSchema",
+  "Accounts", "Administration", "CFastCGI", "Delivery", "Documents", "ManagementWire", "OpenID",
+  "OpenIDWire", "Runtime", "Sessions", "Tenancy", "Transfer", "FastCGI", "HTTP", "JSON",
+  "JSONSchema",
   "Migrations", "Encoding", "Operators", "Patterns", "Postgres", "ParraWire", "TestSupport",
   "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),

@@ -1,5 +1,5 @@
 import Delivery
-import Runtime
+package import Runtime
 import Sessions
 import EventLoop
 package import Postgres
@@ -37,11 +37,11 @@ struct Account: RowDecodable {
 }
 
 /// Finds and makes the users of addresses; one address belongs to one user.
-enum Accounts {
+package enum Accounts {
   /// Returns the user of an address; nil without one.
   ///
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop static func holder(
+  @EventLoop package static func holder(
     of address: EmailAddress,
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
@@ -104,7 +104,7 @@ enum Accounts {
   }
 
   /// Marks the address of a user as verified, records it and mails it.
-  @EventLoop static func verify(
+  @EventLoop package static func verify(
     _ address: EmailAddress,
     of user: UserID,
     byReader isReader: Bool,

@@ -64,7 +64,7 @@ extension Emails {
   /// Replaces the address of a user, by default by one that a mail has verified.
   ///
   /// - Returns: the former address, if it was verified.
-  @EventLoop static func replace(
+  @EventLoop package static func replace(
     by address: EmailAddress,
     _ email: String,
     _ origin: NewEmailOrigin = .mail,
@@ -176,9 +176,9 @@ struct OwnEmail: RowDecodable {
 }
 
 /// The former address of a user.
-struct FormerEmail {
+package struct FormerEmail {
   /// Nil if it was not verified, or is the new one.
-  let email: String?
+  package let email: String?
   let language: String?
 }
 

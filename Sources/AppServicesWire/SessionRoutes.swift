@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Runtime
 import Sessions
 import EventLoop

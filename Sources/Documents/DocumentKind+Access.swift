@@ -25,7 +25,7 @@ extension DocumentKind {
   }
 
   /// Refuses users all app metadata, and API clients documents that their scopes do not cover.
-  @EventLoop func requireWritable(_ context: RequestContext) throws(Failure) {
+  @EventLoop package func requireWritable(_ context: RequestContext) throws(Failure) {
     let isWritable =
       context.principal.user != nil
       ? self != .appMetadata : context.principal.scopes.contains(updateScope)

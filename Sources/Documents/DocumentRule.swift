@@ -1,17 +1,17 @@
-import Runtime
-import JSON
+package import Runtime
+package import JSON
 import JSONSchema
 
 /// The rule that documents of one kind in one app must satisfy.
 ///
 /// The check runs before the statement is sent, so no database connection waits for a calculation.
-struct DocumentRule: Sendable {
+package struct DocumentRule: Sendable {
   let document: DocumentKind
   /// The app's schema for the kind, if any.
   let schema: JSONSchema?
 
   /// - Throws: `.internalError` if the stored schema is unusable.
-  init(of document: DocumentKind, in app: App) throws(Failure) {
+  package init(of document: DocumentKind, in app: App) throws(Failure) {
     self.document = document
     schema = try app.schemas.schema(for: document)
   }
@@ -19,7 +19,7 @@ struct DocumentRule: Sendable {
   /// Returns the text of a document that satisfies the rule.
   ///
   /// - Throws: `.invalid` for keys, `.schemaMismatch`.
-  func text(of json: JSON) throws(Failure) -> [UInt8] {
+  package func text(of json: JSON) throws(Failure) -> [UInt8] {
     try checkKeys(of: json, isPatch: false)
     let faults = schema?.mismatches(in: json) ?? []
     guard faults.isEmpty else { throw .schemaMismatch(faults) }
@@ -29,7 +29,7 @@ struct DocumentRule: Sendable {
   /// Returns the text of a merge patch with valid keys.
   ///
   /// - Throws: `.invalid`.
-  func text(ofPatch patch: JSON) throws(Failure) -> [UInt8] {
+  package func text(ofPatch patch: JSON) throws(Failure) -> [UInt8] {
     try checkKeys(of: patch, isPatch: true)
     return patch.serialized()
   }

@@ -1,9 +1,9 @@
-import Runtime
+package import Runtime
 import EventLoop
 import Postgres
 
 /// A write that replaces a document, merges a patch into it, or deletes it.
-struct DocumentWrite {
+package struct DocumentWrite {
   private let document: DocumentKind
   private let body: TextBytes?
   private let isMerge: Bool
@@ -14,7 +14,7 @@ struct DocumentWrite {
   ///   - body: JSON text that satisfies the document's rule, or a merge patch; nil to delete it.
   ///   - isMerge: whether it is a merge patch.
   ///   - condition: the condition on the stored version.
-  init(
+  package init(
     of document: DocumentKind,
     _ body: [UInt8]?,
     isMerge: Bool = false,
@@ -29,7 +29,7 @@ struct DocumentWrite {
   /// Writes the document.
   ///
   /// - Throws: as `Documents.write`.
-  @EventLoop func run(
+  @EventLoop package func run(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument {
@@ -66,7 +66,7 @@ struct DocumentWrite {
   /// Writes the document in a transaction, whose user is locked.
   ///
   /// - Throws: as `Documents.write`; `.preconditionFailed` names no version.
-  @EventLoop func run(of user: UserID, in transaction: Transaction) async throws(Failure) {
+  @EventLoop package func run(of user: UserID, in transaction: Transaction) async throws(Failure) {
     let context = transaction.context
     try document.requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)

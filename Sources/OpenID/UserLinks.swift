@@ -1,5 +1,6 @@
 import Imaging
 import Accounts
+import Administration
 import Delivery
 package import EventLoop
 import JSON

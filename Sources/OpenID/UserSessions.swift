@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 package import EventLoop
 package import Postgres
 package import Runtime

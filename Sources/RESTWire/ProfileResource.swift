@@ -1,5 +1,6 @@
 import Declarations
 import Accounts
+import Administration
 import Documents
 import Runtime
 import Transfer

@@ -1,5 +1,6 @@
 import Declarations
 import Accounts
+import Administration
 import Runtime
 import Sessions
 import EventLoop

@@ -1,6 +1,7 @@
 import Declarations
 import Representations
 import Accounts
+import Administration
 import Runtime
 import Sessions
 import EventLoop

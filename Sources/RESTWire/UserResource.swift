@@ -2,6 +2,7 @@ import Declarations
 import Representations
 import Delivery
 import Accounts
+import Administration
 import Documents
 import Runtime
 import Transfer

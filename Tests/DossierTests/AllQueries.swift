@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Delivery
 import Documents
 import OpenID
@@ -37,7 +38,8 @@ enum AllQueries {
     ResourceServerAdministrationQueries.all, ClientGrantQueries.all,
     RoleQueries.all, RolePermissionQueries.all, UserRoleQueries.all, UserPermissionQueries.all,
     IssuerAdministrationQueries.all,
-    SigningKeyQueries.all, UsersAdministrationQueries.all, SessionsAdministrationQueries.all,
+    SigningKeyQueries.all, UsersAdministrationQueries.all, UserRemovalQueries.all,
+    SessionsAdministrationQueries.all,
     SessionCreationQueries.all,
     AuditLogQueries.all, ImportQueries.all,
     UserExportQueries.all,

@@ -1,3 +1,4 @@
+import Administration
 import Runtime
 import Delivery
 import Documents

@@ -1,6 +1,6 @@
 import Delivery
 package import Runtime
-import EventLoop
+package import EventLoop
 import ReferenceData
 
 /// An email address and a password, as the user typed them.
@@ -42,7 +42,7 @@ package struct Credentials: Sendable {
   /// Checks a new password of a user.
   ///
   /// - Throws: `.invalid`, with the pointer.
-  @EventLoop static func check(
+  @EventLoop package static func check(
     _ password: String,
     of email: String?,
     at pointer: String = "/password",

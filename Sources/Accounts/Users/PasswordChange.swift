@@ -1,7 +1,7 @@
 import Delivery
 package import Runtime
 package import Sessions
-import EventLoop
+package import EventLoop
 package import Postgres
 
 extension Users {
@@ -59,7 +59,7 @@ extension Users {
 
 extension Users {
   /// Ends the sessions and API keys of a user who gets a new password.
-  @EventLoop static func revoke(
+  @EventLoop package static func revoke(
     _ sessions: Sessions.Ending = .all,
     keepingKeys: Bool = false,
     of user: UserID,
@@ -125,7 +125,7 @@ struct OwnPassword: RowDecodable {
 
 extension Users {
   /// Makes a password the credential of a locked user with an address.
-  @EventLoop static func store(
+  @EventLoop package static func store(
     _ hash: String,
     of user: UserID,
     in transaction: Transaction

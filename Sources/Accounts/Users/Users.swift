@@ -85,7 +85,7 @@ package enum Users {
 
 extension RequestContext {
   /// - Throws: `.loginMethodDisabled` if the app does not allow this login method.
-  func requireOpen(_ way: LoginMethod) throws(Failure) {
+  package func requireOpen(_ way: LoginMethod) throws(Failure) {
     guard app.accountSettings.isOpen(way) else { throw .loginMethodDisabled(way) }
   }
 }

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Documents
 import EventLoop
 import HTTP

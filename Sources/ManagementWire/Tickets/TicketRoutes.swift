@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Delivery
 import EventLoop
 import HTTP

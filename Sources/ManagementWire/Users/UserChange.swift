@@ -1,3 +1,4 @@
+import Administration
 import Documents
 import Encoding
 import EventLoop

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import EventLoop
 import HTTP
 import JSON

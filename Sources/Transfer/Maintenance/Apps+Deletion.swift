@@ -60,7 +60,7 @@ extension Apps {
       !users.isEmpty
     {
       let gone = try await context.write(
-        users.map { PendingQuery(UsersAdministrationQueries.remove, $0) },
+        users.map { PendingQuery(UserRemovalQueries.remove, $0) },
         returning: ReplacedPicture.self
       )
       for user in gone { await context.pictures.shelf.forget(user.name) }

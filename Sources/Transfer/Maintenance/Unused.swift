@@ -48,7 +48,7 @@ import Sessions
         let (provider, name) = (subject.provider, subject.name)
         _ = transaction.send(SubjectQueries.release, user.app, provider, name, user.user)
       }
-      _ = transaction.send(UsersAdministrationQueries.remove, user.user)
+      _ = transaction.send(UserRemovalQueries.remove, user.user)
       _ = transaction.send(
         EventQueries.record,
         user.user.text,

@@ -1,4 +1,4 @@
-package import Imaging
+import Accounts
 package import Runtime
 package import Postgres
 
@@ -88,20 +88,7 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  /// Deletes a user and returns its picture; no row if the user does not exist.
-  ///
-  /// Its subjects are deleted by their keys.
-  package static let remove = Statement<ReplacedPicture, UserID>(
-    "users.remove",
-    """
-    with flows as (delete from authentication_flows where place = $1),
-      answers as (delete from idempotency_keys where owner = $1)
-    delete from users where user_id = $1
-    returning picture
-    """
-  )
-
   package static let all: [any PreparedStatement] = [
-    page, logins, find, setBlocked, remove,
+    page, logins, find, setBlocked,
   ]
 }

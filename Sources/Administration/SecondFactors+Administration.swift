@@ -1,3 +1,4 @@
+import Accounts
 import Delivery
 package import Runtime
 package import Sessions

@@ -1,3 +1,4 @@
+package import Accounts
 import Imaging
 import Delivery
 package import Runtime
@@ -32,30 +33,5 @@ extension Users {
       return try await remove(user, in: transaction)
     }
     await context.pictures.shelf.forget(picture)
-  }
-
-  /// Deletes a locked user in a transaction, and records it.
-  ///
-  /// The maintenance and the deletion of an app run the same statement.
-  /// - Parameters:
-  ///   - user: the user.
-  ///   - heir: the user to whom the credentials go; nil for none.
-  ///   - transaction: the transaction.
-  /// - Returns: the name of the picture, whose file is to be deleted after the commit.
-  /// - Throws: `.databaseUnavailable`.
-  @discardableResult
-  @EventLoop package static func remove(
-    _ user: UserID,
-    linkedTo heir: UserID? = nil,
-    in transaction: Transaction
-  ) async throws(Failure) -> String? {
-    let app = transaction.app.id
-    try await LogoutNotices.queue(of: user, in: app, isDeleted: true, transaction)
-    let subjects = transaction.send(SubjectQueries.ofUser, user)
-    let removed = transaction.send(UsersAdministrationQueries.remove, user)
-    Subjects.release(try await subjects.rows(), of: user, in: transaction)
-    let detail: JSON = heir.map { ["linked_to": .string($0.text)] } ?? [:]
-    Event("user_delete", of: user, detail: detail).record(in: transaction)
-    return try await removed.rows().first?.name
   }
 }

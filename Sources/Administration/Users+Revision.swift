@@ -1,3 +1,4 @@
+package import Documents
 package import Accounts
 import EventLoop
 package import JSON

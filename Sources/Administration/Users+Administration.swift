@@ -1,3 +1,4 @@
+package import Accounts
 import Delivery
 package import Runtime
 import Sessions

@@ -1,3 +1,4 @@
+package import Accounts
 package import Delivery
 import EventLoop
 import JSON
@@ -27,7 +28,7 @@ extension Users {
         throw .noEmail
       }
       let token = EmailToken(purpose, to: address.text, of: user, in: nil, context)
-      guard let link = try await token.issue(ticket, in: transaction) else {
+      guard let link = token.issue(ticket, in: transaction) else {
         throw Failure(.noHostName)
       }
       Event("ticket_create", of: user, detail: ["purpose": .string(purpose.rawValue)])

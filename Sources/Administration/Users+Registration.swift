@@ -1,3 +1,4 @@
+import Documents
 package import Accounts
 import EventLoop
 import JSON
