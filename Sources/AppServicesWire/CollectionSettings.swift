@@ -1,3 +1,4 @@
+import Encoding
 package import Runtime
 
 /// The settings of the collection that holds the custom data.
@@ -37,14 +38,13 @@ package struct CollectionSettings: SettingsSection {
       || parts.count == 3
         && parts.allSatisfy { part in
           (1...120).contains(part.utf8.count)
-            && part.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            && !part.hasControlCharacters
         }
   }
 
   private static func isField(_ text: String) -> Bool {
-    text.unicodeScalars.allSatisfy {
-      $0 != "." && $0 != "$" && $0.properties.generalCategory != .control
-    }
+    !text.hasControlCharacters
+      && !text.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "$") }
   }
 }
 

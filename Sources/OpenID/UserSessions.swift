@@ -71,6 +71,7 @@ package struct UserSession: Listed {
 
   /// Returns the live sessions or refresh tokens of a user, newest first.
   ///
+  /// `count` is from 1 to `PageLimit.most`.
   /// - Throws: `.notFound`, `.databaseUnavailable`.
   package static func page(
     _ kind: Kind,
@@ -175,7 +176,7 @@ package enum UserSessionQueries {
       from sessions s
       where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
         and case when $3::boolean
-          then s.client_id is not null and ' ' || s.scope || ' ' like '% offline_access %'
+          then s.client_id is not null and \(.staysOffline)
           else s.client_id is null end
         and ($4::text is null or s.session_id = $4) and s.session_id < coalesce($5, 'g')
       order by s.session_id desc limit $6::bigint
@@ -197,7 +198,7 @@ package enum UserSessionQueries {
     where s.user_id = $1 and s.ended_at is null
       and ($2::text is null or s.session_id = $2 or $3 and s.browser_id = (
         select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
-      and case when s.client_id is not null and ' ' || s.scope || ' ' like '% offline_access %'
+      and case when s.client_id is not null and \(.staysOffline)
         then $4::boolean else $3::boolean end
     returning s.session_id, s.device_id
     """

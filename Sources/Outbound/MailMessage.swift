@@ -86,8 +86,7 @@ package struct MailMessage: Sendable {
 
   static func faultInLine(_ line: String, limit: Int) -> MailMessageError.Reason? {
     if line.utf8.count > limit { return .tooLong(limit: limit) }
-    let isClean = line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-    return isClean ? nil : .controlCharacter
+    return line.hasControlCharacters ? .controlCharacter : nil
   }
 
   private static func faultInBody(_ body: String) -> MailMessageError.Reason? {

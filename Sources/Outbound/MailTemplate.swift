@@ -26,8 +26,7 @@ package struct MailTemplate: Sendable {
     names: Set<String>
   ) throws(MailTemplateError) {
     let subject = subject.last?.isNewline == true ? String(subject.dropLast()) : subject
-    guard !subject.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-    else { throw .brokenSubject }
+    guard !subject.hasControlCharacters else { throw .brokenSubject }
     self.subject = try Self.pieces(of: subject, .subject, names)
     self.text = try Self.pieces(of: text, .text, names)
     if let html { self.html = try Self.pieces(of: html, .html, names) } else { self.html = nil }

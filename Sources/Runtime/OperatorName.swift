@@ -1,3 +1,5 @@
+import Encoding
+
 /// Names that operators give to apps and issuers.
 package enum OperatorName {
   /// Returns the rule that the name of an app or an issuer breaks; nil if it is valid.
@@ -24,7 +26,7 @@ package enum OperatorName {
   package static func labelFault(in label: String) -> FieldError? {
     let isFit =
       (1...100).contains(label.unicodeScalars.count)
-      && label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      && !label.hasControlCharacters
     let rule = "A name must have 1 to 100 characters in one line."
     return isFit ? nil : FieldError("/name", "length", rule)
   }
@@ -34,6 +36,6 @@ package enum OperatorName {
   /// Returns whether a text can be the description of a role or a scope.
   package static func isDescription(_ text: String) -> Bool {
     (0...500).contains(text.unicodeScalars.count)
-      && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      && !text.hasControlCharacters
   }
 }

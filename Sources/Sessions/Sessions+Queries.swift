@@ -60,6 +60,9 @@ extension SQL {
     """
   }
 
+  /// The condition that a session `s` of a client goes on after the user signs out of the browser.
+  package static let staysOffline: SQL = "' ' || s.scope || ' ' like '% offline_access %'"
+
   /// The end of a session `s` after a refresh.
   ///
   /// It moves in steps of a fiftieth of the lifetime. So most refreshes change no index, which
@@ -217,7 +220,7 @@ package enum SessionsQueries {
     update sessions s set ended_at = now(), end_reason = $4
     where s.user_id = $1 and s.ended_at is null
       and ($2::text is null or s.session_id = $2
-        or ' ' || s.scope || ' ' not like '% offline_access %' and s.browser_id = (
+        or not (\(.staysOffline)) and s.browser_id = (
           select o.device_id from sessions o where o.user_id = $1 and o.session_id = $2))
       and ($3::text is null or s.session_id <> $3)
       and ($5::text is null or s.provider = 'api-key' and coalesce(s.key_id, $5) = $5)

@@ -149,7 +149,7 @@ import ReferenceData
     guard !text.isEmpty, text.unicodeScalars.count <= limit else {
       return FieldError(pointer, "length", "This member must have 1 to \(limit) characters.")
     }
-    guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+    guard !text.hasControlCharacters else {
       return FieldError(pointer, "control_character", "Control characters are not allowed.")
     }
     return rule(name, text).map { FieldError(pointer, name, $0) }

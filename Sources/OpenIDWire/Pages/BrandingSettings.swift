@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import Pages
 package import Runtime
@@ -20,7 +21,7 @@ package struct BrandingSettings: SettingsSection {
       "display_name",
       .text(0...100, "control", "This setting must be one line without control characters.") {
         text in
-        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        !text.hasControlCharacters
       },
       "",
       "the name of the app on its pages; if it is empty, the name of the app"

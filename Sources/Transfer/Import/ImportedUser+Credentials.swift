@@ -130,7 +130,7 @@ extension ImportedUser.Identity {
     for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
       let isFit =
         (1...limit).contains(text.utf8.count)
-        && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        && !text.hasControlCharacters
       guard isFit else {
         return FieldError(
           "\(pointer)/\(name)",
