@@ -13,13 +13,13 @@ import Testing
   /// Each reason may only lose names.
   static let exceptions = [
     "Lists of users ask all shards on purpose, for operators and back ends.": """
-    users.page users.export schemas.page search_indexes.users sessions.users trail.app trail.after
-    trail.event user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
+    users.page users.export schemas.page search_indexes.users sessions.users audit_log.app
+    audit_log.after audit_log.event user_roles.users roles.users role_permissions.users sessions.provider_of_issuer
     user_records.sign_ins
     """,
     "Pages of keys ask all shards on purpose, so that the commands of operators change rows by key.":
       """
-    apps.users apps.subjects apps.trail rate_limits.page search_indexes.texts
+    apps.users apps.subjects apps.events rate_limits.page search_indexes.texts
     search_indexes.numbers search_indexes.booleans search_indexes.others
     reencryption.mails reencryption.factors reencryption.older_keys reencryption.older_recovery_codes
     """,

@@ -37,7 +37,7 @@ extension Apps {
     }
     await EventLoop.sleep(for: age)
     count = try await deleteUsers(of: app.id, count, context, progress)
-    while case let events = try await context.readLatest(AppsDeletionQueries.trail, app.id),
+    while case let events = try await context.readLatest(AppsDeletionQueries.events, app.id),
       !events.isEmpty
     {
       try await context.write(
@@ -124,12 +124,12 @@ package enum AppsDeletionQueries {
   /// Returns the keys of a thousand audit events of an app, of all shards.
   ///
   /// Served by `audit_by_app`.
-  static let trail = Statement<RowKey, AppID>(
-    "apps.trail",
+  static let events = Statement<RowKey, AppID>(
+    "apps.events",
     "select user_id, event_id from audit where app_id = $1 order by event_id limit 1000"
   )
 
   package static let all: [any PreparedStatement] = [
-    users, subjects, deleteSubject, deleteIndexes, deleteImports, delete, trail,
+    users, subjects, deleteSubject, deleteIndexes, deleteImports, delete, events,
   ]
 }

@@ -27,7 +27,8 @@ extension Audit {
 
   /// Returns the events of an app after one of them, or from the first, oldest first.
   ///
-  /// Events of the newest ten seconds are missing: one with a smaller id may commit later.
+  /// Events of the newest ten seconds are missing: one with a smaller id may commit later. `count` is
+  /// from 1 to `PageLimit.most`.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     of app: AppID,
@@ -53,7 +54,7 @@ extension Audit {
 package enum AuditLogQueries {
   /// Served by the primary key, since ids sort by time.
   static let user = Statement<AuditEntry, UserID, AppID, EventID?, Int>(
-    "trail.user",
+    "audit_log.user",
     """
     select \(.auditEntry) from audit_entries e
     where e.subject_id = $1 and e.app_id = $2 and e.id < coalesce($3, 'g')
@@ -65,7 +66,7 @@ package enum AuditLogQueries {
   ///
   /// Served by the primary keys.
   static let known = Statement<UserID, UserID, AppID>(
-    "trail.known",
+    "audit_log.known",
     """
     select user_id from users where user_id = $1 and app_id = $2
     union all
@@ -73,13 +74,13 @@ package enum AuditLogQueries {
     """
   )
 
-  static let apps = Statement<AppID>("trail.apps", "select app_id from apps")
+  static let apps = Statement<AppID>("audit_log.apps", "select app_id from apps")
 
   /// Returns the newest events of an app.
   ///
   /// Served by `audit_by_app`.
   static let app = Statement<AuditEntry, AppID, EventID?, Int>(
-    "trail.app",
+    "audit_log.app",
     """
     select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id < coalesce($2, 'g')
@@ -92,7 +93,7 @@ package enum AuditLogQueries {
   ///
   /// Served by `audit_by_app`. Ids begin with their second.
   static let after = Statement<AuditEntry, AppID, EventID?, Int>(
-    "trail.after",
+    "audit_log.after",
     """
     select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id > coalesce($2, '')
@@ -103,7 +104,7 @@ package enum AuditLogQueries {
 
   /// Served by `audit_by_app`.
   static let event = Statement<AuditEntry, AppID, EventID>(
-    "trail.event",
+    "audit_log.event",
     """
     select \(.auditEntry) from audit_entries e
     where e.app_id = $1 and e.id = $2
