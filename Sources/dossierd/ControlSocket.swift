@@ -86,7 +86,12 @@ import Glibc
     return socket(AF_UNIX, Int32(blocking ? kind : kind | SOCK_NONBLOCK.rawValue), 0)
   }
 
+  /// Fills the name up with zero bytes, as the kernel compares all of it.
+  ///
+  /// A supervisor of an older version has this name too.
   private nonisolated static func name(_ process: pid_t) -> SocketAddress? {
-    SocketAddress(abstract: "dossierd-\(process)")
+    let text = "dossierd-\(process)"
+    let rest = max(0, SocketAddress.longestPath - text.utf8.count)
+    return SocketAddress(abstract: text + String(repeating: "\0", count: rest))
   }
 }

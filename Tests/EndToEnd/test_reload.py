@@ -207,7 +207,7 @@ class Reload(unittest.TestCase):
         thief.write_text(
             "#!/usr/bin/python3\n"
             "import os, socket, sys\n"
-            "name = f'\\0dossierd-{os.getpid()}'\n"
+            "name = f'\\0dossierd-{os.getpid()}'.ljust(108, '\\0')\n"
             "thief = socket.socket(socket.AF_UNIX)\n"
             "thief.bind(name)\n"
             "os.set_inheritable(thief.fileno(), True)\n"
