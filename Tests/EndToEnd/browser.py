@@ -46,8 +46,9 @@ class Browser:
     def __init__(self, width=1200, height=900, records=False):
         """`records` enables `navigations`."""
         options = Options()
-        # Chromium without the parts that draw windows.
-        options.binary_location = "/usr/bin/chromium-headless-shell"
+        # Chromium without the parts that draw windows. The script in /usr/bin would be stopped in its
+        # place, and leave it running.
+        options.binary_location = "/usr/lib/chromium/chromium-headless-shell"
         # Tests may run as root, with a small /dev/shm, and in parallel.
         for argument in ["--no-sandbox", "--disable-dev-shm-usage",
                          "--disable-gpu", f"--window-size={width},{height}"]:
