@@ -82,8 +82,8 @@ class LookingCase(BrowserCase):
         self.assertEqual([item.text for item in self.browser.all(".summary li")], list(errors))
         if errors:
             self.assertTrue(self.browser.driver.title.startswith("Error: "))
-            self.assertTrue(self.browser.script(
-                "return document.activeElement.classList.contains('summary')"))
+            self.browser.wait(lambda: self.browser.script(
+                "return document.activeElement.classList.contains('summary')"), "the focus")
         for scheme, width in VIEWS:
             self.browser.emulate(scheme, width)
             with self.subTest(heading, errors=errors, scheme=scheme, width=width):

@@ -58,7 +58,8 @@ class Demo(Case):
         self.fill(email="ada@example.com", new_password=self.PASSWORD)
         self.status("You are signed in.")
         self.assertEqual(self.browser.find("#email").text, "ada@example.com")
-        self.assertTrue(self.browser.script("return document.images[0].naturalWidth > 0"))
+        self.browser.wait(
+            lambda: self.browser.script("return document.images[0].naturalWidth"), "the picture")
         self.browser.script('document.getElementById("text").value = \'{"theme": "dark"}\'')
         self.press("#metadata button")
         self.status("Saved.")

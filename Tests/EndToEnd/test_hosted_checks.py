@@ -210,7 +210,8 @@ class Browsers(BrowserCase):
         self.press("Create account")
         self.send(email="x", new_password=PASSWORD)
         self.browser.find(".summary a").click()
-        self.assertEqual(self.browser.script("return document.activeElement.id"), "email")
+        self.browser.wait(
+            lambda: self.browser.script("return document.activeElement.id") == "email", "the focus")
         self.browser.type("#email", PASSWORD)
         self.browser.find("#email").send_keys(Keys.CONTROL, "a")
         self.browser.find("#email").send_keys(Keys.CONTROL, "x")
