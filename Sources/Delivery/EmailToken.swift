@@ -74,7 +74,7 @@ package struct EmailToken {
     let mail = context.mail(.token(purpose), to: email, in: language) { _, _ in
       ["token": text, "link": link ?? text]
     }
-    context.queue(mail, with: self, in: transaction)
+    transaction.queue(mail, with: self)
   }
 }
 

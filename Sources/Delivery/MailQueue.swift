@@ -43,30 +43,25 @@ import Postgres
   }
 }
 
-extension RequestContext {
-  /// Queues a mail in a transaction; it expires after that time.
+extension Transaction {
+  /// Queues a mail; it expires after that time.
   ///
   /// Nil is a mail that could not be composed.
   package func queue(
     _ mail: QueuedMail?,
     _ kind: MailKind,
-    for time: Duration = Outbox.patience,
-    in transaction: Transaction
+    for time: Duration = Outbox.patience
   ) {
-    guard let mail, let sealed = sealed(mail) else { return }
-    _ = transaction.send(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
-    deliver(QueuedRow(mail.id))
+    guard let mail, let sealed = context.sealed(mail) else { return }
+    _ = send(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
+    context.deliver(QueuedRow(mail.id))
   }
 
   /// Queues a mail together with its token; the mail expires with the token.
-  func queue(
-    _ mail: QueuedMail?,
-    with token: EmailToken,
-    in transaction: Transaction
-  ) {
-    guard let mail, let sealed = sealed(mail) else { return }
+  func queue(_ mail: QueuedMail?, with token: EmailToken) {
+    guard let mail, let sealed = context.sealed(mail) else { return }
     let (user, purpose, hash) = (token.user, token.purpose.rawValue, token.hash)
-    _ = transaction.send(
+    _ = send(
       MailTokenQueries.issue,
       user,
       purpose,
@@ -76,7 +71,7 @@ extension RequestContext {
       true,
       nil
     )
-    _ = transaction.send(
+    _ = send(
       OutboxQueries.addWithToken,
       mail.id,
       app.id,
@@ -86,32 +81,9 @@ extension RequestContext {
       user,
       hash
     )
-    deliver(QueuedRow(mail.id, .init(user: user, purpose: purpose, hash: hash)))
+    context.deliver(QueuedRow(mail.id, .init(user: user, purpose: purpose, hash: hash)))
   }
 
-  /// Lets this worker deliver a row after the current write, so that it need not search for it.
-  ///
-  /// If the write is undone, the worker finds no row to claim.
-  package func deliver(_ row: QueuedRow) {
-    afterWrite = { [earlier = afterWrite, mailer] in
-      earlier?()
-      mailer.onQueued?(row)
-    }
-  }
-
-  /// Encrypts a mail for the queue; returns nil if mail is not configured or that fails.
-  private func sealed(_ mail: QueuedMail) -> BinaryBytes? {
-    guard mailer.isConfigured else { return nil }
-    do {
-      return try mail.sealed(keys.master)
-    } catch {
-      mailer.abandon("\(error)")
-      return nil
-    }
-  }
-}
-
-extension Transaction {
   /// Queues a row of a kind of its own, which is encrypted.
   ///
   /// - Parameters:
@@ -131,6 +103,29 @@ extension Transaction {
     let sealed = BinaryBytes(try context.keys.master.sealed(content.serialized(), as: name))
     _ = send(OutboxQueries.add, id, app, kind, sealed, time)
     context.deliver(QueuedRow(id))
+  }
+}
+
+extension RequestContext {
+  /// Lets this worker deliver a row after the current write, so that it need not search for it.
+  ///
+  /// If the write is undone, the worker finds no row to claim.
+  package func deliver(_ row: QueuedRow) {
+    afterWrite = { [earlier = afterWrite, mailer] in
+      earlier?()
+      mailer.onQueued?(row)
+    }
+  }
+
+  /// Encrypts a mail for the queue; returns nil if mail is not configured or that fails.
+  fileprivate func sealed(_ mail: QueuedMail) -> BinaryBytes? {
+    guard mailer.isConfigured else { return nil }
+    do {
+      return try mail.sealed(keys.master)
+    } catch {
+      mailer.abandon("\(error)")
+      return nil
+    }
   }
 }
 

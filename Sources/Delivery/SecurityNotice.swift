@@ -159,7 +159,7 @@ package struct WayInNotice {
       let (title, text) = catalog.notice(of: change, on: device, app)
       return ["title": title, "change": text, "advice": catalog.advice(remedy, app)]
     }
-    context.queue(mail, .change, in: transaction)
+    transaction.queue(mail, .change)
   }
 }
 

@@ -24,7 +24,7 @@ import Tenancy
     let all = try await context.readLatest(LogoutNoticeQueries.due)
     for due in all where seen.insert(due.user).inserted {
       try await context.transaction { transaction async throws(Failure) in
-        try await queue(of: due.user, in: due.app, transaction)
+        try await queue(of: due.user, app: due.app, in: transaction)
       }
     }
   }
@@ -39,9 +39,9 @@ import Tenancy
   /// - Throws: `.databaseUnavailable`.
   package static func queue(
     of user: UserID,
-    in app: AppID,
+    app: AppID,
     isDeleted: Bool = false,
-    _ transaction: Transaction
+    in transaction: Transaction
   ) async throws(Failure) {
     let context = transaction.context
     var clients: [ClientID: Client?] = [:]

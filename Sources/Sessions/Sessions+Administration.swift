@@ -93,7 +93,7 @@ extension Sessions {
           count += ended.count
           // The client may be deleted next.
           if client != nil, !ended.isEmpty {
-            try await LogoutNotices.queue(of: user, in: app, transaction)
+            try await LogoutNotices.queue(of: user, app: app, in: transaction)
           }
         }
         return count

@@ -110,7 +110,7 @@ import Sessions
           to: account.email,
           in: account.language
         )
-        context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
+        transaction.queue(mail, .code, for: AuthenticationFlow.lifetime)
       } else if purpose == .verify, !account.isTakenOverByMail {
         sendTaken(to: account, in: transaction)
       } else {
@@ -158,7 +158,7 @@ import Sessions
       to: flow.address.stored(flow.email),
       in: language
     )
-    transaction.context.queue(mail, .code, for: AuthenticationFlow.lifetime, in: transaction)
+    transaction.queue(mail, .code, for: AuthenticationFlow.lifetime)
   }
 
   /// Informs the reader of an address that no user has it, if the app wants that.
@@ -171,13 +171,13 @@ import Sessions
     guard let email, purpose != .verify, context.app.mailSettings.answersUnknown else {
       return
     }
-    context.queue(context.mail(.unknown, to: email, in: nil), .unknown, in: transaction)
+    transaction.queue(context.mail(.unknown, to: email, in: nil), .unknown)
   }
 
   /// Informs the owner of an address that a client has tried to register it.
   private static func sendTaken(to account: Account, in transaction: Transaction) {
     let mail = transaction.context.mail(.taken, to: account.email, in: account.language)
-    transaction.context.queue(mail, .taken, in: transaction)
+    transaction.queue(mail, .taken)
   }
 }
 

@@ -22,7 +22,7 @@ extension Users {
     in transaction: Transaction
   ) async throws(Failure) -> String? {
     let app = transaction.app.id
-    try await LogoutNotices.queue(of: user, in: app, isDeleted: true, transaction)
+    try await LogoutNotices.queue(of: user, app: app, isDeleted: true, in: transaction)
     let subjects = transaction.send(SubjectQueries.ofUser, user)
     let removed = transaction.send(UserRemovalQueries.remove, user)
     Subjects.release(try await subjects.rows(), of: user, in: transaction)
