@@ -19,25 +19,27 @@ package struct CallerSession: RowDecodable {
 extension Sessions {
   /// Returns the caller's session.
   ///
-  /// - Parameters:
-  ///   - user: the caller.
-  ///   - transaction: the transaction that reads it; nil for a read alone.
-  ///   - context: the context of the request.
-  /// - Returns: the session.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func ofCaller(
     _ user: UserID,
-    in transaction: Transaction? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> CallerSession {
     let (caller, isRequired) = (context.principal, context.app.sessionSettings.mfa == .required)
-    let found =
-      if let transaction {
-        try await transaction.run(SessionsQueries.ofCaller, user, caller, isRequired)
-      } else {
-        try await context.read(SessionsQueries.ofCaller, user, caller, isRequired)
-      }
-    return try found.first.orGone(context)
+    return try await context.read(SessionsQueries.ofCaller, user, caller, isRequired).first
+      .orGone(context)
+  }
+
+  /// Returns the caller's session as a transaction sees it.
+  ///
+  /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
+  package static func ofCaller(
+    _ user: UserID,
+    in transaction: Transaction
+  ) async throws(Failure) -> CallerSession {
+    let isRequired = transaction.app.sessionSettings.mfa == .required
+    let caller = transaction.principal
+    return try await transaction.run(SessionsQueries.ofCaller, user, caller, isRequired).first
+      .orGone(transaction.context)
   }
 
   /// Replaces the caller's session by a new one.

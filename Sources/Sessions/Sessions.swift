@@ -149,9 +149,9 @@ import Postgres
 
   // MARK: The user's view
 
-  /// Returns the caller's live sessions, the newest first, from 1 to `PageLimit.most`.
+  /// Returns the caller's live sessions, the newest first.
   ///
-  /// `cursor` is the `next` of the previous page; nil for the first page.
+  /// `count` is from 1 to `PageLimit.most`. `cursor` is the `next` of the previous page; nil for the first page.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func page(
     of user: UserID,

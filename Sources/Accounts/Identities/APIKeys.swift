@@ -41,7 +41,7 @@ package import Postgres
     try await context.transaction { transaction async throws(Failure) in
       // Serializes key creation of one user, for the limit and the unique name.
       try await Sessions.lockUser(user, in: transaction)
-      guard try await Sessions.ofCaller(user, in: transaction, context).meetsSecondFactor else {
+      guard try await Sessions.ofCaller(user, in: transaction).meetsSecondFactor else {
         throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
       }
       if isSingle {

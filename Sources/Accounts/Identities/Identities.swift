@@ -35,7 +35,7 @@ import Postgres
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, write)
       if context.app.sessionSettings.mfa != .off,
-        try await Sessions.ofCaller(user, in: transaction, context).provider == "anonymous",
+        try await Sessions.ofCaller(user, in: transaction).provider == "anonymous",
         let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction),
         let secondStep = try await SecondFactorFlow.begin(
           after: credential,

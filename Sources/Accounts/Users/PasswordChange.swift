@@ -32,7 +32,7 @@ extension Users {
       try await context.transaction { transaction async throws(Failure) in
         // A reset may have ended the session or changed the password while we were hashing.
         try await Sessions.lockUser(user, in: transaction)
-        try await SecondFactors.requirePassed(by: user, in: transaction, context)
+        try await SecondFactors.requirePassed(by: user, in: transaction)
         let changed = try await transaction.run(PasswordQueries.replace, user, own.hash ?? "", hash)
         guard !changed.isEmpty else { throw .wrongCredentials }
         try await revoke(

@@ -132,28 +132,31 @@ import Postgres
 
   /// Checks that the session of the request has passed a second factor, if the user has one.
   ///
-  /// - Parameters:
-  ///   - user: the user.
-  ///   - transaction: the transaction that has locked the user; nil for a read alone.
-  ///   - context: the context of the request.
   /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
   package static func requirePassed(
     by user: UserID,
-    in transaction: Transaction? = nil,
     _ context: RequestContext
   ) async throws(Failure) {
-    let settings = context.app.sessionSettings
-    let (isMet, caller, isOn) = (
-      SecondFactorQueries.isMet, context.principal, settings.mfa != .off
-    )
-    let found =
-      if let transaction {
-        try await transaction.run(isMet, user, caller, isOn)
-      } else {
-        try await context.read(isMet, user, caller, isOn)
-      }
-    guard let isMet = found.first else { throw context.gone }
-    guard isMet else { throw .reauthenticationRequired(maxAge: settings.proofLifetime) }
+    let (isMet, isOn) = (SecondFactorQueries.isMet, context.app.sessionSettings.mfa != .off)
+    try require(await context.read(isMet, user, context.principal, isOn), context)
+  }
+
+  /// Checks the same in a transaction that has locked the user.
+  ///
+  /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
+  package static func requirePassed(
+    by user: UserID,
+    in transaction: Transaction
+  ) async throws(Failure) {
+    let (isMet, isOn) = (SecondFactorQueries.isMet, transaction.app.sessionSettings.mfa != .off)
+    let context = transaction.context
+    try require(await transaction.run(isMet, user, context.principal, isOn), context)
+  }
+
+  private static func require(_ found: [Bool], _ context: RequestContext) throws(Failure) {
+    guard try found.first.orGone(context) else {
+      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+    }
   }
 
   /// Locks the user, and checks that the caller's session may change factors.
@@ -163,8 +166,8 @@ import Postgres
   /// factor could be the second of.
   private static func lock(_ user: UserID, in transaction: Transaction) async throws(Failure) {
     try await Sessions.lockUser(user, in: transaction)
-    try await requirePassed(by: user, in: transaction, transaction.context)
-    let session = try await Sessions.ofCaller(user, in: transaction, transaction.context)
+    try await requirePassed(by: user, in: transaction)
+    let session = try await Sessions.ofCaller(user, in: transaction)
     guard !["anonymous", "api-key"].contains(session.provider) else {
       throw .reauthenticationRequired(maxAge: transaction.app.sessionSettings.proofLifetime)
     }
