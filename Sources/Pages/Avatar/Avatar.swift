@@ -1,5 +1,3 @@
-internal import Encoding
-
 /// The generated picture of a user who has none: a symmetric pattern of squares in one color.
 ///
 /// The pattern and the color come from the name alone, so no name needs the database.

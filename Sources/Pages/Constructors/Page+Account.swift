@@ -162,7 +162,12 @@ extension Page {
   }
 
   static func accountPage(_ title: MessageKey, back: Destination? = nil) -> Page {
-    var page = Page(title: title)
+    Page(title: title).inAccount(back: back)
+  }
+
+  /// Returns the page with the layout of the account, and a link back to the overview.
+  func inAccount(back: Destination?) -> Page {
+    var page = self
     page.layout = .account
     if let back { page.back = Link(.message(.backToAccount), to: back) }
     return page

@@ -214,9 +214,6 @@ extension Page {
     back: Destination,
     errors: [PageError] = []
   ) -> Page {
-    var page = asking(title, target, fields, button, style, errors: errors)
-    page.layout = .account
-    page.back = Link(.message(.backToAccount), to: back)
-    return page
+    asking(title, target, fields, button, style, errors: errors).inAccount(back: back)
   }
 }

@@ -1,0 +1,34 @@
+// The parts of most pages: a form of one button, further buttons, and links.
+extension Page {
+  /// Returns a page with a form of one button.
+  static func asking(
+    _ title: MessageKey,
+    _ target: FormTarget,
+    _ fields: [Field],
+    _ button: MessageKey,
+    _ style: Button.Style = .primary,
+    errors: [PageError] = []
+  ) -> Page {
+    var page = Page(title: title)
+    page.errors = errors
+    let buttons = [Button(.message(button), style: style)]
+    page.body = [.form(Form(target, fields: fields, buttons: buttons))]
+    return page
+  }
+
+  /// Adds a button with a form of its own; nothing for nil.
+  mutating func add(
+    _ label: MessageKey,
+    _ target: FormTarget?,
+    _ style: Button.Style = .secondary
+  ) {
+    guard let target else { return }
+    body.append(.form(Form(target, buttons: [Button(.message(label), style: style)])))
+  }
+
+  /// Adds a link; nothing for nil.
+  mutating func add(_ label: MessageKey, to destination: Destination?) {
+    guard let destination else { return }
+    body.append(.links([Link(.message(label), to: destination)]))
+  }
+}
