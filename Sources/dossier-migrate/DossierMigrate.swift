@@ -127,7 +127,7 @@ func onLoop(
 ) -> Never {
   EventLoop.task {
     do throws(MigrationError) {
-      write(try await body(), to: 1)
+      Output.write(try await body(), to: 1)
       exit(MigratorStatus.success.rawValue)
     } catch {
       say("\(error)")
@@ -139,9 +139,4 @@ func onLoop(
 }
 
 /// Prints a progress line for the operator.
-func say(_ line: String) { write("dossier-migrate: \(line)\n", to: 2) }
-
-/// Writes all of the text, or as much as the reader accepts.
-func write(_ text: String, to descriptor: Int32) {
-  _ = Output.write(Array(text.utf8), to: descriptor)
-}
+func say(_ line: String) { Output.write("dossier-migrate: \(line)\n", to: 2) }

@@ -1,3 +1,4 @@
+import EventLoop
 import ArgumentParser
 import JSON
 import PasswordHashes
@@ -41,9 +42,9 @@ struct Calibrate: ParsableCommand {
         "argon2_passes": .number(JSONNumber(cost.passes)),
         "microseconds": .number(JSONNumber(microseconds)),
       ]
-      write(value.text + "\n", to: 1)
+      Output.write(value.text + "\n", to: 1)
     } else {
-      write("argon2_memory = \(cost.memory)\nargon2_passes = \(cost.passes)\n", to: 1)
+      Output.write("argon2_memory = \(cost.memory)\nargon2_passes = \(cost.passes)\n", to: 1)
       let rate = 1_000_000 / microseconds
       say("a hash takes \(microseconds / 1_000) ms; a thread makes \(rate) a second")
     }

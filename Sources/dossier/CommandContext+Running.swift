@@ -35,7 +35,7 @@ extension ConfigurationOptions {
       do throws(CommandFailure) {
         try await context.requireReadiness(lacksKey: lacksKey)
         let output = try await body(context)
-        write(output.text(asJSON: asJSON), to: 1)
+        Output.write(output.text(asJSON: asJSON), to: 1)
         if let remark = output.remark { say(remark) }
         end([], output.status)
       } catch {
@@ -54,9 +54,4 @@ func end(_ reasons: [String], _ status: ExitStatus) -> Never {
 }
 
 /// Prints a progress line for the operator.
-func say(_ line: String) { write("dossier: \(line)\n", to: 2) }
-
-/// Writes all of the text, or as much as the reader accepts.
-func write(_ text: String, to descriptor: Int32) {
-  _ = Output.write(Array(text.utf8), to: descriptor)
-}
+func say(_ line: String) { Output.write("dossier: \(line)\n", to: 2) }

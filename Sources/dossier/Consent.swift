@@ -1,3 +1,4 @@
+import EventLoop
 import ArgumentParser
 import Glibc
 
@@ -12,7 +13,7 @@ struct Consent: ParsableArguments {
   func ask(_ question: String) throws(CommandFailure) {
     if yes { return }
     guard isatty(0) == 1 else { throw Self.failure(question) }
-    write("\(question) [y/N] ", to: 2)
+    Output.write("\(question) [y/N] ", to: 2)
     guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
       throw Self.failure(question)
     }

@@ -66,7 +66,8 @@ struct Doctor: ParsableCommand {
       let rows = all.map { finding -> JSON in
         ["what": .string(finding.what), "fault": finding.fault.map(JSON.string) ?? .null]
       }
-      write(CommandOutput(.array(rows), columns: ["what", "fault"]).text(asJSON: isJSON), to: 1)
+      let output = CommandOutput(.array(rows), columns: ["what", "fault"])
+      Output.write(output.text(asJSON: isJSON), to: 1)
       end([], isWell ? .success : .checksFailed)
     }
     EventLoop.reactor.run()

@@ -1,6 +1,5 @@
 import Accounts
 import Tenancy
-import AppServicesWire
 import Documents
 import Runtime
 import Transfer

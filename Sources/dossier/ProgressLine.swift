@@ -24,7 +24,7 @@ import Glibc
     last = now
     let line = "\(words), \(rate(of: rows)) a second"
     if isTerminal {
-      write("\r\u{1b}[K\(line)", to: 2)
+      Output.write("\r\u{1b}[K\(line)", to: 2)
       isShown = true
     } else {
       say(line)
@@ -37,7 +37,7 @@ import Glibc
 
   /// Clears the line for other output.
   func clear() {
-    if isShown { write("\r\u{1b}[K", to: 2) }
+    if isShown { Output.write("\r\u{1b}[K", to: 2) }
     isShown = false
   }
 }
