@@ -43,10 +43,10 @@ let engine = pointers + unchecked
 
 let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
-/// For the domain, the wires and the programs.
+/// For the domain, the wires and the programs, and for engines that requests hardly use.
 ///
-/// The build of `deploy/test` optimizes the engines alone: in its tests, the code above them takes
-/// a hundredth of the processor time, and the optimizer would take most of the build's.
+/// The build of `deploy/test` does not optimize them: the code takes little processor time in its
+/// tests, and the optimizer would take most of the build's.
 let domain = isTested ? house + unoptimized : house
 let tests = house + unoptimized
 

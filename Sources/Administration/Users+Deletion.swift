@@ -4,7 +4,6 @@ import Delivery
 package import Runtime
 package import Sessions
 import EventLoop
-import JSON
 
 extension Users {
   /// Deletes a user with all stored data, and frees its addresses and identities for other users.

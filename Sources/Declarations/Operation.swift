@@ -1,4 +1,3 @@
-import Accounts
 package import Runtime
 import Sessions
 package import HTTP

@@ -11,7 +11,7 @@ struct PageParameters {
 
   /// The records through which a client can page.
   static let records = 1_000
-  static let sizes = 1...100
+  static let sizes = 1...PageLimit.most
 
   /// - Throws: `.queryMalformed`, `.pageTooFar`.
   init(_ query: FormValues) throws(Failure) {

@@ -125,7 +125,7 @@ extension RequestContext {
           return try await body(transaction)
         } catch {
           // After a conflict, the database repeats the body, and a server that is away is reported
-          // as such. Any other error is final.
+          // as such, also if the body did not wait for the statement. Any other error is final.
           if let cause = engine.failure, cause.isConflict || cause.isServerAway {
             throw cause
           }

@@ -1,4 +1,3 @@
-import Accounts
 import Encoding
 package import Runtime
 import EventLoop

@@ -11,6 +11,8 @@ import WireKit
 /// Identifies the client of a request to the token endpoint and its siblings.
 @EventLoop enum ClientAuthentication {
   /// Returns the response of an endpoint to an authenticated client, or the error of the endpoint.
+  ///
+  /// `wrong` is the error for a wrong or missing secret.
   static func response(
     to call: Call,
     wrong: TokenError = .wrongSecret,

@@ -84,12 +84,12 @@ extension MasterKeys {
       var (changes, removals) = ([PendingQuery](), [PendingQuery]())
       for row in page {
         let (name, old) = (secrets.name(of: row), BinaryBytes(row.sealed))
+        guard master.isOutdated(row.sealed, as: name) else { continue }
         guard let secret = master.opened(row.sealed, as: name) else {
           lost.append("\(secrets.kind) \(name)")
           removals.append(PendingQuery(secrets.removal, row.key, row.rest, old))
           continue
         }
-        guard master.isOutdated(row.sealed, as: name) else { continue }
         let new = BinaryBytes(try master.sealed(secret, as: name))
         changes.append(PendingQuery(secrets.change, row.key, row.rest, old, new))
       }

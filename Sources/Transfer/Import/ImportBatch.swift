@@ -57,7 +57,7 @@ struct ImportBatch {
   @EventLoop func write(in transaction: Transaction) async throws(Failure) {
     let context = transaction.context
     guard !writes.isEmpty else { return }
-    let writing = ImportWriting(transaction: transaction, context: context)
+    let writing = ImportWriting(transaction: transaction)
     try await writing.write(writes)
     guard let `import` else { return }
     // The events name no session, as the rows have none.

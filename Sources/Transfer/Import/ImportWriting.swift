@@ -11,8 +11,8 @@ import Tenancy
 /// Writes the rows of a batch: each existing user by itself, and then the new rows of each table.
 @EventLoop struct ImportWriting {
   let transaction: Transaction
-  let context: RequestContext
-  private var app: AppID { context.app.id }
+  private var context: RequestContext { transaction.context }
+  private var app: AppID { transaction.app.id }
 
   /// - Throws: `.identityTaken`, `.documentTooLarge`, errors of the statements.
   func write(_ writes: [ImportWrite]) async throws(Failure) {
