@@ -45,8 +45,8 @@ let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration:
 
 /// For the domain, the wires and the programs, and for engines that requests hardly use.
 ///
-/// The build of `deploy/test` does not optimize them: the code takes little processor time in its
-/// tests, and the optimizer would take most of the build's.
+/// The build of `deploy/test` does not optimize them: that saves a quarter of its processor time,
+/// and the tests need less than half of that more.
 let domain = isTested ? house + unoptimized : house
 let tests = house + unoptimized
 
