@@ -59,17 +59,8 @@ import Testing
   private func listen(in folder: String) -> Int32? {
     guard mkdir(folder, 0o700) == 0 else { return nil }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let path = "\(folder)/.s.PGSQL.5432"
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
-      for (index, byte) in path.utf8.enumerated() { unsafe bytes[index] = byte }
-    }
-    let bound = unsafe withUnsafePointer(to: address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
+    let address = SocketAddress(path: "\(folder)/.s.PGSQL.5432")
+    let bound = address?.with { bind(descriptor, $0, $1) }
     guard bound == 0, Glibc.listen(descriptor, 8) == 0 else { return nil }
     return descriptor
   }
