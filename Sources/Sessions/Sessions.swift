@@ -151,7 +151,8 @@ import Postgres
 
   /// Returns the caller's live sessions, the newest first.
   ///
-  /// `count` is from 1 to `PageLimit.most`. `cursor` is the `next` of the previous page; nil for the first page.
+  /// `count` is from 1 to `PageLimit.most`. `cursor` is the `next` of the previous page; nil for the
+  /// first page.
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   package static func page(
     of user: UserID,
