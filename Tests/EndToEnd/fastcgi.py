@@ -3,8 +3,8 @@
 import struct
 
 
-def records(*, content_length=0, body=b""):
-    """Returns a request as nginx sends it: GET /healthz, or an anonymous login with a body."""
+def records(*, path="/v1/login/anonymous", content_length=0, body=b""):
+    """Returns a request as nginx sends it: GET /healthz, or POST of a body to a path."""
     def record(kind, content, padding=0):
         return struct.pack(">BBHHBx", 1, kind, 1, len(content), padding) + content + bytes(padding)
 
@@ -14,7 +14,7 @@ def records(*, content_length=0, body=b""):
     parameters = b"".join(
         parameter(name, value) for name, value in [
             ("REQUEST_METHOD", "POST" if content_length else "GET"),
-            ("REQUEST_URI", "/v1/login/anonymous" if content_length else "/healthz"),
+            ("REQUEST_URI", path if content_length else "/healthz"),
             ("REMOTE_ADDR", "127.0.0.1"), ("CONTENT_TYPE", "application/json"),
             ("CONTENT_LENGTH", str(content_length))])
     return (
