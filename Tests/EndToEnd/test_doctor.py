@@ -57,7 +57,9 @@ class Doctor(Administration):
                   f"ssl_certificate {pem}; ssl_certificate_key '{pem}.key'; return 204; }}\n")
         (folder / "conf.d/tls.conf").write_text(server)
         served = self.site.folder / "upstream.conf"
-        served.write_text(served.read_text() + server)
+        upstream = served.read_text()
+        self.addCleanup(served.write_text, upstream)
+        served.write_text(upstream + server)
         file, live = f"certificate {pem}", f"TLS on 127.0.0.1:{port} for id.example.com"
         self.assertIn("Is nginx running?", self.faults("--nginx", folder)[live])
         self.site.reload_nginx()
@@ -93,7 +95,7 @@ class Doctor(Administration):
             wait_until(lambda: self.site.sql("select count(*) from hosts") == "2", what="two hosts")
         finally:
             other.terminate()
-            other.wait(60)
+            other.wait(120)
         fault = self.faults()["host other-host"]
         self.assertIn("another value of issuer, mail_password than those of " + os.uname().nodename,
                       fault)

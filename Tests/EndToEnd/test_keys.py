@@ -141,6 +141,8 @@ class PublicKeys(Administration):
         # A retired key is not published.
         self.site.sql("update signing_keys set retires_at = now() where retires_at is not null")
         self.assertEqual([k["kid"] for k in self.keys_of("default").json["keys"]], [new["id"]])
+        # Workers would sign with it for a while.
+        self.restart()
 
 
 if __name__ == "__main__":
