@@ -20,6 +20,8 @@ package struct Configuration: Sendable {
   package let listen: ListenAddress?
   package let writeConnections: Int
   package let lockTimeout: Duration
+  /// How long costly work may wait for a thread.
+  package let patience: Duration
   package let hashingThreads: Int
   package let hashingCost: HashingCost
   package let connections: Int
@@ -94,6 +96,7 @@ package struct Configuration: Sendable {
     }
     writeConnections = number(.writeConnections, 1...64)
     lockTimeout = .seconds(number(.lockSeconds, 1...3_600))
+    patience = .seconds(number(.threadSeconds, 1...3_600))
     let threads = number(.hashingThreads, 0...64)
     hashingThreads = threads == 0 ? max(1, cores / 2) : threads
     let (least, most) = (HashingCost.least, HashingCost.most)

@@ -19,6 +19,7 @@ package enum Setting: String, CaseIterable {
   case listen
   case writeConnections = "write_connections"
   case lockSeconds = "lock_seconds"
+  case threadSeconds = "thread_seconds"
   case hashingThreads = "hashing_threads"
   case argon2Memory = "argon2_memory"
   case argon2Passes = "argon2_passes"
@@ -50,6 +51,7 @@ package enum Setting: String, CaseIterable {
     case .listen: ""
     case .writeConnections: "4"
     case .lockSeconds: "1"
+    case .threadSeconds: "8"
     case .hashingThreads: "0"
     case .argon2Memory: String(HashingCost.least.memory)
     case .argon2Passes: String(HashingCost.least.passes)
@@ -76,13 +78,11 @@ package enum Setting: String, CaseIterable {
   package var isShared: Bool {
     switch self {
     case .masterKey, .issuer, .app, .appCacheTTL, .argon2Memory, .argon2Passes, .internalNetworks,
-      .mail,
-      .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder:
+      .mail, .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder:
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
-      .listen,
-      .writeConnections, .lockSeconds, .hashingThreads, .connections, .drainSeconds, .log,
-      .pictureProgram:
+      .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
+      .drainSeconds, .log, .pictureProgram:
       false
     }
   }
@@ -107,6 +107,8 @@ package enum Setting: String, CaseIterable {
     case .writeConnections: "connections of a worker for writes"
     case .lockSeconds:
       "seconds that a write may wait for a connection, and then for a lock in the database"
+    case .threadSeconds:
+      "seconds that a password, a large document or a picture may wait for a thread"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory:
       "memory of a password hash, in KiB; `dossier calibrate` suggests both values"

@@ -117,14 +117,23 @@ import WireKit
         threads: configuration.hashingThreads,
         reserve: 0,
         waiting: 128,
-        patience: .seconds(4)
+        patience: configuration.patience
       ),
       issuers: BlockingPool(name: "issuers", threads: 2, waiting: 16),
-      pictures: FairPool(name: "pictures", threads: 1, waiting: 8, patience: .seconds(10)),
+      pictures: FairPool(
+        name: "pictures",
+        threads: 1,
+        waiting: 8,
+        patience: configuration.patience
+      ),
       files: BlockingPool(name: "shelf", threads: 2, waiting: configuration.connections),
-      // Two threads, so that one large request does not delay another. nginx waits 15 s for a
-      // response.
-      calculator: FairPool(name: "calculator", threads: 2, waiting: 128, patience: .seconds(8))
+      // Two threads, so that one large request does not delay another.
+      calculator: FairPool(
+        name: "calculator",
+        threads: 2,
+        waiting: 128,
+        patience: configuration.patience
+      )
     )
     let dependencies = configuration.dependencies(on: database, pools, sendsMail: relay != nil) {
       Log.write("error", $0)

@@ -75,8 +75,9 @@ class Deployment(Cluster, Asking):
                 "DOSSIER_MAIL": str(self.mail),
                 # The workers read an app for every request, so a test's change takes effect at once.
                 "DOSSIER_APP_CACHE_TTL_MS": "0",
-                # Longer than any test, so no write is refused because the machine is busy.
+                # Longer than any test, so no request is refused because the machine is busy.
                 "DOSSIER_LOCK_SECONDS": "600",
+                "DOSSIER_THREAD_SECONDS": "600",
                 # A setting may name the port, which is known only here.
                 **{name: value.replace("{port}", str(self.port)) for name, value in settings},
             }
