@@ -23,7 +23,7 @@ class Activation(unittest.TestCase):
         self.addCleanup(self.manager.close)
         self.manager.bind(path)
         os.chmod(path, 0o777)
-        self.manager.settimeout(20)
+        self.manager.settimeout(120)
         self.site = Deployment(activated=True, settings=[("NOTIFY_SOCKET", path)])
         self.addCleanup(self.site.stop)
 
@@ -35,7 +35,7 @@ class Activation(unittest.TestCase):
             self.assertEqual(self.site.get("/v1/me", token=token).status, 200)
         self.site.supervisor.send_signal(signal.SIGTERM)
         self.assertEqual(self.manager.recv(100), b"STOPPING=1")
-        self.assertEqual(self.site.supervisor.wait(40), 0)
+        self.assertEqual(self.site.supervisor.wait(120), 0)
         # Requests of this time wait in the sockets for the next start.
         answers = []
         clients = [
@@ -53,18 +53,18 @@ class Activation(unittest.TestCase):
         before = self.site.workers()
         self.site.supervisor.send_signal(signal.SIGHUP)
         wait_until(lambda: len(self.site.workers()) == 2 and not set(before) & set(self.site.workers()),
-                   40, "new workers")
+                   what="new workers")
         self.assertEqual(self.site.get("/healthz").status, 200)
 
     def end(self):
         """Ends dossierd during its delay after an error. Returns its exit status."""
         self.assertIsNone(self.site.supervisor.poll())
         self.site.supervisor.terminate()
-        return self.site.supervisor.wait(60)
+        return self.site.supervisor.wait(120)
 
     def start_wrongly(self, words, setting, value):
         self.site.supervisor.terminate()
-        self.site.supervisor.wait(60)
+        self.site.supervisor.wait(120)
         count = len(self.site.messages())
         self.site.environment[setting] = value
         self.site.start_dossierd()

@@ -243,7 +243,7 @@ class Releases(unittest.TestCase):
         wait_until(lambda: waits(worker) > before + 8, what="a loop that waits")
         for client in clients[:-1]:
             client.close()
-        clients[-1].settimeout(20)
+        clients[-1].settimeout(120)
         clients[-1].sendall(records())
         self.assertIn(b"200 OK", responses(clients[-1]))
 

@@ -125,13 +125,13 @@ class Deploy(Case):
                 for script in ["up", "down"]:
                     run = subprocess.run(
                         [ROOT / "deploy" / script, "--data", folder], capture_output=True, text=True,
-                        timeout=60)
+                        timeout=120)
                     self.assertEqual(run.returncode, 77, run.stderr)
                     self.assertIn(f"{owned} belongs to the user nobody", run.stderr)
                 os.chown(owned, 0, -1)
             self.data.chmod(0o777)
             run = subprocess.run([ROOT / "deploy/down", "--data", folder], capture_output=True,
-                                 text=True, timeout=60)
+                                 text=True, timeout=120)
             self.assertEqual(run.returncode, 77, run.stderr)
             self.assertIn(f"chmod go-w {self.data}", run.stderr)
             # /tmp, where all may write, has the bit that lets only owners rename.
@@ -236,7 +236,7 @@ class SampleData(Case):
     def psql(self, *words, data=None):
         return subprocess.run(
             [ROOT / "deploy/psql", "--data", data or self.data, "-XAtq", *words],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=120)
 
     def seed(self):
         run = functions(

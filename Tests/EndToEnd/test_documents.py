@@ -203,7 +203,7 @@ class Documents(Case):
                 ["curl", "-s", "-X", "PUT", f"http://127.0.0.1:{self.site.port}/v1/me/metadata",
                  "-H", f"Authorization: Bearer {token}", "-H", "Content-Type: application/json",
                  *sent, "--data-binary", f"@{body}", "-w", "\n%{http_code}"],
-                capture_output=True, text=True, timeout=60)
+                capture_output=True, text=True, timeout=120)
             answer, status = run.stdout.rsplit("\n", 1)
             self.assertEqual((status, json.loads(answer)["code"]), ("413", "body_too_large"), run)
         for peak, old in zip(peaks(), before):

@@ -182,7 +182,7 @@ class ThroughARelay(Case):
     def tearDownClass(cls):
         super().tearDownClass()
         cls.relay.terminate()
-        cls.relay.wait(10)
+        cls.relay.wait(120)
         shutil.rmtree(cls.box)
 
     def test_mail_reaches_the_relay_and_verifies_the_address(self):

@@ -222,7 +222,7 @@ class Elsewhere(unittest.TestCase):
             # Summed over the host's workers, whichever is asked.
             self.assertEqual({ready_workers(asked) for _ in range(6)}, {count})
         first.terminate()
-        first.wait(60)
+        first.wait(120)
 
 
 if __name__ == "__main__":

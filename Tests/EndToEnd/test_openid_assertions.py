@@ -127,7 +127,7 @@ class Libraries(AssertionCase):
         for version in ["4.13.0", "6.8.0"]:
             run = subprocess.run(
                 [TOOLS_FOLDER / "bin/python", "-B", "-c", PYTHON, json.dumps(site)],
-                capture_output=True, text=True, timeout=60,
+                capture_output=True, text=True, timeout=120,
                 env={"PYTHONPATH": str(TOOLS_FOLDER / f"auth0-{version}")})
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(json.loads(run.stdout)["scope"], "read:posts")

@@ -21,7 +21,7 @@ def dossierd(*arguments, stdin=subprocess.DEVNULL, board=False, **environment):
         file.truncate(256 * 2048 * 8)
         return subprocess.run(
             [*give, *([file.name] if board else []), BUILD / "dossierd", *arguments],
-            capture_output=True, text=True, timeout=60, stdin=stdin,
+            capture_output=True, text=True, timeout=120, stdin=stdin,
             env={"PATH": os.environ["PATH"], **environment})
 
 
@@ -145,7 +145,7 @@ class Settings(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             os.chmod(folder, 0o777)
             refused = subprocess.run(
-                [*AS_SERVER, BUILD / "dossierd", "run"], capture_output=True, text=True, timeout=60,
+                [*AS_SERVER, BUILD / "dossierd", "run"], capture_output=True, text=True, timeout=120,
                 env={"PATH": os.environ["PATH"], "DOSSIER_SOCKET_DIRECTORY": folder,
                      "DOSSIER_DATABASE": "x", "DOSSIER_MASTER_KEY": KEY, "DOSSIER_WORKERS": "1",
                      "DOSSIER_SOCKET_GROUP": "shadow"})

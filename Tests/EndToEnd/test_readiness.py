@@ -251,7 +251,7 @@ class AtTheStart(Case):
                 finally:
                     self.restart(DOSSIER_DATABASE=before)
                     started.terminate()
-                    started.wait(60)
+                    started.wait(120)
 
     def test_a_database_without_tables_and_an_unknown_app_are_reported(self):
         subprocess.run([TOOLS / "createdb", "-h", self.site.folder, "-U", "owner", "empty"],

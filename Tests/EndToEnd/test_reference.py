@@ -190,7 +190,7 @@ class Examples(Case):
         script = ("set -euo pipefail\ncurl() { command curl --fail-with-body \"$@\"; echo; }\n"
                   + commands)
         run = subprocess.run(
-            ["bash", "-x", "-c", script], capture_output=True, text=True, timeout=60,
+            ["bash", "-x", "-c", script], capture_output=True, text=True, timeout=120,
             env={"PATH": os.environ["PATH"], "B": f"http://127.0.0.1:{self.site.port}",
                  "SECRET": self.site.client("--operator")["secret"]})
         self.assertEqual(run.returncode, 0, (run.stdout[-800:], run.stderr[-800:]))

@@ -39,7 +39,7 @@ class Reload(unittest.TestCase):
     def reload(self):
         return subprocess.run(
             [BUILD / "dossierd", "reload", str(self.site.supervisor.pid)],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=120)
 
     def refused(self, *words):
         """Asserts that a reload is refused, with its reason, and changes nothing."""
@@ -56,7 +56,7 @@ class Reload(unittest.TestCase):
 
     def assert_only(self, workers):
         """Waits until no other workers run, and asserts that these do."""
-        wait_until(lambda: set(self.site.workers()) <= set(workers), 40, "the end of the others")
+        wait_until(lambda: set(self.site.workers()) <= set(workers), what="the end of the others")
         self.assertEqual(sorted(self.site.workers()), sorted(workers))
 
     def succeeds(self):
@@ -236,7 +236,7 @@ class Reload(unittest.TestCase):
             wait_until(lambda: self.site.socket(1).exists() and self.site.get("/readyz").status == 200,
                        what="the new one")
             self.assertIsNone(old.poll())
-        self.assertEqual(old.wait(40), 0)
+        self.assertEqual(old.wait(120), 0)
         for index in range(2):
             self.assertTrue(self.site.socket(index).exists())
         for _ in range(20):

@@ -150,7 +150,7 @@ class Debian:
             # systemd ends at the third of these signals, even if units still run.
             process.terminate()
             try:
-                process.wait(60)
+                process.wait(120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
