@@ -35,13 +35,4 @@ extension FuzzTarget {
       }
     }
   }
-
-  /// Runs a reader, which may refuse an input only with faults.
-  static func refuses(_ body: () throws(Failure) -> Void) {
-    do throws(Failure) {
-      try body()
-    } catch {
-      expect(error.type == .invalid && !error.faults.isEmpty, "refused otherwise: \(error)")
-    }
-  }
 }

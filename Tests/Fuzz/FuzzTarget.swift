@@ -1,4 +1,5 @@
 import JSON
+import Runtime
 
 /// A parser of external input, with rules that hold for every input.
 ///
@@ -40,6 +41,15 @@ struct FuzzTarget: Sendable {
       again <= bound.bytes(for: input.count),
       "\(again) bytes were allocated for an input of \(input.count)"
     )
+  }
+
+  /// Runs a reader, which may refuse an input only with faults.
+  static func refuses(_ body: () throws(Failure) -> Void) {
+    do throws(Failure) {
+      try body()
+    } catch {
+      expect(error.type == .invalid && !error.faults.isEmpty, "refused otherwise: \(error)")
+    }
   }
 
   static let all = [
