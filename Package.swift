@@ -204,7 +204,7 @@ let package = Package(
       name: "Administration",
       dependencies: [
         "Accounts", "Delivery", "Documents", "EventLoop", "Imaging", "JSON", "Outbound", "Postgres",
-        "Runtime", "Sessions",
+        "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain + unchecked
     ),

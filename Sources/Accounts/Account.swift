@@ -1,3 +1,4 @@
+import Tenancy
 import Delivery
 package import Runtime
 import Sessions
@@ -45,7 +46,7 @@ package enum Accounts {
     of address: EmailAddress,
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
-    try await context.first(SubjectQueries.holder, context.app.id, "email", address.key)
+    try await context.first(SubjectQueries.holder, context.app.id, .email, address.key)
   }
 
   /// Returns the user of an address from the latest commit; nil without one.
@@ -56,7 +57,7 @@ package enum Accounts {
     _ context: RequestContext
   ) async throws(Failure) -> UserID? {
     let (holder, app) = (SubjectQueries.holder, context.app.id)
-    return try await context.readLatest(holder, app, "email", address.key).first
+    return try await context.readLatest(holder, app, .email, address.key).first
   }
 
   /// Returns the account of an address; nil without one.

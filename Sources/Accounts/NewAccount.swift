@@ -54,7 +54,7 @@ import Postgres
   func create(in transaction: Transaction) async throws(Failure) -> Completion {
     try await flow?.use(in: transaction)
     let (app, identity) = (context.app.id, IdentityID())
-    let (provider, key) = (hash == nil ? "email" : "password", address.key)
+    let (provider, key) = (credential.provider, address.key)
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction)
     _ = transaction.send(AccountQueries.create, user, app, address.stored(email), flow != nil)
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)

@@ -1,3 +1,4 @@
+import Tenancy
 package import Runtime
 package import Sessions
 import EventLoop
@@ -61,7 +62,7 @@ extension Users {
     let familiar = FailureLimiter(.login, on: address.key, isFamiliar: true, context)
     // Independent reads take one round trip.
     var batch = ReadBatch()
-    let find = batch.add(SubjectQueries.holder, context.app.id, "email", address.key)
+    let find = batch.add(SubjectQueries.holder, context.app.id, .email, address.key)
     let device = Devices.addRead(to: &batch, context)
     let ofStrangers = batch.add(strangers.calls)
     let ofFamiliar = context.device == nil ? 0..<0 : batch.add(familiar.calls)

@@ -1,3 +1,4 @@
+package import Tenancy
 import Documents
 package import Accounts
 import EventLoop
@@ -22,7 +23,7 @@ package struct UserRecord: RowDecodable {
 
   /// An identity, with the operator's name of its issuer.
   package struct Identity: Sendable {
-    package let provider: String
+    package let provider: IdentityProvider
     package let subject: String
     /// Nil for an identity of this server, and for an issuer that was removed.
     package let issuer: String?
@@ -40,7 +41,7 @@ package struct UserRecord: RowDecodable {
       guard let provider = json["provider"]?.string, let subject = json["subject"]?.string
       else { return nil }
       return Identity(
-        provider: provider,
+        provider: IdentityProvider(provider),
         subject: subject,
         issuer: json["issuer"]?.string,
         profile: json["profile"]?.object ?? JSONObject()

@@ -206,19 +206,20 @@ enum Provider: String, Sendable {
   /// Returns whether an identity of this kind belongs to this provider.
   ///
   /// Google's tokens belong to Google.
-  @Sendable func accepts(_ identity: String) -> Bool { Provider(of: identity) == self }
+  @Sendable func accepts(_ identity: IdentityProvider) -> Bool { Provider(of: identity) == self }
 
   /// Creates the provider of a kind of identity of the domain.
-  init(of identity: String) {
+  init(of identity: IdentityProvider) {
     switch identity {
-    case "anonymous": self = .anonymous
+    case .anonymous: self = .anonymous
     // A user who signs in with a mailed code needs no password. This wire has no other name for
     // that.
-    case "password", "email": self = .localUserpass
-    case "api-key": self = .apiKey
-    case "jwt:https://accounts.google.com", "jwt:accounts.google.com": self = .google
-    case "jwt:https://appleid.apple.com": self = .apple
-    default: self = .customToken
+    case .password, .email: self = .localUserpass
+    case .apiKey: self = .apiKey
+    case .issuer("jwt:https://accounts.google.com"), .issuer("jwt:accounts.google.com"):
+      self = .google
+    case .issuer("jwt:https://appleid.apple.com"): self = .apple
+    case .issuer: self = .customToken
     }
   }
 }

@@ -1,3 +1,4 @@
+package import Tenancy
 package import Runtime
 import EventLoop
 import JSON
@@ -8,9 +9,9 @@ package import Postgres
 /// The owner may not have made the change.
 package enum SecurityNotice: Sendable {
   /// The provider of the new identity.
-  case linked(String)
+  case linked(IdentityProvider)
   /// The provider of the removed identity.
-  case unlinked(String)
+  case unlinked(IdentityProvider)
   case keyDisabled
   case keyEnabled
   case emailVerified
@@ -58,7 +59,7 @@ package enum SecurityNotice: Sendable {
 
   private var detail: JSON {
     switch self {
-    case .linked(let provider), .unlinked(let provider): ["provider": .string(provider)]
+    case .linked(let provider), .unlinked(let provider): ["provider": .string(provider.text)]
     default: [:]
     }
   }
@@ -73,27 +74,10 @@ package enum SecurityNotice: Sendable {
 
   private var remedy: Remedy {
     switch self {
-    case .unlinked("password"), .unlinked("email"), .emailReplaced, .emailDisplaced, .factorAdded,
+    case .unlinked(.password), .unlinked(.email), .emailReplaced, .emailDisplaced, .factorAdded,
       .deleted:
       .contact
     default: .reset
-    }
-  }
-
-  /// The kind of the identity that was linked or unlinked.
-  enum Provider {
-    case password
-    case email
-    case apiKey
-    case issuer(Substring)
-
-    init(_ provider: String) {
-      switch provider {
-      case "password": self = .password
-      case "email": self = .email
-      case "api-key": self = .apiKey
-      default: self = .issuer(provider.drop { $0 != ":" }.dropFirst())
-      }
     }
   }
 

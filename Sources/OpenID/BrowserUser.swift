@@ -1,3 +1,4 @@
+import Tenancy
 package import EventLoop
 package import Postgres
 package import Runtime
@@ -17,7 +18,7 @@ package struct BrowserUser: Sendable {
   package let authenticatedAt: Int
   package let isActive: Bool
   /// The provider of the credential that the user has shown.
-  let provider: String
+  let provider: IdentityProvider
   /// Whether the user has passed a second factor in this session.
   let hasSecondFactor: Bool
   /// Whether the app requires a second factor, which this session lacks.

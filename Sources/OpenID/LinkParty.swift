@@ -1,3 +1,4 @@
+import Tenancy
 import JSON
 package import Postgres
 import Runtime
@@ -21,7 +22,7 @@ struct LinkParty: RowDecodable {
   let identities: [Identity]
 
   /// The identity with the address; nil for a user who does not sign in with one.
-  var address: Identity? { identities.first(where: \.isAddress) }
+  var address: Identity? { identities.first(where: \.provider.isAddress) }
 
   init(from row: Row) throws(DatabaseError) {
     isAnonymous = try row.bool(0)
@@ -38,7 +39,7 @@ struct LinkParty: RowDecodable {
 
   struct Identity {
     let id: IdentityID
-    let provider: String
+    let provider: IdentityProvider
     let subject: String
     /// The subject by which the identity belongs to one user of the app.
     let uniqueSubject: Subject
@@ -46,13 +47,13 @@ struct LinkParty: RowDecodable {
     /// What was stored when the identity was linked; empty before.
     let profile: JSONObject
 
-    var isAddress: Bool { Subject.isAddress(at: provider) }
     /// The user of the identity before the link; nil if it was none's.
     var formerUser: UserID? { profile["id"]?.string.flatMap { UserID($0) } }
 
     init?(_ json: JSON) {
       guard let id = json["id"]?.string.flatMap({ IdentityID($0) }),
-        let provider = json["provider"]?.string, let subject = json["subject"]?.string,
+        let provider = json["provider"]?.string.map({ IdentityProvider($0) }),
+        let subject = json["subject"]?.string,
         let uniqueSubject = Subject(ofIdentityAt: provider, subject)
       else { return nil }
       self.id = id
@@ -75,7 +76,7 @@ struct LinkParty: RowDecodable {
       kept["email"] = party.email.map(JSON.string)
       kept["email_verified"] = party.email.map { _ in .bool(party.isEmailVerified) }
       return [
-        "id": .string(identity.text), "provider": .string(provider),
+        "id": .string(identity.text), "provider": .string(provider.text),
         "subject": .string(subject), "verified_via_mail_only": .bool(isProvedByReader),
         "profile": .object(profile.count > 0 ? profile : kept),
       ]
@@ -90,10 +91,10 @@ struct LinkParty: RowDecodable {
       for name in ["name", "given_name", "family_name", "nickname", "foreign_id"] {
         row[name] = profile[name]
       }
-      row["provider"] = .string(provider)
+      row["provider"] = .string(provider.text)
       row["subject"] = .string(subject)
       row["verified_via_mail_only"] = .bool(isProvedByReader)
-      if isAddress {
+      if provider.isAddress {
         row["email"] = party.email.map(JSON.string)
         row["email_verified"] = .bool(party.isEmailVerified)
         row["hash"] = party.hash.map(JSON.string)
@@ -204,7 +205,9 @@ package enum UserLinkQueries {
     """
   )
 
-  static let addIdentity = Statement<NoRow, UserID, AppID, IdentityID, String, String, Bool>(
+  static let addIdentity = Statement<
+    NoRow, UserID, AppID, IdentityID, IdentityProvider, String, Bool
+  >(
     "user_links.add_identity",
     """
     insert into identities (user_id, identity_id, app_id, provider, subject, verified_via_mail_only)

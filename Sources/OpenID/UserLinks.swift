@@ -1,3 +1,4 @@
+package import Tenancy
 import Imaging
 import Accounts
 import Administration
@@ -121,7 +122,7 @@ import Sessions
       )
       guard let main else { throw context.gone }
       guard let found else { throw .notLinkable("The secondary user does not exist.") }
-      if let session { try await requireFresh(session, of: secondary, transaction) }
+      if let session { try await requireFresh(session, of: secondary, in: transaction) }
       try check(found, main)
       try await Identities.requireNoRestore(of: primary, in: transaction)
       try await Identities.requireNoRestore(of: secondary, removed: true, in: transaction)
@@ -135,7 +136,7 @@ import Sessions
   private static func requireFresh(
     _ session: SessionID,
     of user: UserID,
-    _ transaction: Transaction
+    in transaction: Transaction
   ) async throws(Failure) {
     let fresh = try await transaction.run(
       UserLinkQueries.fresh,
@@ -206,7 +207,7 @@ import Sessions
   /// - Throws: `.notFound`, `.notLinkable` for the first identity, `.sessionEnded`,
   ///   `.databaseUnavailable`.
   package static func unlink(
-    _ provider: String,
+    _ provider: IdentityProvider,
     _ subject: String,
     from user: UserID,
     _ context: RequestContext
@@ -216,7 +217,7 @@ import Sessions
       let found = try await transaction.run(UserLinkQueries.party, user, context.app.id).first
       guard let found else { throw context.gone }
       let index = found.identities.firstIndex {
-        $0.provider.hasSameBytes(as: provider) && $0.subject.hasSameBytes(as: subject)
+        $0.provider == provider && $0.subject.hasSameBytes(as: subject)
       }
       guard let index else { throw .notFound }
       guard index > 0 else { throw .notLinkable("The primary identity cannot be unlinked.") }
@@ -229,7 +230,7 @@ import Sessions
       let isNamed = try await Subjects.names(key, id, of: user, in: transaction)
       if isNamed, let key { subjects.append(Subject(email: key)) }
       Subjects.release(subjects, of: user, in: transaction)
-      let isAddress = identity.isAddress
+      let isAddress = identity.provider.isAddress
       _ = transaction.send(IdentitiesQueries.unlink, user, id, isAddress || isNamed)
       if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
       try await Sessions.end(
@@ -241,7 +242,7 @@ import Sessions
       var new = identity.formerUser ?? UserID()
       if try await !transaction.run(UserLinkQueries.known, new).isEmpty { new = UserID() }
       try await create(new, of: identity, found, in: transaction)
-      Event("unlink", of: user, detail: ["provider": .string(identity.provider)])
+      Event("unlink", of: user, detail: ["provider": .string(identity.provider.text)])
         .record(in: transaction)
       Event("user_create", of: new, detail: ["unlinked_from": .string(user.text)])
         .record(in: transaction)
@@ -262,9 +263,9 @@ extension UserLinks {
     let row = identity.userRow(of: party)
     var foreign = row["foreign_id"]?.string
     if let known = foreign {
-      let (provider, part) = ("auth0", IdentityID(trusted: user.text))
+      let part = IdentityID(trusted: user.text)
       let claim = CredentialRowQueries.claimIfFree
-      let claimed = try await transaction.run(claim, app, provider, known, user, part)
+      let claimed = try await transaction.run(claim, app, .foreign, known, user, part)
       if claimed.isEmpty { foreign = nil }
     }
     let subject = identity.uniqueSubject

@@ -19,7 +19,7 @@ import WireKit
     var json = names(of: profile, in: context.app)
     json["avatar"] = avatar(of: profile, call)
     json["is_anonymous"] = .bool(profile.isAnonymous)
-    json["has_password"] = .bool(identities.contains { $0.provider == "password" })
+    json["has_password"] = .bool(identities.contains { $0.provider == .password })
     json["identities"] = .array(identities.map { identity($0, of: profile) })
     json["properties"] = properties.parraJSON
     json["metadata"] = try await metadata(of: user, context)
@@ -75,15 +75,15 @@ import WireKit
     json["id"] = .string(identity.id.text)
     json["created_at"] = .string(identity.createdAt.milliseconds)
     json["updated_at"] = .string(identity.createdAt.milliseconds)
-    json["provider"] = .string(identity.provider)
+    json["provider"] = .string(identity.provider.text)
     switch identity.provider {
-    case "password", "email":
+    case .password, .email:
       json["type"] = "email"
       if let email = profile.email { json["email"] = .string(email) }
       json["email_verified"] = .bool(identity.isVerified)
-      json["has_password"] = .bool(identity.provider == "password")
-    case "anonymous": json["type"] = "anonymous"
-    default:
+      json["has_password"] = .bool(identity.provider == .password)
+    case .anonymous: json["type"] = "anonymous"
+    case .apiKey, .issuer:
       json["type"] = "external_id"
       json["external_id"] = .string(identity.subject)
     }

@@ -1,3 +1,4 @@
+import Tenancy
 package import Accounts
 package import Documents
 package import JSON
@@ -9,7 +10,7 @@ package import Sessions
 extension IdentityInfo {
   package var json: JSON {
     [
-      "id": .string(id.text), "provider": .string(provider), "subject": .string(subject),
+      "id": .string(id.text), "provider": .string(provider.text), "subject": .string(subject),
       "verified": .bool(isVerified), "created_at": .string(createdAt.text),
     ]
   }
@@ -34,7 +35,7 @@ extension SessionInfo {
 
   package var json: JSON {
     [
-      "id": .string(id.text), "device_id": .string(device.text), "provider": .string(provider),
+      "id": .string(id.text), "device_id": .string(device.text), "provider": .string(provider.text),
       "address": JSON(address), "agent": JSON(agent),
       "created_at": .string(createdAt.text), "refreshed_at": .string(refreshedAt.text),
       "expires_at": .string(expiresAt.text),

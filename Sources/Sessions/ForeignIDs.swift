@@ -1,3 +1,4 @@
+import Tenancy
 package import EventLoop
 package import Postgres
 package import JSON
@@ -35,7 +36,9 @@ package import Runtime
   ) async throws(Failure) -> UserID? {
     guard isForeign(id) else { return nil }
     let holder = SubjectQueries.holder
-    if let user = try await context.first(holder, context.app.id, "auth0", id) { return user }
+    if let user = try await context.first(holder, context.app.id, IdentityProvider.foreign, id) {
+      return user
+    }
     return named(by: id)
   }
 

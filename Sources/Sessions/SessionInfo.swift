@@ -1,3 +1,4 @@
+package import Tenancy
 package import Runtime
 package import Postgres
 
@@ -6,7 +7,7 @@ package struct SessionInfo: Listed {
   package let id: SessionID
   package let device: DeviceID
   /// The identity by which it was opened.
-  package let provider: String
+  package let provider: IdentityProvider
   package let address: String?
   package let agent: String?
   package let createdAt: Timestamp
@@ -19,7 +20,7 @@ package struct SessionInfo: Listed {
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
     device = try row.id(1)
-    provider = try row.text(2)
+    provider = IdentityProvider(try row.text(2))
     address = row.text(ifAny: 3)
     agent = row.text(ifAny: 4)
     createdAt = try row.time(5)

@@ -1,3 +1,4 @@
+package import Tenancy
 package import Postgres
 package import Runtime
 
@@ -109,8 +110,8 @@ package enum SessionCreationQueries {
   /// - Parameter 17: the issuer of its tokens; null for none.
   /// - Parameter 18: whether the client gets a message when the session ends.
   package static let insert = Statement<
-    NoRow, UserID, SessionID, DeviceID, AppID, String, String, BinaryBytes, Duration, String?,
-    String?, APIKeyID?, Int?, String, String, ClientID?, String?, String?, Bool
+    NoRow, UserID, SessionID, DeviceID, AppID, IdentityProvider, String, BinaryBytes, Duration,
+    String?, String?, APIKeyID?, Int?, String, String, ClientID?, String?, String?, Bool
   >(
     "sessions.insert",
     """

@@ -1,3 +1,4 @@
+import Tenancy
 import EventLoop
 import JSON
 package import Postgres
@@ -24,9 +25,9 @@ extension Sessions {
     let removed = try await identities.rows()
     let subjects = removed.compactMap { Subject(ofIdentityAt: $0.provider, $0.name) }
     Subjects.release(subjects, of: user, in: transaction)
-    for identity in removed where identity.provider != "anonymous" {
+    for identity in removed where identity.provider != .anonymous {
       let place = EventPlace(session: nil, device: nil)
-      Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider)])
+      Event("unlink", of: user, at: place, detail: ["provider": .string(identity.provider.text)])
         .record(in: transaction, by: actor)
     }
     for device in try await devices.rows() {

@@ -1,3 +1,4 @@
+package import Tenancy
 import EventLoop
 import JSON
 import Postgres
@@ -46,7 +47,7 @@ extension Sessions {
     /// The sessions that an API key has created.
     case opened(by: APIKeyID)
     /// The sessions in which the user has signed in by a provider, or by an address.
-    case signedIn(by: String, sparing: SessionID?)
+    case signedIn(by: IdentityProvider, sparing: SessionID?)
   }
 
   /// Ends sessions of a user in the transaction that causes it, and records them.
@@ -71,7 +72,7 @@ extension Sessions {
     var one: SessionID?
     var spared: SessionID?
     var key: APIKeyID?
-    var provider: String?
+    var provider: IdentityProvider?
     switch which {
     case .all: break
     case .one(let session): one = session

@@ -1,3 +1,4 @@
+import Tenancy
 package import Runtime
 import EventLoop
 package import Postgres
@@ -107,8 +108,8 @@ package enum SessionsQueries {
   ///   the old session.
   /// - Parameter 13: the authentication methods of a second factor; empty for none.
   static let renew = Statement<
-    LiveSession, UserID, SessionID, ServerTime, SessionID, String?, BinaryBytes, Duration, String?,
-    String?, APIKeyID?, Int?, String, String
+    LiveSession, UserID, SessionID, ServerTime, SessionID, IdentityProvider?, BinaryBytes, Duration,
+    String?, String?, APIKeyID?, Int?, String, String
   >(
     "sessions.renew",
     """
@@ -213,7 +214,7 @@ package enum SessionsQueries {
   /// - Parameter 6: the provider of the identity that signed in; null for any. A code and a password
   ///   belong to one identity.
   static let end = Statement<
-    StandingSession, UserID, SessionID?, SessionID?, String, APIKeyID?, String?
+    StandingSession, UserID, SessionID?, SessionID?, String, APIKeyID?, IdentityProvider?
   >(
     "sessions.end",
     """

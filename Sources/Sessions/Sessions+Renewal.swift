@@ -1,16 +1,17 @@
+package import Tenancy
 package import Runtime
 import EventLoop
 package import Postgres
 
 /// How the caller's session began, and the name of its style.
 package struct CallerSession: RowDecodable {
-  package let provider: String
+  package let provider: IdentityProvider
   package let style: String
   /// Whether it has passed a second factor, or needs none.
   package let meetsSecondFactor: Bool
 
   package init(from row: Row) throws(DatabaseError) {
-    provider = try row.text(0)
+    provider = IdentityProvider(try row.text(0))
     style = try row.text(1)
     meetsSecondFactor = try row.bool(2)
   }

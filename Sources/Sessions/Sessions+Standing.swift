@@ -1,3 +1,4 @@
+import Tenancy
 package import Runtime
 import EventLoop
 package import Postgres
@@ -43,7 +44,9 @@ package enum StandingSessionQueries {
   ///
   /// - Parameter 3: the key, if the credential is one.
   /// - Parameter 5: whether the session must have had a second factor, or need none.
-  static let find = Statement<StandingSession, UserID, String, APIKeyID?, String, Bool>(
+  static let find = Statement<
+    StandingSession, UserID, IdentityProvider, APIKeyID?, String, Bool
+  >(
     "standing_sessions.find",
     """
     select s.session_id, s.device_id from sessions s join users u on u.user_id = $1

@@ -1,48 +1,44 @@
+import JSON
+package import Tenancy
 package import EventLoop
 package import Postgres
 package import Runtime
 
 /// A name by which a provider knows a user; it belongs to at most one user of an app.
 package struct Subject: RowDecodable, Comparable, Sendable {
-  /// As in the table `identities`; `email` for an address, and `auth0` for a foreign id.
-  package let provider: String
+  /// `.email` for an address, and `.foreign` for a foreign id.
+  package let provider: IdentityProvider
   /// The key of an address, or the name at the provider.
   package let name: String
 
-  private init(at provider: String, _ name: String) {
+  private init(at provider: IdentityProvider, _ name: String) {
     (self.provider, self.name) = (provider, name)
   }
 
-  package init(email key: String) { self.init(at: "email", key) }
+  package init(email key: String) { self.init(at: .email, key) }
 
   /// Returns the subject of an identity; nil for a guest and an API key, which have none.
-  package init?(ofIdentityAt provider: String, _ name: String) {
+  package init?(ofIdentityAt provider: IdentityProvider, _ name: String) {
     switch provider {
-    case "anonymous", "api-key": return nil
-    case "password": self.init(email: name)
-    default: self.init(at: provider, name)
+    case .anonymous, .apiKey: return nil
+    case .password, .email: self.init(email: name)
+    case .issuer: self.init(at: provider, name)
     }
   }
 
-  /// Returns whether users sign in by their address with an identity of a provider.
-  package static func isAddress(at provider: String) -> Bool {
-    provider == "password" || provider == "email"
-  }
-
   package init(from row: Row) throws(DatabaseError) {
-    self.init(at: try row.text(0), try row.text(1))
+    self.init(at: IdentityProvider(try row.text(0)), try row.text(1))
   }
 
   /// The order in which all transactions lock subjects.
   package static func < (one: Subject, other: Subject) -> Bool {
-    "\(one.provider)\0\(one.name)".utf8
-      .lexicographicallyPrecedes("\(other.provider)\0\(other.name)".utf8)
+    "\(one.provider.text)\0\(one.name)".utf8
+      .lexicographicallyPrecedes("\(other.provider.text)\0\(other.name)".utf8)
   }
 
   /// Compares bytes, as the order does.
   package static func == (one: Subject, other: Subject) -> Bool {
-    one.provider.utf8.elementsEqual(other.provider.utf8)
-      && one.name.utf8.elementsEqual(other.name.utf8)
+    one.provider == other.provider && one.name.hasSameBytes(as: other.name)
   }
 }
 
@@ -103,7 +99,7 @@ package enum SubjectQueries {
   /// Returns the user of a subject; no row if no user has it.
   ///
   /// Served by the primary key.
-  package static let holder = Statement<UserID, AppID, String, String>(
+  package static let holder = Statement<UserID, AppID, IdentityProvider, String>(
     "subjects.holder",
     """
     select user_id from identity_subjects
@@ -121,7 +117,7 @@ package enum SubjectQueries {
     """
   )
 
-  package static let release = Statement<NoRow, AppID, String, String, UserID>(
+  package static let release = Statement<NoRow, AppID, IdentityProvider, String, UserID>(
     "subjects.release",
     """
     delete from identity_subjects

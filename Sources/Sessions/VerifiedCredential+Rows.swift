@@ -1,10 +1,11 @@
+package import Tenancy
 package import Postgres
 package import Runtime
 
 /// The rows of which a user's credentials consist, one statement for each table.
 package enum CredentialRowQueries {
   /// Gives a subject at a provider to a user; undoes the transaction if another user has it.
-  package static let claim = Statement<NoRow, AppID, String, String, UserID, IdentityID>(
+  package static let claim = Statement<NoRow, AppID, IdentityProvider, String, UserID, IdentityID>(
     "credential_rows.claim",
     """
     insert into identity_subjects as s (app_id, provider, subject, user_id, identity_id)
@@ -16,7 +17,9 @@ package enum CredentialRowQueries {
   )
 
   /// Gives a subject at a provider to a user; returns no row if it is taken.
-  package static let claimIfFree = Statement<String, AppID, String, String, UserID, IdentityID>(
+  package static let claimIfFree = Statement<
+    String, AppID, IdentityProvider, String, UserID, IdentityID
+  >(
     "credential_rows.claim_if_free",
     """
     insert into identity_subjects (app_id, provider, subject, user_id, identity_id)
@@ -65,7 +68,9 @@ package enum CredentialRowQueries {
     """
   )
 
-  package static let addIdentity = Statement<NoRow, UserID, IdentityID, AppID, String, String>(
+  package static let addIdentity = Statement<
+    NoRow, UserID, IdentityID, AppID, IdentityProvider, String
+  >(
     "credential_rows.add_identity",
     """
     insert into identities (user_id, identity_id, app_id, provider, subject)

@@ -1,3 +1,4 @@
+package import Tenancy
 package import Runtime
 package import EventLoop
 package import Postgres
@@ -11,7 +12,7 @@ package struct VerifiedCredential: Sendable {
     /// The key of an address to which a code was mailed.
     case email(key: String)
     /// The subject at an issuer; the provider is `jwt:` and the issuer.
-    case token(provider: String, subject: String)
+    case token(provider: IdentityProvider, subject: String)
     case apiKey(APIKeyID)
   }
 
@@ -35,25 +36,31 @@ package struct VerifiedCredential: Sendable {
   }
 
   /// Reads a credential that an authentication flow has kept.
-  package init(of user: UserID, provider: String, evidence: String, at authenticatedAt: Int?) {
+  package init(
+    of user: UserID,
+    provider: IdentityProvider,
+    evidence: String,
+    at authenticatedAt: Int?
+  ) {
     let kind: Kind =
       switch provider {
-      case "password": .password(hash: evidence)
-      case "email": .email(key: evidence)
-      case "api-key": .apiKey(APIKeyID(trusted: evidence))
-      default: .token(provider: provider, subject: evidence)
+      case .anonymous: .anonymous
+      case .password: .password(hash: evidence)
+      case .email: .email(key: evidence)
+      case .apiKey: .apiKey(APIKeyID(trusted: evidence))
+      case .issuer: .token(provider: provider, subject: evidence)
       }
     self.init(of: user, kind, at: authenticatedAt)
   }
 
   /// The provider of the session.
-  package var provider: String {
+  package var provider: IdentityProvider {
     switch kind {
-    case .anonymous: "anonymous"
-    case .password: "password"
-    case .email: "email"
+    case .anonymous: .anonymous
+    case .password: .password
+    case .email: .email
     case .token(let provider, _): provider
-    case .apiKey: "api-key"
+    case .apiKey: .apiKey
     }
   }
 
@@ -132,7 +139,7 @@ package enum CredentialQueries {
     """
   )
 
-  static let identity = Statement<NoRow, UserID, String, String>(
+  static let identity = Statement<NoRow, UserID, IdentityProvider, String>(
     "credentials.identity",
     """
     select require((select blocked_at is null from users where user_id = $1)

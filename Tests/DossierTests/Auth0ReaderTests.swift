@@ -1,3 +1,4 @@
+import Tenancy
 import Documents
 import JSON
 import Testing
@@ -60,11 +61,14 @@ import Testing
     #expect(ada.totpSecrets == [Array("12345678901234567890".utf8)])
     #expect(
       ada.identities == [
-        ImportedUser.Identity(provider: "jwt:https://accounts.google.com", subject: "108")
+        ImportedUser.Identity(
+          provider: IdentityProvider(ofIssuer: "https://accounts.google.com"),
+          subject: "108"
+        )
       ]
     )
     #expect(ada.documents.map(\.kind.rawValue) == ["metadata", "app_metadata"])
-    #expect(ada.subjects.last == ImportedUser.Identity(provider: "auth0", subject: "auth0|own-id"))
+    #expect(ada.subjects.last == ImportedUser.Identity(provider: .foreign, subject: "auth0|own-id"))
   }
 
   @Test func `the first identity stays primary, and the others keep their data`() throws {
@@ -80,7 +84,7 @@ import Testing
     #expect(faults(line) == ["/identities/1/profileData profile_data", "/identities/1 no_hash"])
     let ada = try user(line)
     #expect(ada.identities.map(\.place) == [1] && ada.identities[0].profile.count == 0)
-    #expect(ada.addressIdentity?.place == 2 && ada.addressProvider == "password")
+    #expect(ada.addressIdentity?.place == 2 && ada.addressProvider == .password)
     #expect(
       ada.addressIdentity.map { JSON.object($0.profile) } == [
         "foreign_id": "auth0|own", "name": "Ada", "email": "A@b.example", "email_verified": true,
@@ -90,14 +94,14 @@ import Testing
 
   @Test func `a user with an address and no password signs in with mailed codes`() throws {
     let only = try user(read(#"{"user_id":"email|1","email":"a@b.example"}"#))
-    #expect(only.addressProvider == "email" && !only.hasPassword && only.signsIn)
+    #expect(only.addressProvider == .email && !only.hasPassword && only.signsIn)
     let both = try user(
       read(
         #"{"user_id":"email|1","email":"a@b.example","identities":[{"provider":"email","user_id":"#
           + #""1"},{"provider":"auth0","user_id":"2"}]}"#
       )
     )
-    #expect(both.addressProvider == "password" && both.addressIdentity?.place == 1)
+    #expect(both.addressProvider == .password && both.addressIdentity?.place == 1)
   }
 
   @Test func `the id names the identity if none is listed`() throws {

@@ -1,3 +1,4 @@
+import Tenancy
 import Outbound
 import Testing
 
@@ -5,9 +6,10 @@ import Testing
 
 /// The default texts of mails in each language.
 @Suite struct MailTextTests {
+  private static let issuer = IdentityProvider(ofIssuer: "https://a.example")
   private static let notices: [SecurityNotice] = [
-    .linked("password"), .linked("email"), .linked("api-key"), .linked("jwt:https://a.example"),
-    .unlinked("password"), .unlinked("jwt:https://a.example"), .keyDisabled, .keyEnabled,
+    .linked(.password), .linked(.email), .linked(.apiKey), .linked(issuer), .unlinked(.password),
+    .unlinked(issuer), .keyDisabled, .keyEnabled,
     .emailVerified, .takenOver, .passwordChanged, .passwordReset, .passwordSet, .emailRestored,
     .emailReplaced,
     .emailDisplaced, .factorAdded, .factorRemoved, .secondFactorsRemoved, .recoveryCodesMade,

@@ -1,3 +1,4 @@
+import Tenancy
 import Sessions
 package import Runtime
 import PasswordHashes
@@ -216,7 +217,7 @@ struct FlowRow: RowDecodable {
   let email: String?
   let passwordHash: String?
   let codeHash: [UInt8]?
-  let provider: String?
+  let provider: IdentityProvider?
   let evidence: String?
   /// In seconds since 1970.
   let authenticatedAt: Int?
@@ -227,7 +228,7 @@ struct FlowRow: RowDecodable {
     email = row.text(ifAny: 2)
     passwordHash = row.text(ifAny: 3)
     codeHash = try row.binary(ifAny: 4)
-    provider = row.text(ifAny: 5)
+    provider = row.text(ifAny: 5).map { IdentityProvider($0) }
     evidence = row.text(ifAny: 6)
     authenticatedAt = try row.time(ifAny: 7)?.seconds
   }

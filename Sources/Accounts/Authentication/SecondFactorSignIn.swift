@@ -1,3 +1,4 @@
+import Tenancy
 import Delivery
 package import Runtime
 package import Sessions
@@ -238,7 +239,7 @@ package enum SecondFactorFlowQueries {
 
   /// - Parameter 7: when the issuer of a token saw the user, in seconds since 1970; null for now.
   static let begin = Statement<
-    NoRow, FlowPlace, AppID, FlowID, String, String, String?, Int?, Int, Duration
+    NoRow, FlowPlace, AppID, FlowID, String, IdentityProvider, String?, Int?, Int, Duration
   >(
     "second_factor_flows.begin",
     """

@@ -1,3 +1,4 @@
+import Tenancy
 import Runtime
 import Sessions
 import EventLoop
@@ -178,7 +179,7 @@ import Postgres
       style.party?.isNotified ?? false
     )
     var detail = JSONObject()
-    detail["provider"] = .string(credential.provider)
+    detail["provider"] = .string(credential.provider.text)
     detail["client_id"] = (style.party?.client).map { .string($0.text) }
     let place = EventPlace(session: live.session, device: device)
     Event("login", of: user, at: place, detail: .object(detail))

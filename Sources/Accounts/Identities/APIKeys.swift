@@ -1,3 +1,4 @@
+import Tenancy
 import Delivery
 package import Runtime
 package import Sessions
@@ -62,10 +63,10 @@ package import Postgres
         user,
         IdentityID(trusted: id.text),
         context.app.id,
-        "api-key",
+        .apiKey,
         id.text
       )
-      try await Identities.finish("api-key", of: user, in: transaction)
+      try await Identities.finish(.apiKey, of: user, in: transaction)
     }
     return Made(id: id, key: key.text(master))
   }

@@ -41,8 +41,7 @@ extension NewAccount {
   /// - Throws: `.emailTaken`, `.sessionEnded` if the user is no guest any more,
   ///   `.emailRestorePending`.
   func link(in transaction: Transaction) async throws(Failure) -> Completion {
-    let provider = hash == nil ? "email" : "password"
-    try await Identities.link(provider, to: user, in: transaction) {
+    try await Identities.link(credential.provider, to: user, in: transaction) {
       transaction async throws(Failure) -> (Void, isNew: Bool) in
       let guest = try await transaction.run(ProfileQueries.read, user, context.principal).first
       guard let guest, guest.isAnonymous else { throw .sessionEnded }

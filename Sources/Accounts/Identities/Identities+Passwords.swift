@@ -1,3 +1,4 @@
+import Tenancy
 import Delivery
 package import Runtime
 package import Sessions
@@ -47,7 +48,7 @@ extension Identities {
     let mail =
       account?.isVerified == true
       ? nil : try await AccountMail.verification(of: user, credentials.email, address, context)
-    let tokens = try await link("password", to: user, as: style, context) {
+    let tokens = try await link(.password, to: user, as: style, context) {
       transaction async throws(Failure) in
       try await link(address, credentials.email, hash, to: user, in: transaction)
       mail?.queue(in: transaction)
@@ -73,7 +74,7 @@ extension Identities {
     try await context.requireSession(of: user)
     let flow = try await AuthenticationFlow(code, flow, for: [.link], context)
     guard flow.user == user, let hash = flow.hash else { throw .invalidCode }
-    return try await link("password", to: user, as: style, context) {
+    return try await link(.password, to: user, as: style, context) {
       transaction async throws(Failure) in
       try await flow.use(in: transaction)
       try await link(flow.address, flow.email, hash, to: user, in: transaction)
@@ -98,7 +99,7 @@ extension Identities {
     }
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction)
     let added = hash.map { transaction.send(CredentialRowQueries.addPassword, user, $0) }
-    let provider = hash == nil ? "email" : "password"
+    let provider: IdentityProvider = hash == nil ? .email : .password
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
     _ = transaction.send(IdentitiesQueries.setAddress, user, address.stored(email), key)
     try await taken()

@@ -1,3 +1,4 @@
+package import Tenancy
 package import Runtime
 import Sessions
 package import Postgres
@@ -5,7 +6,7 @@ package import Postgres
 /// An identity of a user: an address, a subject at an issuer, or an API key.
 package struct IdentityInfo: RowDecodable {
   package let id: IdentityID
-  package let provider: String
+  package let provider: IdentityProvider
   package let subject: String
   /// Whether the address is verified; true for an identity of another kind.
   package let isVerified: Bool
@@ -13,7 +14,7 @@ package struct IdentityInfo: RowDecodable {
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
-    provider = try row.text(1)
+    provider = IdentityProvider(try row.text(1))
     subject = try row.text(2)
     isVerified = try row.bool(3)
     createdAt = try row.time(4)
@@ -22,7 +23,7 @@ package struct IdentityInfo: RowDecodable {
 
 /// An identity to be unlinked.
 struct IdentityToUnlink: RowDecodable {
-  let provider: String
+  let provider: IdentityProvider
   /// Nil for an API key.
   let subject: Subject?
   /// The number of other credentials of the user.
@@ -31,11 +32,8 @@ struct IdentityToUnlink: RowDecodable {
   let address: String?
   let isVerified: Bool
 
-  /// Whether the user signs in by the address with it.
-  var isCredential: Bool { Subject.isAddress(at: provider) }
-
   init(from row: Row) throws(DatabaseError) {
-    provider = try row.text(0)
+    provider = IdentityProvider(try row.text(0))
     subject = Subject(ofIdentityAt: provider, try row.text(1))
     others = try row.int(2)
     address = row.text(ifAny: 3)

@@ -1,3 +1,4 @@
+import Tenancy
 import Delivery
 package import Runtime
 import Sessions
@@ -64,7 +65,7 @@ extension Identities {
           )
         }
         mail?.queue(in: transaction)
-        try await finish("password", of: user, in: transaction)
+        try await finish(.password, of: user, in: transaction)
       }
     } catch .identityTaken {
       // A concurrent link may already have moved the identity to this user.

@@ -1,4 +1,4 @@
-import Tenancy
+package import Tenancy
 import Delivery
 package import Runtime
 package import Sessions
@@ -25,7 +25,7 @@ import Postgres
   /// - Returns: the tokens of the new session.
   /// - Throws: `.additionalFactorRequired` (the identity is linked), errors of `write` and of `renew`.
   static func link(
-    _ provider: String,
+    _ provider: IdentityProvider,
     to user: UserID,
     as style: SessionStyle,
     _ context: RequestContext,
@@ -35,7 +35,7 @@ import Postgres
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, write)
       if context.app.sessionSettings.mfa != .off,
-        try await Sessions.ofCaller(user, in: transaction).provider == "anonymous",
+        try await Sessions.ofCaller(user, in: transaction).provider == .anonymous,
         let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction),
         let secondStep = try await SecondFactorFlow.begin(
           after: credential,
@@ -58,7 +58,7 @@ import Postgres
   /// The first link of a guest revokes the guest's credentials. `write` writes the credential, and
   /// returns a value and whether the credential is new.
   static func link<Value>(
-    _ provider: String,
+    _ provider: IdentityProvider,
     to user: UserID,
     in transaction: Transaction,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (Value, isNew: Bool)
@@ -73,7 +73,7 @@ import Postgres
 
   /// Makes a guest who has got an identity a permanent user, and records and mails the identity.
   static func finish(
-    _ provider: String,
+    _ provider: IdentityProvider,
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) {
@@ -120,7 +120,7 @@ import Postgres
   @discardableResult
   package static func linkToken(
     _ token: String,
-    accepting isAccepted: (String) -> Bool = { _ in true },
+    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
     to user: UserID,
     as style: SessionStyle?,
     _ context: RequestContext
@@ -197,7 +197,7 @@ import Postgres
       guard let found = found.first else { throw .notFound }
       if found.others == 0 {
         // A guest whose only credential was an API key still has its session.
-        guard found.provider == "api-key",
+        guard found.provider == .apiKey,
           let app = try await transaction.run(UserOriginQueries.comeBack, user).first
         else { throw .lastIdentity }
         _ = transaction.send(
@@ -205,18 +205,18 @@ import Postgres
           user,
           IdentityID(),
           app,
-          "anonymous",
+          .anonymous,
           user.text
         )
       }
       // The identity of an issuer can have the address of the user too.
       let isAddress =
-        if found.isCredential { true } else {
+        if found.provider.isAddress { true } else {
           try await Subjects.names(found.address, identity, of: user, in: transaction)
         }
       try await SecurityNotice.unlinked(found.provider)
         .record(of: user, removesAddress: isAddress, in: transaction)
-      if let subject = found.subject, !found.isCredential {
+      if let subject = found.subject, !found.provider.isAddress {
         Subjects.release([subject], of: user, in: transaction)
       }
       if isAddress, let address = found.address {
@@ -225,7 +225,7 @@ import Postgres
       }
       _ = transaction.send(IdentitiesQueries.unlink, user, identity, isAddress)
       if isAddress { _ = transaction.send(IdentitiesQueries.removePassword, user) }
-      let isKey = found.provider == "api-key"
+      let isKey = found.provider == .apiKey
       try await Sessions.end(
         isKey
           ? .opened(by: APIKeyID(trusted: identity.text))

@@ -20,7 +20,7 @@ import Postgres
   ///   `.deviceFull`, `.databaseUnavailable`.
   package static func signIn(
     _ token: String,
-    accepting isAccepted: @Sendable (String) -> Bool = { _ in true },
+    accepting isAccepted: @Sendable (IdentityProvider) -> Bool = { _ in true },
     as style: SessionStyle = .native,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
@@ -82,7 +82,7 @@ import Postgres
   package static func identity(
     of token: String,
     naming subject: ExternalTokens.Subject = .standard,
-    accepting isAccepted: (String) -> Bool = { _ in true },
+    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
     shownBy user: UserID? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> ExternalTokens.Identity {
@@ -105,9 +105,11 @@ import Postgres
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func issuers(of context: RequestContext) async throws(Failure)
-    -> [String]
+    -> [IdentityProvider]
   {
-    try await context.read(IssuerQueries.kinds, context.app.id)
+    try await context.read(IssuerQueries.issuers, context.app.id).map(
+      IdentityProvider.init(ofIssuer:)
+    )
   }
 
   /// Returns the credential of the user who has the identity; nil if no user has it.

@@ -96,7 +96,7 @@ import Sessions
       // Another worker may have replaced it.
       guard try await !transaction.run(OutboxQueries.takeRequest, due.id).isEmpty else { return }
       let (holder, app) = (SubjectQueries.holder, context.app.id)
-      let user = try await transaction.run(holder, app, "email", key).first
+      let user = try await transaction.run(holder, app, .email, key).first
       let found = try await transaction.run(AccountQueries.read, user ?? UserID(), key).first
       let purpose = json["purpose"]?.string.flatMap(EmailToken.Purpose.init)
       guard let account = found else {

@@ -1,3 +1,4 @@
+import Tenancy
 import ReferenceData
 import Runtime
 
@@ -227,12 +228,12 @@ struct EnglishMails: MailCatalog {
     }
   }
 
-  private func name(of provider: String) -> String {
-    switch SecurityNotice.Provider(provider) {
+  private func name(of provider: IdentityProvider) -> String {
+    switch provider {
     case .password: "An email address with a password"
     case .email: "An email address"
     case .apiKey: "An API key"
-    case .issuer(let issuer): "An identity of \(issuer)"
+    case .anonymous, .issuer: "An identity of \(provider.issuer ?? provider.text)"
     }
   }
 

@@ -1,3 +1,4 @@
+import Tenancy
 import ReferenceData
 import Runtime
 
@@ -223,12 +224,12 @@ struct GermanMails: MailCatalog {
     }
   }
 
-  private func name(of provider: String) -> String {
-    switch SecurityNotice.Provider(provider) {
+  private func name(of provider: IdentityProvider) -> String {
+    switch provider {
     case .password: "Eine E-Mail-Adresse mit Passwort"
     case .email: "Eine E-Mail-Adresse"
     case .apiKey: "Ein API-Schlüssel"
-    case .issuer(let issuer): "Eine Identität von \(issuer)"
+    case .anonymous, .issuer: "Eine Identität von \(provider.issuer ?? provider.text)"
     }
   }
 

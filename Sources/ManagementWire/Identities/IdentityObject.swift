@@ -25,13 +25,13 @@ struct IdentityObject {
   private init(_ identity: UserRecord.Identity, of own: String) {
     let known = identity.formerID ?? own
     switch identity.provider {
-    case "password":
+    case .password:
       self.init("auth0", known, ClientSettings.Connection.password.auth0Name, identity)
-    case "email":
+    case .email:
       self.init("email", known, ClientSettings.Connection.emailCode.auth0Name, identity)
-    case "anonymous": self.init("anonymous", known, "anonymous", identity)
-    default:
-      let issuer = identity.issuer ?? identity.provider
+    case .anonymous: self.init("anonymous", known, "anonymous", identity)
+    case .apiKey, .issuer:
+      let issuer = identity.issuer ?? identity.provider.text
       self.init(issuer, "|" + identity.subject, issuer, identity)
     }
   }

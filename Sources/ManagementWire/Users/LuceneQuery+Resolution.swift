@@ -71,7 +71,7 @@ extension FilterTerm {
     default:
       return try await Issuers.list(of: context.app.name, context).filter {
         $0.name.hasSameBytes(as: name) || $0.issuer.hasSameBytes(as: name)
-      }.map { "jwt:" + $0.issuer }
+      }.map { IdentityProvider(ofIssuer: $0.issuer).text }
     }
   }
 }

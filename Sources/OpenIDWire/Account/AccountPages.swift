@@ -67,7 +67,7 @@ import WireKit
     let factors = try await SecondFactors.list(of: user, context)
     let sessions = try await AccountSessions.list(of: user, context)
     let consents = try await Consents.list(of: user, context)
-    let hasPassword = identities.contains { $0.provider == "password" }
+    let hasPassword = identities.contains { $0.provider == .password }
     let overview = AccountOverview(
       person: visit.person(profile),
       language: profile.locale.flatMap(visit.name(ofLanguage:)),
@@ -75,14 +75,14 @@ import WireKit
       isVerified: profile.isEmailVerified,
       signIn: (hasPassword, !factors.factors.isEmpty, factors.recoveryCodesLeft),
       counts: (
-        sessions.count, identities.filter(\.isOfIssuer).count,
+        sessions.count, identities.count { $0.provider.issuer != nil },
         Set(consents.map(\.client)).count
       )
     )
     return visit.response(
       with: .account(
         overview,
-        paths: paths(visit, hasEmail: identities.contains { !$0.isOfIssuer }),
+        paths: paths(visit, hasEmail: identities.contains { $0.provider.issuer == nil }),
         switchAccount: Destination(SwitchPages.path),
         signOut: visit.target("/account/sign-out")
       )
@@ -148,9 +148,4 @@ extension AccountVisit {
     return Languages.all.catalogs
       .first { $0.language.utf8.elementsEqual(language.lowercased().utf8) }?.name ?? locale
   }
-}
-
-extension IdentityInfo {
-  /// Whether it is an identity at another issuer, and not an address or an API key.
-  var isOfIssuer: Bool { !["password", "email", "api-key", "anonymous"].contains(provider) }
 }

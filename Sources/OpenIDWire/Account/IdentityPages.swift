@@ -20,9 +20,10 @@ import WireKit
       let identities = try await Identities.list(of: visit.user, visit.context)
       return visit.response(
         with: .identities(
-          identities.filter(\.isOfIssuer).map { identity in
-            IdentityDescription(
-              issuer: .name(identity.issuer),
+          identities.compactMap { identity in
+            guard let issuer = identity.provider.issuer else { return nil }
+            return IdentityDescription(
+              issuer: .name(issuer),
               linkedOn: identity.createdAt.day,
               unlink: identities.count > 1
                 ? visit.target(path, [HiddenField("identity", identity.id.text)]) : nil
@@ -43,13 +44,13 @@ import WireKit
       (visit) async throws(Failure) in
       let id: IdentityID = try visit.call.captured("identity")
       let identities = try await Identities.list(of: visit.user, visit.context)
-      guard let identity = identities.first(where: { $0.id == id && $0.isOfIssuer }) else {
+      guard let issuer = identities.first(where: { $0.id == id })?.provider.issuer else {
         return visit.call.redirect(to: page)
       }
       return visit.response(
         with: .unlinkIdentity(
           visit.target("\(path)/\(id)"),
-          issuer: identity.issuer,
+          issuer: issuer,
           back: .account,
           errors: visit.state.errors.pageErrors
         )
@@ -147,14 +148,6 @@ import WireKit
       grantedOn: Timestamp(microseconds: newest).day,
       remove: visit.target(path, [HiddenField("client", client.text)])
     )
-  }
-}
-
-extension IdentityInfo {
-  /// The name of the issuer.
-  fileprivate var issuer: String {
-    let name = provider.drop { $0 != ":" }.dropFirst()
-    return name.isEmpty ? provider : String(name)
   }
 }
 

@@ -1,3 +1,4 @@
+import Tenancy
 import Accounts
 import EventLoop
 import HTTP
@@ -60,6 +61,6 @@ import WireKit
 extension AccountVisit {
   /// Returns whether the user signs in with a password.
   func hasPassword() async throws(Failure) -> Bool {
-    try await Identities.list(of: user, context).contains { $0.provider == "password" }
+    try await Identities.list(of: user, context).contains { $0.provider == .password }
   }
 }

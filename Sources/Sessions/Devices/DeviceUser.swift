@@ -1,3 +1,4 @@
+package import Tenancy
 package import Postgres
 package import Runtime
 
@@ -45,7 +46,7 @@ package struct DeviceSession: RowDecodable {
   /// The name of the style of its tokens.
   package let style: String
   /// The provider of the credential that the user has shown.
-  package let provider: String
+  package let provider: IdentityProvider
   /// When the user authenticated, in seconds since 1970.
   package let authenticatedAt: Int
   package let hasSecondFactor: Bool
@@ -55,7 +56,7 @@ package struct DeviceSession: RowDecodable {
   package init(from row: Row) throws(DatabaseError) {
     live = try LiveSession(from: row)
     style = try row.text(13)
-    provider = try row.text(14)
+    provider = IdentityProvider(try row.text(14))
     authenticatedAt = try row.int(15)
     hasSecondFactor = try row.bool(16)
     meetsSecondFactor = try row.bool(17)

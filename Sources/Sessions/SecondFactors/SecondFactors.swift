@@ -1,3 +1,4 @@
+import Tenancy
 import Delivery
 package import Runtime
 package import EventLoop
@@ -168,7 +169,7 @@ import Postgres
     try await Sessions.lockUser(user, in: transaction)
     try await requirePassed(by: user, in: transaction)
     let session = try await Sessions.ofCaller(user, in: transaction)
-    guard !["anonymous", "api-key"].contains(session.provider) else {
+    guard !session.provider.isOfGuests else {
       throw .reauthenticationRequired(maxAge: transaction.app.sessionSettings.proofLifetime)
     }
   }

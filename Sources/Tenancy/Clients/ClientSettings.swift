@@ -60,11 +60,11 @@ package struct ClientSettings: SettingsSection {
     }
 
     /// The way of signing in that has a provider of sessions; nil for other ways.
-    package init?(provider: String) {
+    package init?(provider: IdentityProvider) {
       switch provider {
-      case "password": self = .password
-      case "email": self = .emailCode
-      default: return nil
+      case .password: self = .password
+      case .email: self = .emailCode
+      case .anonymous, .apiKey, .issuer: return nil
       }
     }
   }

@@ -30,7 +30,7 @@ import WebTokens
   /// The content of a verified token.
   package struct Identity: Sendable {
     /// `jwt:` and the `iss`, so that users stay the same if the operator renames the issuer.
-    package let provider: String
+    package let provider: IdentityProvider
     package let subject: String
     /// When the issuer last authenticated the user, as far as the token says, in seconds since
     /// 1970.
@@ -74,7 +74,7 @@ import WebTokens
   package func identity(
     of token: String,
     naming subject: Subject = .standard,
-    accepting isAccepted: (String) -> Bool = { _ in true },
+    accepting isAccepted: (IdentityProvider) -> Bool = { _ in true },
     _ context: RequestContext
   ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
@@ -102,7 +102,7 @@ import WebTokens
     guard try await isSigned(read.token, by: issuer, context.app.id) else {
       throw .invalidExternalToken("its signature is not its issuer's")
     }
-    let provider = "jwt:\(issuer.issuer)"
+    let provider = IdentityProvider(ofIssuer: issuer.issuer)
     guard isAccepted(provider) else {
       throw .invalidExternalToken("it is from an issuer that this request does not accept")
     }

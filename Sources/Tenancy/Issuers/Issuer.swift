@@ -65,10 +65,10 @@ package enum IssuerQueries {
     """
   )
 
-  package static let kinds = Statement<String, AppID>(
-    "issuers.kinds",
-    "select distinct 'jwt:' || issuer from issuers where app_id = $1"
+  package static let issuers = Statement<String, AppID>(
+    "issuers.issuers",
+    "select distinct issuer from issuers where app_id = $1"
   )
 
-  package static let all: [any PreparedStatement] = [named, kinds]
+  package static let all: [any PreparedStatement] = [named, issuers]
 }

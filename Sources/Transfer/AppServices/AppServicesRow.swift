@@ -1,3 +1,4 @@
+import Tenancy
 import Accounts
 import Encoding
 import JSON
@@ -92,7 +93,8 @@ package enum AppServicesRow: ForeignReader {
 
   private static func identity(_ identity: JSON, of issuer: String) -> [JSON] {
     guard let subject = identity["id"]?.string else { return [] }
-    return [["provider": .string("jwt:\(issuer)"), "subject": .string(subject)]]
+    let provider = IdentityProvider(ofIssuer: issuer).text
+    return [["provider": .string(provider), "subject": .string(subject)]]
   }
 
   /// Returns an id from text or Extended JSON.

@@ -1,3 +1,4 @@
+import Tenancy
 import Accounts
 import Encoding
 import JSON
@@ -87,7 +88,7 @@ struct Auth0User {
         let name = names.first ?? provider
         return leaveOut(place, "no_issuer", "The app has no issuer of the name \(name).")
       }
-      let stored = "jwt:" + issuer
+      let stored = IdentityProvider(ofIssuer: issuer).text
       let isThere = identities.contains {
         $0["provider"]?.string?.hasSameBytes(as: stored) == true
           && $0["subject"]?.string?.hasSameBytes(as: subject) == true

@@ -1,3 +1,4 @@
+import Tenancy
 import Postgres
 import Runtime
 import Sessions
@@ -19,7 +20,9 @@ extension ImportQueries {
   ///
   /// Served by the primary key.
   /// - Parameter 4: the time of the transaction.
-  static let subjects = Statement<StoredSubject, AppID, String, TextArray, ServerTime>(
+  static let subjects = Statement<
+    StoredSubject, AppID, IdentityProvider, TextArray, ServerTime
+  >(
     "imports.subjects",
     """
     select subject, user_id, assigned, reserved_until is not null,
@@ -123,27 +126,24 @@ struct StoredUser: RowDecodable {
   var isVerified: Bool { hasVerifiedEmail && !identities.contains(where: \.isVerifiedViaMailOnly) }
 
   /// Whether the user has no more than what a guest can have.
-  var isGuest: Bool { identities.allSatisfy { ["anonymous", "api-key"].contains($0.provider) } }
+  var isGuest: Bool { identities.allSatisfy { $0.provider.isOfGuests } }
 }
 
 /// An identity of an existing user.
 struct StoredIdentity: RowDecodable {
   let user: UserID
   let id: IdentityID
-  let provider: String
+  let provider: IdentityProvider
   let subject: String
   let isVerifiedViaMailOnly: Bool
 
   init(from row: Row) throws(DatabaseError) {
     user = try row.id(0)
     id = try row.id(1)
-    provider = try row.text(2)
+    provider = IdentityProvider(try row.text(2))
     subject = try row.text(3)
     isVerifiedViaMailOnly = try row.bool(4)
   }
-
-  /// Whether the user signs in by its address with it.
-  var isOfAddress: Bool { Subject.isAddress(at: provider) }
 }
 
 /// An id with events.

@@ -1,3 +1,4 @@
+import Tenancy
 import EventLoop
 import JSON
 import Postgres
@@ -55,13 +56,13 @@ import Sessions
   }
 
   private func find() async throws(Failure) -> [ImportMatch?] {
-    var names: [ByteString: Set<ByteString>] = [:]
+    var names: [IdentityProvider: Set<ByteString>] = [:]
     var ids: Set<UserID> = []
     for (index, row) in rows.enumerated() {
       guard let row else { continue }
       if let key = keys[index] { names[.email, default: []].insert(ByteString(key)) }
       for identity in row.subjects {
-        names[ByteString(identity.provider), default: []].insert(ByteString(identity.subject))
+        names[identity.provider, default: []].insert(ByteString(identity.subject))
       }
       if let id = row.id {
         ids.insert(id)
@@ -95,12 +96,12 @@ import Sessions
 
   /// Returns the subjects that users have, by provider and name.
   private func subjects(
-    _ names: [ByteString: Set<ByteString>]
+    _ names: [IdentityProvider: Set<ByteString>]
   ) async throws(Failure) -> StoredSubjects {
-    var reads: [(ByteString, Sent<StoredSubject>)] = []
+    var reads: [(IdentityProvider, Sent<StoredSubject>)] = []
     for (provider, names) in names {
       let list = TextArray(names.map(\.text))
-      let read = transaction.send(ImportQueries.subjects, app, provider.text, list, ServerTime())
+      let read = transaction.send(ImportQueries.subjects, app, provider, list, ServerTime())
       reads.append((provider, read))
     }
     var found: StoredSubjects = [:]
@@ -126,13 +127,7 @@ import Sessions
 }
 
 /// The users of subjects, by provider and name.
-typealias StoredSubjects = [ByteString: [ByteString: StoredSubject]]
-
-extension ByteString {
-  static let email = ByteString("email")
-  /// The provider of foreign ids.
-  static let foreign = ByteString(ImportedUser.Identity.foreign)
-}
+typealias StoredSubjects = [IdentityProvider: [ByteString: StoredSubject]]
 
 extension Collection<UserID> {
   /// The ids as a parameter.

@@ -1,3 +1,4 @@
+import Tenancy
 import JSON
 import Runtime
 import Sessions
@@ -76,9 +77,9 @@ struct ImportMatch {
       }
     }
     owners = row.subjects.map { identity in
-      let found = subjects[ByteString(identity.provider)]?[ByteString(identity.subject)]
+      let found = subjects[identity.provider]?[ByteString(identity.subject)]
       if let found { return found.user }
-      guard identity.provider == ImportedUser.Identity.foreign,
+      guard identity.provider == .foreign,
         let user = ForeignIDs.named(by: identity.subject).flatMap({ users[$0] }),
         user.app == app, !user.hasForeignID,
         ForeignIDs.id(of: user.id).hasSameBytes(as: identity.subject)
@@ -182,7 +183,7 @@ struct BatchConflictKeys {
 
   /// Returns whether the row shares no key with earlier rows, and then adds its keys.
   mutating func take(_ row: ImportedUser, _ found: ImportMatch) -> Bool {
-    var own = Set(row.subjects.map { "\($0.provider) \($0.subject)" })
+    var own = Set(row.subjects.map { "\($0.provider.text) \($0.subject)" })
     if let id = row.id { own.insert(id.text) }
     if let key = found.emailKey { own.insert("email \(key)") }
     for user in [found.holder] + found.owners {

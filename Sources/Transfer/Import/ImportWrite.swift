@@ -1,3 +1,4 @@
+import Tenancy
 import Accounts
 import Documents
 import Encoding
@@ -99,19 +100,19 @@ struct ImportedCredentials {
   ///   - stored: the identities of the user, the oldest first.
   mutating func add(_ write: ImportWrite, to stored: [StoredIdentity]) {
     let row = write.row
-    let own = stored.first(where: \.isOfAddress)
+    let own = stored.first(where: \.provider.isAddress)
     if row.hasPassword {
       var hash = PasswordHash.none
       if case .hash(let given) = row.password { hash = given }
       // A user who signs in by mailed codes needs no unknown password.
-      if hash != PasswordHash.none || own?.provider != "email" {
+      if hash != PasswordHash.none || own?.provider != .email {
         passwords.append(["user_id": .string(write.user.text), "hash": .string(hash)])
       }
     }
     var added: [IdentityID] = []
     if let key = write.emailKey {
       if let own {
-        if own.provider == "email" || !own.subject.hasSameBytes(as: key) {
+        if own.provider == .email || !own.subject.hasSameBytes(as: key) {
           readdressed.append((write.user, key))
         }
       } else if let provider = row.addressProvider {
@@ -123,8 +124,7 @@ struct ImportedCredentials {
     }
     for identity in row.identities {
       let isStored = stored.contains {
-        $0.provider.hasSameBytes(as: identity.provider)
-          && $0.subject.hasSameBytes(as: identity.subject)
+        $0.provider == identity.provider && $0.subject.hasSameBytes(as: identity.subject)
       }
       if isStored { continue }
       let id = add(identity, of: write.user)
@@ -132,24 +132,24 @@ struct ImportedCredentials {
       claim(Subject(ofIdentityAt: identity.provider, identity.subject), for: write.user, id)
     }
     if let key = write.emailKey {
-      let other = stored.first { $0.provider != "anonymous" }?.id
+      let other = stored.first { $0.provider != .anonymous }?.id
       let isNew = own == nil && row.addressProvider != nil
       let identity = own?.id ?? (isNew ? added.first : other ?? added.first)
       claim(Subject(email: key), for: write.user, identity ?? IdentityID())
     }
     if let foreign = row.foreignID {
       // It belongs to no identity: the id of the user stands in its place.
-      let subject = Subject(ofIdentityAt: ImportedUser.Identity.foreign, foreign)
+      let subject = Subject(ofIdentityAt: .foreign, foreign)
       claim(subject, for: write.user, IdentityID(trusted: write.user.text))
     }
     guard let user = write.stored else {
       if !row.signsIn {
-        let guest = ImportedUser.Identity(provider: "anonymous", subject: write.user.text)
+        let guest = ImportedUser.Identity(provider: .anonymous, subject: write.user.text)
         _ = add(guest, of: write.user)
       }
       return
     }
-    if user.isAnonymous, !added.isEmpty || stored.contains(where: { $0.provider != "anonymous" }) {
+    if user.isAnonymous, !added.isEmpty || stored.contains(where: { $0.provider != .anonymous }) {
       settled.append(user.id)
     }
   }
@@ -158,7 +158,7 @@ struct ImportedCredentials {
     let id = IdentityID()
     identities.append([
       "user_id": .string(user.text), "identity_id": .string(id.text),
-      "provider": .string(identity.provider), "subject": .string(identity.subject),
+      "provider": .string(identity.provider.text), "subject": .string(identity.subject),
       "profile": .object(identity.profile), "place": .number(JSONNumber(identity.place)),
     ])
     return id
@@ -167,7 +167,7 @@ struct ImportedCredentials {
   private mutating func claim(_ subject: Subject?, for user: UserID, _ identity: IdentityID) {
     guard let subject else { return }
     let row: JSON = [
-      "provider": .string(subject.provider), "subject": .string(subject.name),
+      "provider": .string(subject.provider.text), "subject": .string(subject.name),
       "user_id": .string(user.text), "identity_id": .string(identity.text),
     ]
     claims.append((subject, row))

@@ -1,3 +1,4 @@
+import Tenancy
 import Encoding
 import JSON
 import Runtime
@@ -28,7 +29,7 @@ extension ImportedUser {
         continue
       }
       let identity = Identity(
-        provider: provider,
+        provider: IdentityProvider(provider),
         subject: object["subject"]?.string ?? "",
         profile: object["profile"]?.object ?? JSONObject(),
         place: index + 1
@@ -95,15 +96,8 @@ extension ImportedUser {
 }
 
 extension ImportedUser.Identity {
-  /// Dossier manages these providers; rows have other members for them.
-  private static let reserved: Set<String> = [
-    foreign, "anonymous", "api-key", "email", "password",
-  ]
-  /// The provider of foreign ids in `identity_subjects`.
-  static let foreign = "auth0"
-
   /// Whether it is that of the row's address, and has no subject of its own.
-  var isAddress: Bool { subject.isEmpty && Subject.isAddress(at: provider) }
+  var isAddress: Bool { subject.isEmpty && provider.isAddress }
 
   fileprivate static let profileRule =
     "A profile must be an object of at most 4096 bytes without id. Its foreign_id is an id such as "
@@ -119,7 +113,8 @@ extension ImportedUser.Identity {
 
   fileprivate func fault(at pointer: String) -> FieldError? {
     if isAddress { return nil }
-    guard !Self.reserved.contains(provider) else {
+    // Rows have other members for what Dossier manages.
+    guard provider.issuer != nil, provider != .foreign else {
       return FieldError(
         pointer + "/provider",
         "provider",
@@ -127,7 +122,7 @@ extension ImportedUser.Identity {
           + "email without a subject."
       )
     }
-    for (name, text, limit) in [("provider", provider, 1_028), ("subject", subject, 1_024)] {
+    for (name, text, limit) in [("provider", provider.text, 1_028), ("subject", subject, 1_024)] {
       let isFit =
         (1...limit).contains(text.utf8.count)
         && !text.hasControlCharacters

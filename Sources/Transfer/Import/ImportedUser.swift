@@ -1,3 +1,4 @@
+package import Tenancy
 import Accounts
 package import Documents
 package import Runtime
@@ -24,7 +25,7 @@ package struct ImportedUser: Sendable {
   }
 
   package struct Identity: Sendable, Equatable {
-    package let provider: String
+    package let provider: IdentityProvider
     package let subject: String
     /// What is known of its user before it was linked; empty for the first identity.
     var profile = JSONObject()
@@ -32,8 +33,7 @@ package struct ImportedUser: Sendable {
     var place = 0
 
     package static func == (first: Identity, second: Identity) -> Bool {
-      first.provider.hasSameBytes(as: second.provider)
-        && first.subject.hasSameBytes(as: second.subject)
+      first.provider == second.provider && first.subject.hasSameBytes(as: second.subject)
     }
   }
 
@@ -75,16 +75,16 @@ package struct ImportedUser: Sendable {
   ///
   /// Each belongs to at most one user of an app.
   var subjects: [Identity] {
-    identities + (foreignID.map { [Identity(provider: Identity.foreign, subject: $0)] } ?? [])
+    identities + (foreignID.map { [Identity(provider: .foreign, subject: $0)] } ?? [])
   }
 
   /// Whether the user has a password, known or to be set by mail.
   var hasPassword: Bool {
     password != .untold
-      || email != nil && (addressIdentity.map { $0.provider == "password" } ?? identities.isEmpty)
+      || email != nil && (addressIdentity.map { $0.provider == .password } ?? identities.isEmpty)
   }
   /// How the user signs in by its address: with a password, or with mailed codes; nil for neither.
-  var addressProvider: String? { hasPassword ? "password" : addressIdentity?.provider }
+  var addressProvider: IdentityProvider? { hasPassword ? .password : addressIdentity?.provider }
   /// Whether the row has a login method.
   var signsIn: Bool { addressProvider != nil || !identities.isEmpty }
 
