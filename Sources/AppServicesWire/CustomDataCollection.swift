@@ -16,7 +16,7 @@ import Operators
   init(of user: UserID, _ context: RequestContext) {
     self.user = user
     self.context = context
-    rules = CollectionRules(user: user, userField: context.app.collectionSettings.userField)
+    rules = CollectionRules(user: user, userField: context.app.appServicesSettings.userField)
   }
 
   /// Returns the document in the canonical form.

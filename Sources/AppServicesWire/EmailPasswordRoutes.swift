@@ -87,6 +87,10 @@ import WireKit
   private static func register(_ call: Call) async throws(Failure) -> Response {
     try await answering(call, "email", "password") { (values) async throws(Failure) in
       let credentials = Credentials(email: values[0], password: values[1])
+      let app = call.context.app
+      // The response tells who has an account, which `verify_first` hides unless the app allows it.
+      guard app.accountSettings.signUp != .verifyFirst || app.appServicesSettings.opensRegistration
+      else { throw .signUpClosed }
       do throws(Failure) {
         try await Users.registerOnly(credentials, call.context)
       } catch let error where error.type == .invalid {

@@ -112,7 +112,7 @@ struct Namespace: Sendable {
 
   /// Returns nil if the app has no such collection.
   init?(_ app: App) {
-    let parts = app.collectionSettings.collection.utf8.split(separator: UInt8(ascii: "/"))
+    let parts = app.appServicesSettings.collection.utf8.split(separator: UInt8(ascii: "/"))
     guard parts.count == 3 else { return nil }
     service = String(Substring(parts[0]))
     database = String(Substring(parts[1]))

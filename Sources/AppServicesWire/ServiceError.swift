@@ -70,7 +70,7 @@ struct ServiceError: Error {
   )
   static let signUpClosed = ServiceError(
     .forbidden,
-    "sign-up is closed: only the operator creates users",
+    "sign-up is closed: the app's settings do not let clients register",
     .forbidden
   )
   static let noSuchKey = ServiceError(.notFound, "API key not found", .noKey)

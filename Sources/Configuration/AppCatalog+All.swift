@@ -14,7 +14,7 @@ extension SettingsCatalog {
   package static let all = SettingsCatalog([
     AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
     DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
-    CollectionSettings.self, ParraSettings.self,
+    AppServicesSettings.self, ParraSettings.self,
   ])
 }
 

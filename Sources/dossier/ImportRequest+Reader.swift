@@ -21,7 +21,7 @@ extension ImportRequest {
     case .appServices:
       return (AppServicesRow.user(issuer: issuer, areEmailsVerified: areEmailsVerified), nil)
     case .appServicesDocuments:
-      return (AppServicesRow.document(userField: app.collectionSettings.userField), nil)
+      return (AppServicesRow.document(userField: app.appServicesSettings.userField), nil)
     case .auth0:
       let issuers = try await context.run { context async throws(Failure) in
         try await Issuers.list(of: app.name, context)

@@ -57,7 +57,7 @@ class EmailPassword(Services):
 
     def test_confirmation(self):
         name = "shop-strict"
-        self.site.add_app(name, sign_up="verify_first")
+        self.site.add_app(name, sign_up="verify_first", app_services_registration=True)
         self.app = App(self.site, name)
         self.register()
         self.refused(401, "confirmation required", "AuthError", self.log_in)
@@ -145,7 +145,7 @@ class EmailPassword(Services):
 
     def test_a_link_of_a_verified_address_keeps_it_verified(self):
         name = "shop-links"
-        self.site.add_app(name, sign_up="verify_first")
+        self.site.add_app(name, sign_up="verify_first", app_services_registration=True)
         self.app = App(self.site, name)
         user = self.anonymous()
         self.register()

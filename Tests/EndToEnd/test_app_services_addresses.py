@@ -35,7 +35,8 @@ class Addresses(Services):
         """Creates an app for each sign-up mode."""
         for mode in ["immediate", "verify_first"]:
             with self.subTest(mode):
-                self.use(f"{name}-{mode.replace('_', '-')}", sign_up=mode)
+                self.use(f"{name}-{mode.replace('_', '-')}", sign_up=mode,
+                         app_services_registration=True)
                 yield mode
 
     def register(self, password=PASSWORD):

@@ -226,7 +226,7 @@ class Requests(Recording):
         self.assertEqual(self.site.get(path).status, 200)
 
     def test_statuses_of_email_routes(self):
-        self.site.add_app("shop-mails", sign_up="verify_first")
+        self.site.add_app("shop-mails", sign_up="verify_first", app_services_registration=True)
         base = f"{PREFIX}/app/shop-mails/auth/providers/local-userpass"
         email = "rows@example.test"
         self.assertAnswer(self.ask("POST", f"{base}/register",

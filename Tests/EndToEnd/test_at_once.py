@@ -19,7 +19,8 @@ class AtOnce(Waiting):
         generous = {"failures_per_ip": 10**6, "failures_per_identifier": 100}
         cls.site.set_app(**generous)
         cls.site.add_app(APP, **generous)
-        cls.site.add_app("careful", sign_up="verify_first", **generous)
+        cls.site.add_app("careful", sign_up="verify_first", app_services_registration=True,
+                         **generous)
         secret = cls.site.folder / "secret"
         secret.write_bytes(SECRET)
         cls.site.dossier("issuer", "add", "web", "--app", "default", "--issuer",

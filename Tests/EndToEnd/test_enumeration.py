@@ -1,10 +1,14 @@
-"""Tests that only registration in the mode `immediate` reveals that an address has an account."""
+"""Tests that only registration in the mode `immediate` reveals that an address has an account.
+
+An app may also let clients of App Services register, whose protocol reveals it.
+"""
 
 import collections
 import re
 import unittest
 
 from cases import Case
+from machine import wait_until
 
 # Header fields that differ in each response.
 VARYING = {"Date", "X-Request-Id", "Content-Length", "Retry-After"}
@@ -153,6 +157,20 @@ class VerifyFirst(Anywhere, Enumeration):
             told = self.assert_alike(
                 lambda email: self.enter(flows[email], "0000 000x", headers=self.APP))
             self.assertEqual((told[0], told[1]["code"]), (401, "code_invalid"))
+
+    def test_registering_by_app_services(self):
+        """A response without a code would tell whether the address is known, so it is a refusal."""
+        path = "/api/client/v2.0/app/careful/auth/providers/local-userpass/register"
+        body = {"password": "newcomers password"}
+        told = self.assert_alike(
+            lambda email: self.post(path, {**body, "email": email}, headers=self.APP))
+        self.assertEqual((told[0], told[2]), (403, 0))
+
+    def test_the_mail_to_a_known_address_offers_to_sign_in(self):
+        email = self.address("verified")
+        self.expect(self.register(email, "newcomers password", headers=self.APP), 202)
+        offer = "If it was you, sign in as before, or reset your password."
+        wait_until(lambda: any(offer in mail for mail in self.site.mails(email)), what="the offer")
 
     def test_registrations_up_to_the_limit(self):
         for index in range(12):

@@ -1,11 +1,13 @@
 import Encoding
 package import Runtime
 
-/// The settings of the collection that holds the custom data.
-package struct CollectionSettings: SettingsSection {
+/// The settings of an app for clients of App Services.
+package struct AppServicesSettings: SettingsSection {
   /// `service/database/collection`, or empty.
   let collection: String
   package let userField: String
+  /// Whether `register` is open although `sign_up` is `verify_first`.
+  let opensRegistration: Bool
 
   package init(_ read: inout SettingsReader) {
     collection = read.text(
@@ -30,6 +32,13 @@ package struct CollectionSettings: SettingsSection {
       "userId",
       "the field of its documents that holds the user's id, such as userId or _id"
     )
+    opensRegistration = read.flag(
+      "app_services_registration",
+      false,
+      safe: false,
+      "whether clients of App Services may register if sign_up is verify_first; the response then "
+        + "tells whether an address has a user"
+    )
   }
 
   private static func isCollection(_ text: String) -> Bool {
@@ -49,5 +58,5 @@ package struct CollectionSettings: SettingsSection {
 }
 
 extension App {
-  package var collectionSettings: CollectionSettings { settings[CollectionSettings.self] }
+  package var appServicesSettings: AppServicesSettings { settings[AppServicesSettings.self] }
 }
