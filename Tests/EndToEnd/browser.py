@@ -64,6 +64,10 @@ class Browser:
     def open(self, url):
         self.driver.get(url)
 
+    def has(self, selector):
+        """Returns whether the whole page has arrived, with such an element."""
+        return self.script("return document.readyState") == "complete" and bool(self.all(selector))
+
     def complaints(self):
         """Returns the warnings and errors that reached the console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")

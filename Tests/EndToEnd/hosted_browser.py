@@ -55,7 +55,7 @@ class BrowserCase(HostedCase):
                 page.is_enabled()
                 return False
             except Exception:
-                return bool(self.browser.all("h1"))
+                return self.browser.has("h1")
         self.browser.wait(is_gone, "the next page")
 
     def sign_up_here(self, email=None, heading="Your account"):

@@ -172,8 +172,7 @@ class Tutorial(OpenIDCase, BrowserCase):
 
     def shown(self, heading):
         def is_shown():
-            found = self.browser.all("h1")
-            return found and found[0].text == heading
+            return self.browser.has("h1") and self.browser.find("h1").text == heading
         self.browser.wait(is_shown, heading)
 
     def accept(self):

@@ -38,7 +38,7 @@ class Demo(Case):
 
     def fill(self, **fields):
         for name, value in fields.items():
-            self.browser.wait(lambda: self.browser.all(f"#{name}"), name)
+            self.browser.wait(lambda: self.browser.has(f"#{name}"), name)
             field = self.browser.find(f"#{name}")
             if field.get_attribute("readonly") is None:
                 field.clear()
@@ -48,7 +48,7 @@ class Demo(Case):
         self.browser.wait(lambda: self.browser.driver.current_url != before, "the next page")
 
     def press(self, selector):
-        self.browser.wait(lambda: self.browser.all(selector), selector)
+        self.browser.wait(lambda: self.browser.has(selector), selector)
         self.browser.find(selector).click()
 
     def test_a_user_signs_up_edits_metadata_switches_and_signs_out(self):
@@ -81,7 +81,7 @@ class Demo(Case):
         self.status("signed out")
         self.press("#sign-in")
         # Ada is still signed in, and is not signed in silently.
-        self.browser.wait(lambda: self.browser.all("h1"), "a page")
+        self.browser.wait(lambda: self.browser.has("h1"), "a page")
         self.assertNotIn("/demo/", self.browser.driver.current_url)
         self.assertEqual([line for line in self.browser.complaints()
                           if "400" not in line and "favicon" not in line], [])

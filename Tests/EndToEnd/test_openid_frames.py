@@ -88,7 +88,7 @@ class Messages(OpenIDCase, BrowserCase):
         self.browser.script("open(arguments[0], 'popup')", self.server + party.path)
         self.browser.wait(lambda: len(driver.window_handles) == 2, "the popup")
         driver.switch_to.window(next(one for one in driver.window_handles if one != client))
-        self.browser.wait(lambda: self.browser.all("#email"), "the form")
+        self.browser.wait(lambda: self.browser.has("#email"), "the form")
         self.send(email=self.email)
         field = self.browser.find("#password")
         field.send_keys(PASSWORD)
