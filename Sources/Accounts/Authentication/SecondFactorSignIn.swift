@@ -36,6 +36,25 @@ package import Postgres
     return transaction.send(SecondFactorQueries.isEnrolled, credential.user)
   }
 
+  /// Sends the check that a user needs no second step, in an app where most users need none.
+  ///
+  /// - Parameters:
+  ///   - credential: the credential of the first step.
+  ///   - transaction: the transaction that verifies the credential.
+  /// - Returns: a function that waits, and throws `.additionalFactorRequired` without a flow.
+  static func sendNeedsNone(
+    after credential: VerifiedCredential,
+    in transaction: Transaction
+  ) -> Completion {
+    guard credential.takesSecondFactor, transaction.app.sessionSettings.mfa == .optional else {
+      return { () async throws(Failure) in }
+    }
+    let none = transaction.send(SecondFactorQueries.requireNone, credential.user)
+    return { () async throws(Failure) in
+      try await none.rows(undone: Failure(.additionalFactorRequired))
+    }
+  }
+
   /// Begins the second step of a sign-in, if the credential is not enough for a session.
   ///
   /// A user with a factor must enter a code. Without one, the user must enroll a factor if the app
@@ -146,7 +165,7 @@ package import Postgres
   }
 
   /// Locks a user who has no confirmed factor, and returns the factor that is not confirmed.
-  fileprivate static func lockedFactors(
+  static func lockedFactors(
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> [StoredFactor] {
@@ -165,59 +184,6 @@ package import Postgres
       throw .invalidCode
     }
     return (credential.part(), credential.owner())
-  }
-}
-
-/// The second step of a sign-in: a code, and the credential that its flow has kept.
-@EventLoop private final class SecondStep {
-  let credential: VerifiedCredential
-  /// The new recovery codes, once the step has enrolled a factor.
-  private(set) var recoveryCodes: [String] = []
-  private let flow: FlowID
-  private let place: FlowPlace
-  private let code: String
-  /// Whether the code confirms a new factor.
-  private let enrolls: Bool
-  private let context: RequestContext
-
-  /// Returns nil for a flow of another purpose.
-  init?(
-    _ row: FlowRow,
-    of flow: FlowID,
-    at place: FlowPlace,
-    _ code: String,
-    _ context: RequestContext
-  ) {
-    switch AuthenticationFlow.Purpose(rawValue: row.purpose) {
-    case .secondFactor: enrolls = false
-    case .enroll: enrolls = true
-    default: return nil
-    }
-    guard let provider = row.provider, let evidence = row.evidence else { return nil }
-    credential = VerifiedCredential(
-      of: UserID(trusted: place.text),
-      provider: provider,
-      evidence: evidence,
-      at: row.authenticatedAt
-    )
-    (self.flow, self.place, self.code, self.context) = (flow, place, code, context)
-  }
-
-  /// Verifies the code, and finishes the flow.
-  ///
-  /// - Returns: a function that waits, and throws `.invalidCode` if another request has finished it.
-  func write(in transaction: Transaction) async throws(Failure) -> Completion {
-    let user = credential.user
-    if enrolls {
-      try SecondFactors.requireOffered(context)
-      let factors = try await SecondFactorFlow.lockedFactors(of: user, in: transaction)
-      guard let factor = factors.first else { throw .invalidCode }
-      recoveryCodes = try await SecondFactors.confirm(factor, by: code, of: user, in: transaction)
-    } else {
-      try await SecondFactors.use(code, of: user, in: transaction)
-    }
-    let finished = transaction.send(SecondFactorFlowQueries.finish, place, context.app.id, flow)
-    return { () async throws(Failure) in try await finished.rows(undone: .invalidCode) }
   }
 }
 

@@ -40,6 +40,8 @@ import Postgres
     let live: LiveSession
     do throws(Failure) {
       var device = try await Devices.admit(credential.user, context)
+      // Otherwise, the session is written in the hope that the user needs no second step.
+      var asks = context.app.sessionSettings.mfa == .required
       while true {
         do throws(Failure) {
           live = try await context.transaction {
@@ -51,7 +53,7 @@ import Postgres
             let written = try await write(transaction)
             let checked = isNew ? nil : credential.sendCheck(in: transaction)
             let enrolled =
-              methods.isEmpty
+              asks && methods.isEmpty
               ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction) : nil
             if let enrolled {
               try await written()
@@ -70,6 +72,9 @@ import Postgres
             if !isNew {
               try await NewDevice.tell(credential, on: device?.id, in: transaction)
             }
+            let isEnough =
+              asks || !methods.isEmpty
+              ? nil : SecondFactorFlow.sendNeedsNone(after: credential, in: transaction)
             let (live, created) = sendSession(
               by: credential,
               secondFactor: methods,
@@ -83,6 +88,7 @@ import Postgres
               try await written()
               try await checked?()
             }
+            try await isEnough?()
             try await created()
             try await givenBack?()
             return .success(live)
@@ -91,6 +97,8 @@ import Postgres
         } catch .deviceUnknown where device != nil {
           // Another sign-in has replaced the secret of the device since it was read.
           device = nil
+        } catch .additionalFactorRequired where !asks {
+          asks = true
         }
       }
     } catch {

@@ -85,6 +85,15 @@ package enum SecondFactorQueries {
     """
   )
 
+  /// Undoes the transaction if the user has a confirmed factor.
+  package static let requireNone = Statement<NoRow, UserID>(
+    "second_factors.require_none",
+    """
+    select require(not exists (
+      select 1 from second_factors where user_id = $1 and confirmed_at is not null))
+    """
+  )
+
   /// Returns whether the session has passed a second factor, or the user has none.
   ///
   /// - Parameter 3: whether the app uses second factors.
@@ -183,7 +192,8 @@ package enum SecondFactorQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    removeUnconfirmed, add, account, factors, isEnrolled, isMet, confirm, use, list, remove,
+    removeUnconfirmed, add, account, factors, isEnrolled, requireNone, isMet, confirm, use, list,
+    remove,
     removeAll,
     removeRecoveryCodes, removeStrandedCodes, addRecoveryCodes, useRecoveryCode,
   ]
