@@ -131,9 +131,7 @@ extension CommandContext {
     if let fault = await servingReadiness.fault() {
       return [Doctor.Finding("database", fault.description)]
     }
-    guard let facts = await servingReadiness.facts(),
-      let lateMails = await servingReadiness.lateMails()
-    else {
+    guard let facts = await servingReadiness.facts() else {
       return [Doctor.Finding("database", "it does not answer")]
     }
     let ahead = abs(facts.time - Int(Timestamp.now.wholeMilliseconds))
@@ -158,17 +156,27 @@ extension CommandContext {
           : "it differs by \(ahead) ms from that of the database's host: tokens expire at the "
             + "wrong time; synchronize both hosts with a time server (apt install systemd-timesyncd)"
       ),
-      Doctor.Finding(
-        "mail queue",
-        lateMails == 0
-          ? nil : "\(lateMails) mails are delayed or abandoned: see dossier mail list"
-      ),
+      await mailQueue(),
     ] + (await nodes()) + (await hosts()) + (await apps(configuration.mail.destination))
+  }
+
+  private func mailQueue() async -> Doctor.Finding {
+    let fault: String? =
+      switch await servingReadiness.lateMails() {
+      case nil: "it cannot be counted: the database, or one of its nodes, does not answer"
+      case 0: nil
+      case let late?: "\(late) mails are delayed or abandoned: see dossier mail list"
+      }
+    return Doctor.Finding("mail queue", fault)
   }
 
   /// Compares the clocks of the nodes of a distributed database with that of its coordinator.
   private func nodes() async -> [Doctor.Finding] {
-    await servingReadiness.nodeClocks().map { clock in
+    guard let clocks = await servingReadiness.nodeClocks() else {
+      let fault = "one of them is silent: its users get 503; see the log of PostgreSQL"
+      return [Doctor.Finding("nodes", fault)]
+    }
+    return clocks.map { clock in
       guard let time = clock.time else {
         return Doctor.Finding("node \(clock.node)", "it does not answer: its users get 503")
       }

@@ -1,5 +1,6 @@
 """Tests databases that are distributed over several nodes, and nodes that are away."""
 
+import json
 import unittest
 
 from asking import JSON
@@ -81,6 +82,19 @@ class Nodes(Case):
         nodes = {what: fault for what, fault in self.findings().items() if what.startswith("node ")}
         self.assertEqual(len(nodes), 2)
         self.assertEqual(set(nodes.values()), {None})
+
+    def test_the_doctor_names_a_node_that_is_away(self):
+        data, port = self.site.nodes()[1]
+        self.site.stop_node(data, "immediate")
+        try:
+            run = self.site.dossier("doctor", check=False)
+        finally:
+            self.site.start_node(data, port)
+        faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
+        away = [what for what, fault in faults.items() if fault and "does not answer: its" in fault]
+        self.assertEqual([what.rsplit(":")[-1] for what in away], [str(port)])
+        self.assertIn("one of its nodes, does not answer", faults["mail queue"])
+        self.assertIsNone(faults["database"])
 
     def test_a_database_that_is_distributed_otherwise_is_refused(self):
         self.site.sql("select undistribute_table('rate_limits')")

@@ -60,11 +60,10 @@ package import Postgres
     try? await database.read(ReadinessQueries.facts).first
   }
 
-  /// Returns the clocks of the other nodes, if the database is distributed.
-  package func nodeClocks() async -> [NodeClock] {
-    guard let server = try? await database.read(ReadinessQueries.server).first, server.hasCitus
-    else { return [] }
-    return (try? await database.search(DistributionQueries.clocks)) ?? []
+  /// Returns the clocks of the other nodes of a distributed database; nil without an answer.
+  package func nodeClocks() async -> [NodeClock]? {
+    guard let server = try? await database.read(ReadinessQueries.server).first else { return nil }
+    return server.hasCitus ? try? await database.search(DistributionQueries.clocks) : []
   }
 
   /// Returns the number of mails that are long overdue or abandoned; nil without an answer.
