@@ -37,12 +37,14 @@ package enum OutboxQueries {
   ///
   /// Returns no row if it is not due, as after the claim of another worker. If the worker dies, its
   /// claim expires and other workers continue.
-  static let claim = Statement<DueRow, MailID>(
+  /// - Parameter 2: the last error of a mail without a valid token.
+  static let claim = Statement<DueRow, MailID, String>(
     "outbox.claim",
     """
     update mail_outbox set attempts = attempts + 1, next_attempt_at = now() + interval '3 minutes'
     where mail_id = $1 and next_attempt_at <= now() and expires_at > now()
-    returning mail_id, sealed, attempts::bigint, app_id, kind
+    returning mail_id, sealed, attempts::bigint, app_id, kind,
+      last_error is not distinct from $2
     """
   )
 

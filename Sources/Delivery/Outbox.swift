@@ -155,6 +155,14 @@ package struct QueuedRow: RowDecodable {
   }
 }
 
+extension QueuedRow.MailedToken {
+  @EventLoop func call<Row>(
+    of statement: Statement<Row, UserID, String, BinaryBytes>
+  ) -> PendingQuery {
+    PendingQuery(statement, user, purpose, hash)
+  }
+}
+
 /// A row of the queue that this worker has claimed.
 package struct DueRow: RowDecodable {
   package let id: MailID
@@ -162,6 +170,8 @@ package struct DueRow: RowDecodable {
   package let attempts: Int
   package let app: AppID
   package let kind: String
+  /// Whether the mail had no valid token at the attempt before.
+  let wasVoid: Bool
 
   package init(from row: Row) throws(DatabaseError) {
     id = MailID(trusted: try row.text(0))
@@ -169,6 +179,7 @@ package struct DueRow: RowDecodable {
     attempts = try row.int(2)
     app = try row.id(3)
     kind = try row.text(4)
+    wasVoid = try row.bool(5)
   }
 }
 

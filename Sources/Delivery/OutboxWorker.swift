@@ -57,9 +57,11 @@ import Postgres
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
   /// The time after which a mail without a valid token is looked at again, and deleted.
   ///
-  /// On a distributed database, the mail may be visible before its token. If a node failed during
-  /// the commit, Citus settles it within a minute.
+  /// On a distributed database, the mail may be visible before its token, until Citus has settled
+  /// the commit.
   private static let doubt = Duration.seconds(90)
+  /// The last error of such a mail.
+  private static let void = "no valid token"
   /// The shortest pause between two pages of rows.
   private static let interval = Duration.seconds(3)
   /// The pause before the worker looks for rows again.
@@ -112,6 +114,9 @@ import Postgres
 
   // MARK: Queue
 
+  /// A row, its token if it has one, and whether that token is not valid.
+  private typealias ClaimedRow = (DueRow, QueuedRow.MailedToken?, isVoid: Bool)
+
   /// Claims due rows; returns whether there may be more to claim now.
   private func takeSome() async -> Bool {
     let room = Self.most - underWay
@@ -122,7 +127,7 @@ import Postgres
     // Workers claim in the order of the keys, so that none waits for another in a circle.
     let rows = due.prefix(room).sorted { $0.id.text < $1.id.text }
     due.removeFirst(rows.count)
-    for (mail, token, isVoid) in (try? await claim(rows)) ?? [] {
+    for (mail, token, isVoid) in await claimed(rows) {
       underWay += 1
       EventLoop.task { [self] in
         await deliver(mail, token, isVoid: isVoid)
@@ -141,19 +146,25 @@ import Postgres
     if page.count == Self.page { nextPage = 0 }
   }
 
+  /// Claims rows together, or one by one if the node of a user is away.
+  private func claimed(_ rows: [QueuedRow]) async -> [ClaimedRow] {
+    if let claimed = try? await claim(rows) { return claimed }
+    var claimed: [ClaimedRow] = []
+    for row in rows where database.isReady { claimed += (try? await claim([row])) ?? [] }
+    return claimed
+  }
+
   /// Claims rows in one turn; returns those that no other worker has claimed.
   ///
   /// The token of a mail may have become invalid since the mail was queued.
-  private func claim(
-    _ rows: [QueuedRow]
-  ) async throws(DatabaseError) -> [(DueRow, QueuedRow.MailedToken?, isVoid: Bool)] {
+  private func claim(_ rows: [QueuedRow]) async throws(DatabaseError) -> [ClaimedRow] {
     var calls: [PendingQuery] = []
     for row in rows {
-      calls.append(PendingQuery(OutboxQueries.claim, row.id))
+      calls.append(PendingQuery(OutboxQueries.claim, row.id, Self.void))
       if let token = row.token { calls.append(token.call(of: MailTokenQueries.find)) }
     }
     var results = try await database.answers(toWrites: calls)[...]
-    var claimed: [(DueRow, QueuedRow.MailedToken?, isVoid: Bool)] = []
+    var claimed: [ClaimedRow] = []
     for row in rows {
       let mail = try results.removeFirst().decodeFirst(DueRow.self)
       let isVoid = row.token != nil && results.removeFirst().count == 0
@@ -168,9 +179,7 @@ import Postgres
       isAwake = false
       return
     }
-    let sleeper = EventLoop.task {
-      await EventLoop.sleep(for: Self.nap)
-    }
+    let sleeper = EventLoop.task { await EventLoop.sleep(for: Self.nap) }
     self.sleeper = sleeper
     await sleeper.value
     self.sleeper = nil
@@ -213,8 +222,8 @@ import Postgres
   }
 
   private func deliver(_ due: DueRow, _ token: QueuedRow.MailedToken?, isVoid: Bool) async {
-    guard !isVoid || due.attempts > 1 else {
-      _ = try? await database.write(OutboxQueries.putOff, due.id, Self.doubt, "no valid token")
+    guard !isVoid || due.wasVoid else {
+      _ = try? await database.write(OutboxQueries.putOff, due.id, Self.doubt, Self.void)
       return
     }
     switch isVoid ? .done : await handle(due) {
@@ -287,13 +296,5 @@ import Postgres
       mailer.report("mail \(due.id) has to wait: \(reason)")
     }
     _ = try? await database.write(OutboxQueries.putOff, due.id, pause, reason)
-  }
-}
-
-extension QueuedRow.MailedToken {
-  @EventLoop fileprivate func call<Row>(
-    of statement: Statement<Row, UserID, String, BinaryBytes>
-  ) -> PendingQuery {
-    PendingQuery(statement, user, purpose, hash)
   }
 }

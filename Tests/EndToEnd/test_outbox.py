@@ -120,10 +120,14 @@ class Outbox(Administration):
         self.expect(self.post("/v1/email/verify/request", {"email": "grace@example.com"}), 202)
         self.wait_for_attempt("grace@example.com")
         self.expect(self.verify(first, grant), 204)
-        # The use of the first code also ends the code in the queued mail, so that mail is dropped.
+        # The use of the first code also ends the code in the queued mail, so that mail is dropped. A
+        # node that holds the code may be late, so a worker looks twice, after any number of attempts.
+        codes = lambda: [mail for mail in self.queue("grace@example.com") if mail["kind"] == "verify"]
         self.site.dossier("mail", "retry", "--all")
-        wait_until(lambda: all(mail["kind"] == "change" for mail in self.queue("grace@example.com")),
-                   what="the end of the useless mail")
+        wait_until(lambda: [mail["last_error"] for mail in codes()] == ["no valid token"],
+                   what="the first look at the useless mail")
+        self.site.dossier("mail", "retry", "--all")
+        wait_until(lambda: codes() == [], what="the end of the useless mail")
 
     def test_the_fourth_token_ends_the_first_when_the_relay_accepts_it(self):
         self.start_relay()
