@@ -91,7 +91,7 @@ package enum SecurityNotice: Sendable {
   ) async throws(Failure) {
     Event(action, of: user, detail: detail).record(in: transaction)
     if removesAddress, transaction.principal.session != nil {
-      let found = try await transaction.run(WayInQueries.verifiedEmail, user)
+      let found = try await transaction.run(SecurityNoticeQueries.verifiedEmail, user)
       guard let former = found.first else { return }
       EmailToken(
         .restore,
@@ -112,8 +112,8 @@ package enum SecurityNotice: Sendable {
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) {
-    for reader in try await transaction.run(WayInQueries.restorableEmails, user) {
-      WayInNotice(reader: reader, change: self, remedy: remedy, context: transaction.context)
+    for reader in try await transaction.run(SecurityNoticeQueries.restorableEmails, user) {
+      NoticeMail(reader: reader, change: self, remedy: remedy, context: transaction.context)
         .queue(in: transaction)
     }
   }
@@ -122,14 +122,14 @@ package enum SecurityNotice: Sendable {
   @EventLoop package func notice(
     of user: UserID,
     in transaction: Transaction
-  ) async throws(Failure) -> WayInNotice {
-    let reader = try await transaction.run(WayInQueries.verifiedEmail, user).first
-    return WayInNotice(reader: reader, change: self, remedy: remedy, context: transaction.context)
+  ) async throws(Failure) -> NoticeMail {
+    let reader = try await transaction.run(SecurityNoticeQueries.verifiedEmail, user).first
+    return NoticeMail(reader: reader, change: self, remedy: remedy, context: transaction.context)
   }
 }
 
 /// A mail about a change, not yet queued; empty if the user has no verified address.
-package struct WayInNotice {
+package struct NoticeMail {
   fileprivate let reader: VerifiedEmail?
   fileprivate let change: SecurityNotice
   fileprivate let remedy: SecurityNotice.Remedy
@@ -158,15 +158,15 @@ struct VerifiedEmail: RowDecodable {
   }
 }
 
-package enum WayInQueries {
+package enum SecurityNoticeQueries {
   static let verifiedEmail = Statement<VerifiedEmail, UserID>(
-    "ways_in.verified_email",
+    "security_notices.verified_email",
     "select email, locale from users where user_id = $1 and email_verified and email is not null"
   )
 
   /// Returns the former addresses that a token can restore.
   static let restorableEmails = Statement<VerifiedEmail, UserID>(
-    "ways_in.restorable_emails",
+    "security_notices.restorable_emails",
     """
     select min(t.email), min(u.locale)
     from mail_tokens t join users u on u.user_id = $1

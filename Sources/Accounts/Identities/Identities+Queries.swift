@@ -69,8 +69,8 @@ package enum IdentitiesQueries {
   /// Returns until when a user can restore an address; no row if it cannot.
   ///
   /// - Parameter 2: whether the restore counts although the user has another address.
-  static let wayBack = Statement<Timestamp, UserID, Bool>(
-    "identities.way_back",
+  static let restoreEnd = Statement<Timestamp, UserID, Bool>(
+    "identities.restore_end",
     """
     select max(t.expires_at) from mail_tokens t
     where t.user_id = $1 and t.purpose = 'restore' and t.expires_at > now()
@@ -141,6 +141,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, setAddress, wayBack, isNoGuest, forgetKey, others, unlink, removePassword,
+    list, setAddress, restoreEnd, isNoGuest, forgetKey, others, unlink, removePassword,
   ]
 }

@@ -99,7 +99,7 @@ import Postgres
     removed isRemoved: Bool = false,
     in transaction: Transaction
   ) async throws(Failure) {
-    if let end = try await transaction.run(IdentitiesQueries.wayBack, user, isRemoved).first {
+    if let end = try await transaction.run(IdentitiesQueries.restoreEnd, user, isRemoved).first {
       throw .emailRestorePending(until: end)
     }
   }
