@@ -81,8 +81,9 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
 /// PostgreSQL converts the text `now` when it binds the parameter. So a statement needs no `now()`
 /// where expressions must be immutable. All statements of a transaction get the same value.
 ///
-/// The clocks of hosts need not agree: each time that is stored, or compared with a stored one, is
-/// the database's. In a distributed database it is the coordinator's.
+/// The clocks of the workers' hosts need not agree: each time that is stored, or compared with a
+/// stored one, is the database's. In a distributed database, this parameter is the coordinator's
+/// time, and `now()` in a read is that of the node with the rows.
 package struct ServerTime: Bindable, Sendable {
   package init() {}
 
