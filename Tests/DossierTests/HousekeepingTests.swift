@@ -63,7 +63,28 @@ import Testing
     update document_versions set kept = 2 where user_id like 'a%1' and version < 19;
     """
 
+  /// Events of 8 and of 6 days ago, in an app that keeps changes of users' own data for a week.
+  private static let changes = """
+    insert into apps (app_id, name, settings)
+    values (repeat('a', 24), 'week', '{"data_event_days": 7}');
+    insert into audit (user_id, event_id, app_id, at, action, actor)
+    select repeat('1', 24),
+      lpad(to_hex(extract(epoch from now() - interval '1 day' * days)::bigint), 8, '0')
+        || lpad(row_number() over ()::text, 16, '0'),
+      repeat('a', 24), now() - interval '1 day' * days, action, actor
+    from (values (8, 'data_change', 'user'), (6, 'data_change', 'user'),
+      (8, 'data_change', 'operator'), (8, 'login', 'user')) as e (days, action, actor);
+    """
+
   private enum Queries {
+    static let changes = Statement<String>(
+      "test.changes",
+      """
+      select string_agg(action || ' ' || actor || ' ' || date_part('day', now() - at), ', '
+        order by event_id)
+      from audit where app_id = repeat('a', 24)
+      """
+    )
     static let versions = Statement<String>(
       "test.versions",
       """
@@ -108,6 +129,23 @@ import Testing
     let (left, again) = try await keepVersions(name)
     #expect(left == "ten:400:11-20:4000:10 three:400:18-20:1200:3")
     #expect(again.removed == [:] && again.faults == [])
+  }
+
+  @Test func `changes of users' own data are deleted after the days of the app`() async throws {
+    let name = try await TestCluster.shared.createMigratedDatabase()
+    let left = try await keepChanges(name)
+    #expect(left == "data_change operator 8, login user 8, data_change user 6")
+  }
+
+  @EventLoop func keepChanges(_ name: String) async throws -> String {
+    let connection = try await Connection.open(.patient(name))
+    defer { connection.close() }
+    try await connection.script(Self.changes)
+    let database = Database(.patient(name))
+    database.start()
+    defer { database.stop() }
+    _ = await Maintenance(database).run()
+    return try await database.write(Queries.changes)[0]
   }
 
   @EventLoop func keepVersions(_ name: String) async throws -> (String, MaintenanceReport) {
