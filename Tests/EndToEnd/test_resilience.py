@@ -125,6 +125,7 @@ class Resilience(unittest.TestCase):
         self.site.supervisor.send_signal(signal.SIGTERM)
         for client in clients:
             self.assertIn(b"Status: 201", responses(client))
+            client.close()
         self.assertEqual(self.site.supervisor.wait(120), 0)
         self.assertEqual(self.site.get("/v1/me").status, 503)
         self.assertEqual(self.site.get("/v1/me").headers["Retry-After"], "1")
