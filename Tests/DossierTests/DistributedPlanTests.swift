@@ -14,6 +14,8 @@ struct DistributedPlanTests {
     "apps.add_hosts", "imports.create", "imports.passwords", "imports.identities",
     "imports.claims", "imports.roles", "imports.documents", "imports.move_events",
   ]
+  /// A statement that Citus runs, and cannot explain with parameters.
+  static let unexplained = "imports.move_events"
 
   @Test @EventLoop func `statements ask one shard, except the listed ones`() async throws {
     let database = try DistributedCluster().createDatabase()
@@ -23,7 +25,7 @@ struct DistributedPlanTests {
     #expect(try await Distributor(session, migrations).run(lockTimeout: nil) > 0)
     let connection = session.connection
     defer { connection.close() }
-    for statement in allStatements {
+    for statement in allStatements where "\(statement.name)" != Self.unexplained {
       let name = "\(statement.name)"
       let isListed = StatementRulesTests.listed.contains(name[...]) || Self.ofRows.contains(name)
       do throws(DatabaseError) {
