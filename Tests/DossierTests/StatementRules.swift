@@ -38,13 +38,38 @@ struct StatementRules {
         broken.insert("a transaction id")
       case ("skip", "locked"): broken.insert("skip locked")
       case ("select", "from"), ("select", "where"): broken.insert("a subquery without a column")
-      case ("on", "conflict"):
-        let clocks = tokens[index...].contains { ["now", "clock_timestamp"].contains($0) }
-        if clocks { broken.insert("the clock in on conflict") }
+      case ("set", "("): broken.insert("several columns from one subquery")
+      case ("on", "conflict") where tokens[index...].contains(where: isClock):
+        broken.insert("the clock in on conflict")
+      case ("returning", _) where tokens[index...].contains(where: isClock):
+        broken.insert("the clock in returning")
+      case ("case", _), ("coalesce", "("):
+        if updates(before: index), expression(at: index).contains(where: isClock) {
+          broken.insert("the clock in an expression of an update")
+        }
       default: break
       }
     }
     return broken
+  }
+
+  private func isClock(_ token: Substring) -> Bool { ["now", "clock_timestamp"].contains(token) }
+
+  /// Returns whether the closest statement before a place is an update.
+  private func updates(before index: Int) -> Bool {
+    tokens[..<index].last { ["select", "insert", "update", "delete"].contains($0) } == "update"
+  }
+
+  /// Returns a `case` up to its `end`, or a function with its arguments.
+  private func expression(at index: Int) -> ArraySlice<Substring> {
+    let (opening, closing) = tokens[index] == "case" ? ("case", "end") : ("(", ")")
+    var depth = 0
+    for end in tokens[index...].indices {
+      if tokens[end] == opening { depth += 1 }
+      if tokens[end] == closing { depth -= 1 }
+      if tokens[end] == closing, depth == 0 { return tokens[index...end] }
+    }
+    return tokens[index...]
   }
 
   /// Returns whether an insert reads the table that it names without an alias, and returns columns.
