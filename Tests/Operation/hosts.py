@@ -136,7 +136,8 @@ class Database(Cluster):
     def connections(self):
         options = super().connections()
         # As the guide says.
-        return options.replace("citus.node_conninfo=sslmode=disable", f"'{NODE_CONNINFO}'")
+        return options.replace("citus.node_conninfo=sslmode=disable",
+                               f"'{NODE_CONNINFO}' -c citus.recover_2pc_interval=5s")
 
     def name_nodes(self):
         """Lets the nodes reach each other by their addresses."""

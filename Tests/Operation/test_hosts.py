@@ -11,9 +11,11 @@ import unittest
 import hosts
 from asking import JSON
 from cases import Case
-from distributed import Client, Ledger, place
+from distributed import Client, Ledger, Node
 from hosts import Database, Host, Network
-from machine import HAS_CITUS
+from in_doubt import prepared
+from machine import HAS_CITUS, wait_until
+from spanning import halves, place
 
 REASON = hosts.reason_against()
 
@@ -59,9 +61,13 @@ class Hosts(Case):
         """Checks that all is well after a failure, and prints the outages."""
         ledger.go_on()
         ledger.stop()
+        nodes = [Node(self.database, *node) for node in self.database.nodes()]
+        # Without load, no transaction stays prepared.
+        wait_until(lambda: not prepared(nodes), seconds=300, what="the end of all commits")
         ledger.report(what, away, since, until)
         faults = [text for host in [self.first, self.second] for text in host.faults()]
         self.assertEqual(ledger.unexpected(), set(), faults)
+        self.assertEqual(halves(self.database.sql), set())
         self.assertEqual(ledger.lost(), [])
 
 
@@ -108,7 +114,7 @@ class OneDatabase(Hosts):
         self.assertIn("another value of issuer than those of app", faults["host app3"])
 
     def test_a_host_that_is_cut_off_fails_alone(self):
-        clients = [Client(host, host.name, host.login())
+        clients = [Client(host, host.name, host.login(), across=host.name)
                    for host in [self.first, self.second] for _ in range(8)]
         workers = [sorted(host.workers()) for host in [self.first, self.second]]
         ledger = self.load(clients)
@@ -162,7 +168,7 @@ class DistributedDatabase(Hosts):
         self.assertLess(failed, ledger.count("node2", 200, since=since) / 10)
 
     def test_a_host_that_is_cut_off_fails_alone(self):
-        clients = [Client(host, host.name, host.login())
+        clients = [Client(host, host.name, host.login(), across=host.name)
                    for host in [self.first, self.second] for _ in range(4)]
         ledger = self.load(clients)
         since = time.monotonic()
