@@ -1,12 +1,13 @@
 """Tests databases that are distributed over several nodes, and nodes that are away."""
 
 import json
+import subprocess
 import unittest
 
 from asking import JSON
 from cases import Case
 from deployment import IMPATIENT, Deployment
-from machine import HAS_CITUS, wait_until
+from machine import BUILD, HAS_CITUS, ROOT, wait_until
 
 
 def property_of(site, grant):
@@ -77,6 +78,13 @@ class Nodes(Case):
             self.site.start_node(data, port)
         for user in users:
             wait_until(lambda: property_of(self.site, user).status == 200, what="the node")
+
+    def test_an_upgrade_can_grant_privileges(self):
+        """The role may change tables of both kinds, which Citus refuses in one parallel transaction."""
+        for command in ["up", "verify"]:
+            subprocess.run([BUILD / "dossier-migrate", command, "--quiet", "--grant-to", "server",
+                            "--migrations", ROOT / "migrations", "--database",
+                            self.site.conninfo("owner")], check=True, capture_output=True)
 
     def test_the_doctor_names_each_node(self):
         nodes = {what: fault for what, fault in self.findings().items() if what.startswith("node ")}
