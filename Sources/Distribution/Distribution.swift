@@ -70,6 +70,15 @@ package enum DistributionQueries {
     "select 1 from users where user_id = $1"
   )
 
+  /// Lets the transaction commit in two phases, without a change.
+  ///
+  /// Citus decides that by itself when a transaction writes on a second node. It misses that if the
+  /// transaction has read other rows of that node before. A write on the coordinator is never missed.
+  package static let twoPhases = Statement<NoRow>(
+    "transaction.two_phases",
+    "update master_keys set check_value = check_value where false"
+  )
+
   /// Returns the clocks of the other nodes.
   package static let clocks = Statement<NodeClock>(
     "distribution.clocks",
@@ -89,7 +98,8 @@ extension NodeSettings {
     ranges: DistributionQueries.ranges,
     probe: DistributionQueries.probe,
     group: "users",
-    binaryGroups: ["rate_limits"]
+    binaryGroups: ["rate_limits"],
+    twoPhases: DistributionQueries.twoPhases
   ) { StatementReach(of: $0) }
 }
 
@@ -107,8 +117,11 @@ package struct Distribution: Sendable {
 
   /// Whether a table is where it belongs.
   package func isPlaced(_ name: String, _ placement: Placement) -> Bool {
-    placement == .coordinator || tables[name] != nil
+    placement == .coordinator && name != Placement.managed || isManaged(name)
   }
+
+  /// Whether Citus manages a table.
+  package func isManaged(_ name: String) -> Bool { tables[name] != nil }
 
   /// The first table that is distributed otherwise, in words; nil if all are as they should be.
   package var conflict: String? {

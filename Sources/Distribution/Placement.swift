@@ -44,6 +44,9 @@ package enum Placement: Hashable, Sendable {
     + words(ofOperators).map { ($0, .everywhere) }
     + ["hosts", "imports", "master_keys"].map { ($0, .coordinator) }
 
+  /// The table of the coordinator that Citus knows, so that transactions can commit in two phases.
+  package static let managed = "master_keys"
+
   /// The placements of the tables, and of the views of one table of users.
   package static let ofRelations: [String: Placement] = {
     var found: [String: Placement] = [:]

@@ -30,7 +30,7 @@ import Postgres
     if let conflict = distribution.conflict { throw .distribution(Self.advice(conflict)) }
     let sizes = try await sizes()
     let lines = Placement.tables.map { name, placement in
-      let isDone = placement != .coordinator && distribution.isPlaced(name, placement)
+      let isDone = distribution.isManaged(name)
       return [name.padded(to: 22), "\(placement)".padded(to: 42), sizes[name] ?? "absent"]
         .joined(separator: "  ") + (isDone ? ", done" : "")
     }
@@ -78,17 +78,19 @@ import Postgres
   /// those of the table are dropped, and made again when all tables are distributed.
   private func statements(_ name: String, _ placement: Placement, _ shards: Int) -> [String] {
     let table = quotedText(name)
-    let creation =
-      switch placement {
-      case .everywhere: "select create_reference_table(\(table))"
-      case .sharded(let key, let group) where group == name:
+    let creation: String
+    switch placement {
+    case .coordinator: return ["select citus_add_local_table_to_metadata(\(table))"]
+    case .everywhere: creation = "select create_reference_table(\(table))"
+    case .sharded(let key, let group) where group == name:
+      creation =
         "select create_distributed_table(\(table), \(quotedText(key)), colocate_with => 'none', "
-          + "shard_count => \(shards))"
-      case .sharded(let key, let group):
+        + "shard_count => \(shards))"
+    case .sharded(let key, let group):
+      creation =
         "select create_distributed_table(\(table), \(quotedText(key)), "
-          + "colocate_with => \(quotedText(group)))"
-      case .coordinator: ""
-      }
+        + "colocate_with => \(quotedText(group)))"
+    }
     return [
       "begin", "set local client_min_messages = warning",
       """

@@ -4,6 +4,7 @@ package import EventLoop
 @EventLoop package final class DatabaseTransaction {
   private let connection: Connection
   private let nodes: NodeGuard?
+  private let preparation: Statement<NoRow>?
   private let group = CallGroup()
   private var commitment: PendingQuery?
 
@@ -11,19 +12,25 @@ package import EventLoop
   private static let commit = Statement<NoRow>("transaction.commit", "commit")
   private static let rollback = Statement<NoRow>("transaction.rollback", "rollback")
 
-  private init(on connection: Connection, _ nodes: NodeGuard?) {
+  private init(
+    on connection: Connection,
+    _ nodes: NodeGuard?,
+    preparedBy preparation: Statement<NoRow>?
+  ) {
     self.connection = connection
     self.nodes = nodes
+    self.preparation = preparation
   }
 
   static func run<Value>(
     on connection: Connection,
     _ nodes: NodeGuard?,
+    preparedBy preparation: Statement<NoRow>?,
     _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     // It is sent together with the first statement; its reply need not be awaited.
     connection.send(PendingQuery(begin.name, begin.sql, Parameters()))
-    let transaction = DatabaseTransaction(on: connection, nodes)
+    let transaction = DatabaseTransaction(on: connection, nodes, preparedBy: preparation)
     do throws(DatabaseError) {
       let outcome = try await body(transaction)
       transaction.sendCommit()
@@ -46,6 +53,7 @@ package import EventLoop
   /// transaction must fail itself: its rows arrive too late.
   package func sendCommit() {
     guard commitment == nil else { return }
+    if let preparation { send(PendingQuery(preparation)) }
     let call = PendingQuery(Self.commit)
     send(call)
     commitment = call

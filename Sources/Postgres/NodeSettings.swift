@@ -34,6 +34,8 @@ package struct NodeSettings: Sendable {
   let group: String
   /// The groups of tables whose keys are of type `bytea`.
   let binaryGroups: Set<String>
+  /// Lets a transaction commit in two phases; nil if none needs that.
+  let twoPhases: Statement<NoRow>?
   /// Returns what a statement needs.
   let reach: @Sendable (SQL) -> StatementReach
 
@@ -42,12 +44,14 @@ package struct NodeSettings: Sendable {
     probe: Statement<Int, String>,
     group: String,
     binaryGroups: Set<String>,
+    twoPhases: Statement<NoRow>? = nil,
     reach: @escaping @Sendable (SQL) -> StatementReach
   ) {
     self.ranges = ranges
     self.probe = probe
     self.group = group
     self.binaryGroups = binaryGroups
+    self.twoPhases = twoPhases
     self.reach = reach
   }
 }

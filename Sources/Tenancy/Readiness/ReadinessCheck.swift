@@ -86,6 +86,7 @@ package import Postgres
 
   private func found() async throws(DatabaseError) -> Fault? {
     guard let server = try await database.read(ReadinessQueries.server).first else { return nil }
+    database.preparation = server.hasCitus ? DistributionQueries.twoPhases : nil
     guard server.hasTimeout else {
       return Fault(
         check: .pooler,
