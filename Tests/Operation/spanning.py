@@ -49,7 +49,7 @@ class Spanning:
 
     def register(self):
         body = self.credentials()
-        answer = self.post("register", "/v1/register", body)
+        answer = self.enter("register", "/v1/register", body)
         self.registered[body["email"]] = answer and answer.json["user_id"]
 
     def link(self):
@@ -62,20 +62,24 @@ class Spanning:
             self.linked[body["email"]] = answer and guest.json["user_id"]
 
     def sign_in(self):
-        """Signs in a new guest on the device, or on a new one after a failure."""
+        self.enter("sign in", "/v1/login/anonymous", {})
+
+    def enter(self, what, path, body):
+        """Signs in a new user on the device, or on a new one after a failure. Returns the response."""
         if self.secret is None or len(self.devices[-1].grants) == self.USERS:
             self.secret = None
         headers = {"Dossier-Device": self.secret} if self.secret else {}
-        answer = self.post("sign in", "/v1/login/anonymous", {}, headers)
+        answer = self.post(what, path, body, headers)
         if not answer:
             if self.secret:
                 self.devices[-1].is_certain = False
             self.secret = None
-            return
+            return None
         if not self.secret:
             self.devices.append(Device())
         self.secret = answer.json["device_secret"]
         self.devices[-1].grants.append(answer.json)
+        return answer
 
     def lost(self):
         """Returns the acknowledged writes that are not stored."""
