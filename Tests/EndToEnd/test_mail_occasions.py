@@ -54,6 +54,19 @@ class MailOccasions(Case):
         self.site.mailed(email, "ds_reset")
         self.assertNotIn("New sign-in to default", self.subjects(email))
 
+    def test_a_blocked_user_is_refused(self):
+        """The mail needs an answer of the database before that about the user is read."""
+        self.addCleanup(self.site.set_app, mfa="off")
+        for mfa in ["off", "optional"]:
+            with self.subTest(mfa):
+                self.site.set_app(mfa=mfa)
+                email = f"blocked-{mfa}@example.com"
+                user = self.verified(email)["user_id"]
+                asked = self.post("/v1/login/code/request", {"email": email})
+                flow, code = self.expect(asked, 202).json["flow"], self.mailed_code(email)
+                self.site.dossier("user", "block", user)
+                self.expect(self.enter(flow, code), 401)
+
     # Addresses without a user
 
     def test_an_unknown_address_gets_a_mail_that_says_so(self):

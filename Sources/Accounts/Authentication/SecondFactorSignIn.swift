@@ -36,7 +36,7 @@ package import Postgres
     return transaction.send(SecondFactorQueries.isEnrolled, credential.user)
   }
 
-  /// Sends the check that a user needs no second step, in an app where most users need none.
+  /// Sends a check that fails if the user has a second factor.
   ///
   /// - Parameters:
   ///   - credential: the credential of the first step.
@@ -46,7 +46,7 @@ package import Postgres
     after credential: VerifiedCredential,
     in transaction: Transaction
   ) -> Completion {
-    guard credential.takesSecondFactor, transaction.app.sessionSettings.mfa == .optional else {
+    guard credential.takesSecondFactor, transaction.app.sessionSettings.mfa != .off else {
       return { () async throws(Failure) in }
     }
     let none = transaction.send(SecondFactorQueries.requireNone, credential.user)

@@ -1,3 +1,4 @@
+import Delivery
 import Tenancy
 import Runtime
 import Sessions
@@ -10,7 +11,7 @@ import Postgres
   /// The writes of one sign-in method, in the transaction of the sign-in.
   ///
   /// The user is locked, and the session is not written yet. The function returns another one, which
-  /// waits for the statements.
+  /// waits for the statements. Both may run several times, after a rollback that undoes all effects.
   typealias Writes = @EventLoop (Transaction) async throws(Failure) -> Completion
 
   nonisolated static let noWrites: Writes = { _ in { () async throws(Failure) in } }
@@ -40,8 +41,9 @@ import Postgres
     let live: LiveSession
     do throws(Failure) {
       var device = try await Devices.admit(credential.user, context)
-      // Otherwise, the session is written in the hope that the user needs no second step.
-      var asks = context.app.sessionSettings.mfa == .required
+      // If no user needs a factor, the first attempt writes the session, and checks that this user has
+      // none.
+      var asksForFactor = context.app.sessionSettings.mfa == .required
       while true {
         do throws(Failure) {
           live = try await context.transaction {
@@ -53,11 +55,15 @@ import Postgres
             let written = try await write(transaction)
             let checked = isNew ? nil : credential.sendCheck(in: transaction)
             let enrolled =
-              asks && methods.isEmpty
+              asksForFactor && methods.isEmpty
               ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction) : nil
-            if let enrolled {
+            // The mail about a new device waits for a statement, so these errors must come first.
+            let waits = enrolled != nil || !isNew && context.app.mailSettings.tellsNewDevices
+            if waits {
               try await written()
               try await checked?()
+            }
+            if let enrolled {
               let secondStep = try await SecondFactorFlow.begin(
                 after: credential,
                 enrolled,
@@ -73,7 +79,7 @@ import Postgres
               try await NewDevice.tell(credential, on: device?.id, in: transaction)
             }
             let isEnough =
-              asks || !methods.isEmpty
+              asksForFactor || !methods.isEmpty
               ? nil : SecondFactorFlow.sendNeedsNone(after: credential, in: transaction)
             let (live, created) = sendSession(
               by: credential,
@@ -84,7 +90,7 @@ import Postgres
             )
             let givenBack = limiter?.sendSuccess(in: transaction)
             transaction.sendCommit()
-            if enrolled == nil {
+            if !waits {
               try await written()
               try await checked?()
             }
@@ -97,8 +103,8 @@ import Postgres
         } catch .deviceUnknown where device != nil {
           // Another sign-in has replaced the secret of the device since it was read.
           device = nil
-        } catch .additionalFactorRequired where !asks {
-          asks = true
+        } catch .additionalFactorRequired where !asksForFactor {
+          asksForFactor = true
         }
       }
     } catch {
