@@ -115,9 +115,9 @@ package struct Distribution: Sendable {
   /// Whether Citus manages a table of ours.
   package var hasBegun: Bool { Placement.tables.contains { tables[$0.name] != nil } }
 
-  /// Whether a table is where it belongs.
+  /// Whether a table is where it belongs, and Citus knows it if it must.
   package func isPlaced(_ name: String, _ placement: Placement) -> Bool {
-    placement == .coordinator && name != Placement.managed || isManaged(name)
+    (placement == .coordinator && name != Placement.managed) || isManaged(name)
   }
 
   /// Whether Citus manages a table.

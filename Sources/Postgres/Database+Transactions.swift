@@ -15,7 +15,7 @@ extension Database {
         try await DatabaseTransaction.run(
           on: connection,
           guardian.nodes,
-          preparedBy: preparation,
+          beforeCommit: beforeCommit,
           body
         )
       }

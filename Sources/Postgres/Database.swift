@@ -19,13 +19,13 @@ package import EventLoop
   /// A successful probe resets it to nil.
   package internal(set) var writeFault: DatabaseError?
   /// What each transaction runs before its commit; nil for nothing.
-  package var preparation: Statement<NoRow>?
+  package var beforeCommit: Statement<NoRow>?
   let guardian: SilenceGuard
   private static let sign = Statement<Int>("database.sign_of_life", "select 1")
 
   package init(_ settings: DatabaseSettings) {
     self.settings = settings
-    preparation = settings.nodes?.twoPhases
+    beforeCommit = settings.nodes?.twoPhases
     let guardian = SilenceGuard(suspicion: settings.suspicion, grace: settings.grace)
     self.guardian = guardian
     express = PersistentConnection(

@@ -4,7 +4,7 @@ package import EventLoop
 @EventLoop package final class DatabaseTransaction {
   private let connection: Connection
   private let nodes: NodeGuard?
-  private let preparation: Statement<NoRow>?
+  private let beforeCommit: Statement<NoRow>?
   private let group = CallGroup()
   private var commitment: PendingQuery?
 
@@ -15,22 +15,22 @@ package import EventLoop
   private init(
     on connection: Connection,
     _ nodes: NodeGuard?,
-    preparedBy preparation: Statement<NoRow>?
+    beforeCommit: Statement<NoRow>?
   ) {
     self.connection = connection
     self.nodes = nodes
-    self.preparation = preparation
+    self.beforeCommit = beforeCommit
   }
 
   static func run<Value>(
     on connection: Connection,
     _ nodes: NodeGuard?,
-    preparedBy preparation: Statement<NoRow>?,
+    beforeCommit: Statement<NoRow>?,
     _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     // It is sent together with the first statement; its reply need not be awaited.
     connection.send(PendingQuery(begin.name, begin.sql, Parameters()))
-    let transaction = DatabaseTransaction(on: connection, nodes, preparedBy: preparation)
+    let transaction = DatabaseTransaction(on: connection, nodes, beforeCommit: beforeCommit)
     do throws(DatabaseError) {
       let outcome = try await body(transaction)
       transaction.sendCommit()
@@ -53,7 +53,7 @@ package import EventLoop
   /// transaction must fail itself: its rows arrive too late.
   package func sendCommit() {
     guard commitment == nil else { return }
-    if let preparation { send(PendingQuery(preparation)) }
+    if let beforeCommit { send(PendingQuery(beforeCommit)) }
     let call = PendingQuery(Self.commit)
     send(call)
     commitment = call

@@ -82,8 +82,8 @@ package struct BinaryBytes: Bindable, Hashable, Sendable {
 /// where expressions must be immutable. All statements of a transaction get the same value.
 ///
 /// The clocks of the workers' hosts need not agree: each time that is stored, or compared with a
-/// stored one, is the database's. In a distributed database, this parameter is the coordinator's
-/// time, and `now()` in a read is that of the node with the rows.
+/// stored one, is the database's. In a distributed database, this is the coordinator's time. There,
+/// `now()` in a read is the time of the node with the rows.
 package struct ServerTime: Bindable, Sendable {
   package init() {}
 

@@ -45,6 +45,8 @@ package import Postgres
   }
 
   /// Returns the first condition that fails; nil if all hold.
+  ///
+  /// It also tells the database whether transactions commit in two phases.
   package func fault() async -> Fault? {
     guard database.isReady else { return Fault(check: .database, reason: database.state.reason) }
     do throws(DatabaseError) {
@@ -62,8 +64,9 @@ package import Postgres
 
   /// Returns the clocks of the other nodes of a distributed database; nil without an answer.
   package func nodeClocks() async -> [NodeClock]? {
-    guard let server = try? await database.read(ReadinessQueries.server).first else { return nil }
-    return server.hasCitus ? try? await database.search(DistributionQueries.clocks) : []
+    guard let server = try? await database.read(ReadinessQueries.server).first, server.hasCitus
+    else { return [] }
+    return try? await database.search(DistributionQueries.clocks)
   }
 
   /// Returns the number of mails that are long overdue or abandoned; nil without an answer.
@@ -86,7 +89,7 @@ package import Postgres
 
   private func found() async throws(DatabaseError) -> Fault? {
     guard let server = try await database.read(ReadinessQueries.server).first else { return nil }
-    database.preparation = server.hasCitus ? DistributionQueries.twoPhases : nil
+    database.beforeCommit = server.hasCitus ? DistributionQueries.twoPhases : nil
     guard server.hasTimeout else {
       return Fault(
         check: .pooler,
