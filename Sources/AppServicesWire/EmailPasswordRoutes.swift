@@ -88,7 +88,7 @@ import WireKit
     try await answering(call, "email", "password") { (values) async throws(Failure) in
       let credentials = Credentials(email: values[0], password: values[1])
       let app = call.context.app
-      // The response tells who has an account, which `verify_first` hides unless the app allows it.
+      // The response reveals whether an address has a user, which `verify_first` hides otherwise.
       guard app.accountSettings.signUp != .verifyFirst || app.appServicesSettings.opensRegistration
       else { throw .signUpClosed }
       do throws(Failure) {

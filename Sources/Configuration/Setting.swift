@@ -108,7 +108,7 @@ package enum Setting: String, CaseIterable {
     case .lockSeconds:
       "seconds that a write may wait for a connection, and then for a lock in the database"
     case .threadSeconds:
-      "seconds that a password, a large document or a picture may wait for a thread"
+      "seconds that a password, a large document or a picture may wait for a thread; nginx waits 15"
     case .hashingThreads: "threads of a worker for passwords; 0 is half the cores, at least one"
     case .argon2Memory:
       "memory of a password hash, in KiB; `dossier calibrate` suggests both values"
