@@ -146,7 +146,7 @@ import Postgres
     if page.count == Self.page { nextPage = 0 }
   }
 
-  /// Claims rows together, or one by one if the node of a user is away.
+  /// Claims rows together, or one by one if that fails, as with the node of a user away.
   private func claimed(_ rows: [QueuedRow]) async -> [ClaimedRow] {
     if let claimed = try? await claim(rows) { return claimed }
     var claimed: [ClaimedRow] = []

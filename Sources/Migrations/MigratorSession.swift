@@ -55,7 +55,7 @@ package import Postgres
       "set idle_in_transaction_session_timeout = 0", "set standard_conforming_strings = on",
       // Runs wait for one another, and each statement must see the commits before it.
       "set lock_timeout = 0", "set default_transaction_isolation = 'read committed'",
-      // Citus refuses a change of a table that others refer to after one of several shards at once.
+      // Otherwise, Citus refuses to change a reference table after a parallel change of shards.
       "set citus.multi_shard_modify_mode = sequential",
     ]
     if isReadOnly { settings.append("set default_transaction_read_only = on") }

@@ -173,7 +173,7 @@ extension CommandContext {
   /// Compares the clocks of the nodes of a distributed database with that of its coordinator.
   private func nodes() async -> [Doctor.Finding] {
     guard let clocks = await servingReadiness.nodeClocks() else {
-      let fault = "one of them is silent: its users get 503; see the log of PostgreSQL"
+      let fault = "their clocks cannot be read: a node does not answer, and its users get 503"
       return [Doctor.Finding("nodes", fault)]
     }
     return clocks.map { clock in

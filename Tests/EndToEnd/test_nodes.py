@@ -92,12 +92,15 @@ class Nodes(Case):
         self.assertEqual(set(nodes.values()), {None})
 
     def test_the_doctor_names_a_node_that_is_away(self):
+        users = [self.site.login() for _ in range(24)]
         data, port = self.site.nodes()[1]
         self.site.stop_node(data, "immediate")
         try:
             run = self.site.dossier("doctor", check=False)
         finally:
             self.site.start_node(data, port)
+        for user in users:
+            wait_until(lambda: property_of(self.site, user).status == 200, what="the node")
         faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
         away = [what for what, fault in faults.items() if fault and "does not answer: its" in fault]
         self.assertEqual([what.rsplit(":")[-1] for what in away], [str(port)])

@@ -72,7 +72,7 @@ class HeldLink:
         self.first, self.second, device = first, second, device or first
         self.status = self.gid = None
         # The server ends a commit that waits for too long, as on a machine that is too busy.
-        while not self.gid:
+        for _ in range(20):
             self.guest = next(
                 grant for grant in iter(site.login, None)
                 if place(site, grant["user_id"]) == first.data.name
@@ -83,6 +83,9 @@ class HeldLink:
                 and self.shard_range(site, "identity_subjects", email)
                 != self.shard_range(site, "devices", self.guest["device_id"]))
             self.hold(site)
+            if self.gid:
+                return
+        raise AssertionError(f"no link was held; the last one was answered with {self.status}")
 
     @staticmethod
     def shard_range(site, table, key):

@@ -72,6 +72,7 @@ class TwoPhases(Case):
             found += self.trace.commits()
             if len(found) >= 40:
                 break
+        self.assertGreaterEqual(len(found), 40)
         others = [way for way in found if way != "PREPARE"]
         self.assertEqual(set(others), set(), f"{len(others)} of {len(found)} transactions")
 
