@@ -148,4 +148,9 @@ extension RequestContext {
   func requireOpenSignUp() throws(Failure) {
     guard app.accountSettings.signUp != .closed else { throw .signUpClosed }
   }
+
+  /// Throws `.signUpClosed` if a registration without a code would reveal who has an account.
+  package func requireImmediateSignUp() throws(Failure) {
+    guard app.accountSettings.signUp == .immediate else { throw .signUpClosed }
+  }
 }

@@ -87,10 +87,9 @@ import WireKit
   private static func register(_ call: Call) async throws(Failure) -> Response {
     try await answering(call, "email", "password") { (values) async throws(Failure) in
       let credentials = Credentials(email: values[0], password: values[1])
-      let app = call.context.app
-      // The response reveals whether an address has a user, which `verify_first` hides otherwise.
-      guard app.accountSettings.signUp != .verifyFirst || app.appServicesSettings.opensRegistration
-      else { throw .signUpClosed }
+      if !call.context.app.appServicesSettings.opensRegistration {
+        try call.context.requireImmediateSignUp()
+      }
       do throws(Failure) {
         try await Users.registerOnly(credentials, call.context)
       } catch let error where error.type == .invalid {

@@ -39,8 +39,7 @@ import WireKit
   private static func signUp(_ call: Call) async throws(Failure) -> Response {
     let body = call.json
     try await check(body, call)
-    // A response without a code would tell who has an account.
-    guard call.context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
+    try call.context.requireImmediateSignUp()
     let credentials = try Credentials(email: text("email", body), password: text("password", body))
     let members = try members(of: body)
     let user = try await Users.registerOnly(credentials, with: members, call.context)

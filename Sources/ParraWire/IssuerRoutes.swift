@@ -136,8 +136,8 @@ import WireKit
     guard let email = call.json["username"]?.string, let password = call.json["password"]?.string
     else { throw .invalid([FieldError("", "type", "username and password are required strings.")]) }
     let credentials = Credentials(email: email, password: password)
-    // A user must be able to sign in next; and a refusal would tell who has an account.
-    guard context.app.accountSettings.signUp == .immediate else { throw .signUpClosed }
+    // A user must also be able to sign in next.
+    try context.requireImmediateSignUp()
     let guest = try await AnonymousToken.owner(of: call.json["anonymous_token"]?.string, context)
     let user: UserID
     do throws(Failure) {
