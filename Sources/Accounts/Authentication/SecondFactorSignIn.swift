@@ -30,10 +30,16 @@ package import Postgres
     after credential: VerifiedCredential,
     in transaction: Transaction
   ) -> Sent<Bool>? {
-    guard credential.takesSecondFactor, transaction.app.sessionSettings.mfa != .off else {
-      return nil
-    }
+    guard mayFollow(credential, in: transaction) else { return nil }
     return transaction.send(SecondFactorQueries.isEnrolled, credential.user)
+  }
+
+  /// Returns whether a second step may follow this kind of credential.
+  private static func mayFollow(
+    _ credential: VerifiedCredential,
+    in transaction: Transaction
+  ) -> Bool {
+    credential.takesSecondFactor && transaction.app.sessionSettings.mfa != .off
   }
 
   /// Sends a check that fails if the user has a second factor.
@@ -41,14 +47,13 @@ package import Postgres
   /// - Parameters:
   ///   - credential: the credential of the first step.
   ///   - transaction: the transaction that verifies the credential.
-  /// - Returns: a function that waits, and throws `.additionalFactorRequired` without a flow.
+  /// - Returns: a function that waits, and throws `.additionalFactorRequired` without a flow; nil if
+  ///   no user needs a second step after this kind of credential.
   static func sendNeedsNone(
     after credential: VerifiedCredential,
     in transaction: Transaction
-  ) -> Completion {
-    guard credential.takesSecondFactor, transaction.app.sessionSettings.mfa != .off else {
-      return { () async throws(Failure) in }
-    }
+  ) -> Completion? {
+    guard mayFollow(credential, in: transaction) else { return nil }
     let none = transaction.send(SecondFactorQueries.requireNone, credential.user)
     return { () async throws(Failure) in
       try await none.rows(undone: Failure(.additionalFactorRequired))
