@@ -18,7 +18,7 @@ extension Database {
         )
       )
       defer { connection.close() }
-      try await DatabaseTransaction.run(on: connection, guardian.nodes, beforeCommit: nil) {
+      try await DatabaseTransaction.run(on: connection, guardian.nodes) {
         (transaction) async throws(DatabaseError) in
         _ = try await transaction.run(statement, repeat each values)
         throw DatabaseError(.undone, "an attempt")

@@ -18,7 +18,7 @@ package import EventLoop
   ///
   /// A successful probe resets it to nil.
   package internal(set) var writeFault: DatabaseError?
-  /// What each transaction runs before its commit; nil for nothing.
+  /// The statement that each transaction runs before its commit; nil for none.
   package var beforeCommit: Statement<NoRow>?
   let guardian: SilenceGuard
   private static let sign = Statement<Int>("database.sign_of_life", "select 1")

@@ -25,7 +25,7 @@ package import EventLoop
   static func run<Value>(
     on connection: Connection,
     _ nodes: NodeGuard?,
-    beforeCommit: Statement<NoRow>?,
+    beforeCommit: Statement<NoRow>? = nil,
     _ body: @EventLoop (DatabaseTransaction) async throws(DatabaseError) -> Value
   ) async throws(DatabaseError) -> Value {
     // It is sent together with the first statement; its reply need not be awaited.
