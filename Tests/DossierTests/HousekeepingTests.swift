@@ -110,7 +110,7 @@ import Testing
 
   @Test func `only unusable data is deleted`() async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
-    let (left, again) = try await keepHouse(name)
+    let (left, again) = try await keepHouse(name, Self.old, Queries.left)
     // The deleted sessions expired 40 days ago and ended 31 days ago.
     #expect(left == "1 8 1 1 1 2 present+reserved known+reserved down")
     #expect(again.removed == [:] && again.faults == [])
@@ -126,39 +126,15 @@ import Testing
 
   @Test func `versions beyond the app's number are deleted`() async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
-    let (left, again) = try await keepVersions(name)
+    let (left, again) = try await keepHouse(name, Self.versions, Queries.versions)
     #expect(left == "ten:400:11-20:4000:10 three:400:18-20:1200:3")
     #expect(again.removed == [:] && again.faults == [])
   }
 
   @Test func `changes of users' own data are deleted after the days of the app`() async throws {
     let name = try await TestCluster.shared.createMigratedDatabase()
-    let left = try await keepChanges(name)
+    let (left, _) = try await keepHouse(name, Self.changes, Queries.changes)
     #expect(left == "data_change operator 8, login user 8, data_change user 6")
-  }
-
-  @EventLoop func keepChanges(_ name: String) async throws -> String {
-    let connection = try await Connection.open(.patient(name))
-    defer { connection.close() }
-    try await connection.script(Self.changes)
-    let database = Database(.patient(name))
-    database.start()
-    defer { database.stop() }
-    _ = await Maintenance(database).run()
-    return try await database.write(Queries.changes)[0]
-  }
-
-  @EventLoop func keepVersions(_ name: String) async throws -> (String, MaintenanceReport) {
-    let connection = try await Connection.open(.patient(name))
-    defer { connection.close() }
-    try await connection.script(Self.versions)
-    let database = Database(.patient(name))
-    database.start()
-    defer { database.stop() }
-    _ = await Maintenance(database).run()
-    let left = try await database.write(Queries.versions)[0]
-    let again = await Maintenance(database).run()
-    return (left, again)
   }
 
   /// Runs the maintenance while a table has another name.
@@ -178,16 +154,23 @@ import Testing
     return (try await database.write(Queries.left)[0], report)
   }
 
-  @EventLoop func keepHouse(_ name: String) async throws -> (String, MaintenanceReport) {
+  /// Runs the maintenance twice on some rows.
+  ///
+  /// - Returns: what a query finds after the first run, and the report of the second run.
+  @EventLoop func keepHouse(
+    _ name: String,
+    _ rows: String,
+    _ query: Statement<String>
+  ) async throws -> (String, MaintenanceReport) {
     let connection = try await Connection.open(.patient(name))
     defer { connection.close() }
-    try await connection.script(Self.old)
+    try await connection.script(rows)
     let database = Database(.patient(name))
     database.start()
     defer { database.stop() }
     let first = await Maintenance(database).run()
     #expect(first.faults == [])
-    let left = try await database.write(Queries.left)[0]
+    let left = try await database.write(query)[0]
     return (left, await Maintenance(database).run())
   }
 }
