@@ -1,5 +1,6 @@
 """Tests databases that are distributed over several nodes, and nodes that are away."""
 
+import contextlib
 import json
 import subprocess
 import unittest
@@ -60,24 +61,31 @@ class Nodes(Case):
     def findings(self, check=True):
         """Returns the faults of the doctor by what it has examined."""
         run = self.site.dossier("doctor", check=check)
-        return {row["what"]: row["fault"] for row in run}
+        rows = run if check else json.loads(run.stdout)
+        return {row["what"]: row["fault"] for row in rows}
+
+    @contextlib.contextmanager
+    def without_node(self, users):
+        """Kills a node. At the end, starts it and waits until all users are served."""
+        data, port = self.site.nodes()[1]
+        self.site.stop_node(data, "immediate")
+        try:
+            yield port
+        finally:
+            self.site.start_node(data, port)
+        for user in users:
+            wait_until(lambda: property_of(self.site, user).status == 200, what="the node")
 
     def test_a_node_that_is_killed_fails_only_its_users_until_it_is_back(self):
         users = [self.site.login() for _ in range(24)]
         for user in users:
             self.expect(property_of(self.site, user), 200)
-        data, port = self.site.nodes()[1]
-        self.site.stop_node(data, "immediate")
-        try:
+        with self.without_node(users):
             statuses = [property_of(self.site, user).status for user in users]
             self.assertEqual(set(statuses), {200, 503})
             # A user who was served has its rows on another node.
             for user, status in zip(users, statuses):
                 self.assertEqual(property_of(self.site, user).status, status)
-        finally:
-            self.site.start_node(data, port)
-        for user in users:
-            wait_until(lambda: property_of(self.site, user).status == 200, what="the node")
 
     def test_an_upgrade_can_grant_privileges(self):
         """The role may change tables of both kinds, which Citus refuses in one parallel transaction."""
@@ -93,15 +101,8 @@ class Nodes(Case):
 
     def test_the_doctor_names_a_node_that_is_away(self):
         users = [self.site.login() for _ in range(24)]
-        data, port = self.site.nodes()[1]
-        self.site.stop_node(data, "immediate")
-        try:
-            run = self.site.dossier("doctor", check=False)
-        finally:
-            self.site.start_node(data, port)
-        for user in users:
-            wait_until(lambda: property_of(self.site, user).status == 200, what="the node")
-        faults = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
+        with self.without_node(users) as port:
+            faults = self.findings(check=False)
         away = [what for what, fault in faults.items() if fault and "does not answer: its" in fault]
         self.assertEqual([what.rsplit(":")[-1] for what in away], [str(port)])
         self.assertIn("one of its nodes, does not answer", faults["mail queue"])
