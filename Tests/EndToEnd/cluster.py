@@ -9,9 +9,8 @@ import pathlib
 import random
 import shutil
 import subprocess
-import tempfile
 
-from machine import AS_POSTGRES, BUILD, IS_ROOT, ROOT, TOOLS
+from machine import AS_POSTGRES, BUILD, IS_ROOT, ROOT, TOOLS, new_folder
 
 # Names the folder of a `Template`, which all the classes of a run copy.
 TEMPLATE = "DOSSIER_TEST_CLUSTER"
@@ -217,8 +216,7 @@ class Template(Cluster):
     def __init__(self, migrator=BUILD / "dossier-migrate", migrations=ROOT / "migrations",
                  citus=False):
         self.migrator, self.migrations, self.citus = migrator, migrations, citus
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
-        self.folder.chmod(0o755)
+        self.folder = new_folder()
         try:
             self.make()
         except BaseException:

@@ -2,8 +2,6 @@
 
 import base64
 import contextlib
-import email
-import email.policy
 import json
 import os
 import pathlib
@@ -12,13 +10,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 
 from asking import ADDRESS, Asking
 from cluster import CITUS, Cluster
+from inbox import Inbox
 from machine import (
     AS_SERVER, BUILD, FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, is_listening,
-    wait_until)
+    new_folder, wait_until)
 from reference import Reference
 
 
@@ -47,8 +45,7 @@ class Deployment(Cluster, Asking):
         self.nginx_changes = nginx
         self.nginx_processes = nginx_processes
         self.command = [*AS_SERVER, program or BUILD / "dossierd", "run", *arguments]
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
-        self.folder.chmod(0o755)
+        self.folder = new_folder()
         self.port = free_port()
         self.log = open(self.folder / "dossierd.log", "ab")
         self.processes = []
@@ -62,6 +59,7 @@ class Deployment(Cluster, Asking):
                     self.sql(f"alter role {role} password '{self.PASSWORD}'")
             self.sockets = self.served_folder("workers", 0o750, "www-data")
             self.mail = self.served_folder("mail", 0o700)
+            self.inbox = Inbox(self.mail)
             self.pictures = self.served_folder("pictures", 0o755) if picture_folder else None
             if picture_folder:
                 settings = [*settings, ("DOSSIER_PICTURE_FOLDER", str(self.pictures))]
@@ -106,15 +104,11 @@ class Deployment(Cluster, Asking):
 
     def mail_messages(self, address):
         """Returns the parsed mails to an address, the oldest first."""
-        found = [email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
-                 for path in sorted(self.mail.glob("*.eml"))]
-        return [message for message in found
-                if address in [mailbox.addr_spec for mailbox in message["To"].addresses]]
+        return [mail.message for mail in self.inbox.mails(address)]
 
     def mails(self, address):
         """Returns the text parts of the mails to an address, the oldest first."""
-        return [message.get_body(["plain"]).get_content().replace("\r\n", "\n")
-                for message in self.mail_messages(address)]
+        return [mail.text for mail in self.inbox.mails(address)]
 
     def tokens(self, address, kind):
         """Returns the tokens of a kind mailed to an address, the oldest first."""
