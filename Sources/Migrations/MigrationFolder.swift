@@ -1,3 +1,4 @@
+internal import EventLoop
 import FoundationEssentials
 import Glibc
 
@@ -40,10 +41,12 @@ package struct MigrationFolder: Sendable {
     let frame = "-- The purpose of this migration.\n\n-- migrate: up\n\n\n-- migrate: down\n\n"
     let descriptor = open(path + "/" + file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
-      throw .files("cannot write \(path)/\(file): \(String(cString: strerror(errno)))")
+      throw .files("cannot write \(path)/\(file): \(systemMessage(errno))")
     }
     defer { close(descriptor) }
-    _ = Glibc.write(descriptor, frame, frame.utf8.count)
+    guard Output.write(Array(frame.utf8), to: descriptor) else {
+      throw .files("cannot write \(path)/\(file): \(systemMessage(errno))")
+    }
     return path + "/" + file
   }
 

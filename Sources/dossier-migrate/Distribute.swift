@@ -19,15 +19,11 @@ struct Distribute: ParsableCommand {
   @Option(help: "The number of shards of each table with a key; without it that of Citus.")
   var shards: Int?
 
-  @Option(help: "Seconds to wait for other runs; without it as long as it takes.")
-  var lockTimeout: Int?
+  @OptionGroup var lock: LockOptions
 
   func validate() throws {
     if let shards, !(1...64_000).contains(shards) {
       throw ValidationError("--shards must be a number from 1 to 64000.")
-    }
-    if let lockTimeout, lockTimeout < 0 {
-      throw ValidationError("--lock-timeout must be a number from 0.")
     }
   }
 
@@ -38,7 +34,7 @@ struct Distribute: ParsableCommand {
       let session = try await options.session(conninfo, readOnly: dryRun)
       let distributor = Distributor(session, migrations, shards: shards)
       if dryRun { return try await distributor.plan() }
-      let count = try await distributor.run(lockTimeout: lockTimeout)
+      let count = try await distributor.run(lockTimeout: lock.lockTimeout)
       return count == 0 ? "all tables are distributed\n" : "distributed \(count) tables\n"
     }
   }

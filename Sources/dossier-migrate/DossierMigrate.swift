@@ -83,21 +83,28 @@ struct DatabaseOptions: ParsableArguments {
   }
 }
 
+/// How long a command waits for other runs.
+struct LockOptions: ParsableArguments {
+  @Option(help: "Seconds to wait for other runs; without it as long as it takes.")
+  var lockTimeout: Int?
+
+  private static let year = 365 * 86_400
+
+  func validate() throws {
+    if let lockTimeout, !(0...Self.year).contains(lockTimeout) {
+      throw ValidationError("--lock-timeout must be a number from 0 to \(Self.year).")
+    }
+  }
+}
+
 /// The options of commands that change the schema.
 struct RunOptions: ParsableArguments {
   @OptionGroup var database: DatabaseOptions
 
-  @Option(help: "Seconds to wait for other runs; without it as long as it takes.")
-  var lockTimeout: Int?
+  @OptionGroup var lock: LockOptions
 
   @Flag(help: "Apply files older than the newest applied one.")
   var allowOutOfOrder = false
-
-  mutating func validate() throws {
-    if let lockTimeout, lockTimeout < 0 {
-      throw ValidationError("--lock-timeout must be a number from 0.")
-    }
-  }
 
   /// Runs to `goal`, prints the result, and ends the process.
   func run(to goal: Goal, grantTo role: String? = nil) throws -> Never {
@@ -107,7 +114,7 @@ struct RunOptions: ParsableArguments {
       let session = try await database.session(conninfo)
       let done = try await Runner(session, migrations, allowsOutOfOrder: allowOutOfOrder).run(
         to: goal,
-        lockTimeout: lockTimeout,
+        lockTimeout: lock.lockTimeout,
         grantTo: role
       )
       session.connection.close()
