@@ -61,7 +61,7 @@ import Glibc
   ///   free for a large body.
   package func readBody(limit: Int) async throws(FastCGIError) -> [UInt8] {
     let stated = parameter("CONTENT_LENGTH").flatMap { Int($0) } ?? 0
-    guard stated <= limit else { throw .tooLong(stated: stated) }
+    guard stated <= limit else { throw .tooLong }
     guard stated > 0 else { return [] }
     let body: [UInt8]
     if bodyIsHere {

@@ -23,8 +23,8 @@ package struct FastCGISettings: Sendable {
 package enum FastCGIError: Error, Equatable {
   /// The web server disconnected or broke the protocol before the request was complete.
   case truncated
-  /// The body exceeds the limit; with the client's stated length, if any.
-  case tooLong(stated: Int?)
+  /// The body exceeds the limit.
+  case tooLong
   /// Too many large bodies are in progress.
   case overloaded
 }

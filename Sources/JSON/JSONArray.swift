@@ -1,13 +1,11 @@
 /// The elements of an array: a list, or a reference into a parsed text.
-///
-/// The first change converts a reference to a list, whose elements remain references.
 package struct JSONArray: Sendable {
   private enum Storage: Sendable {
     case list([JSON])
     case text(JSONText, JSONNode)
   }
 
-  private var storage: Storage
+  private let storage: Storage
 
   package init(_ elements: [JSON]) { storage = .list(elements) }
 
@@ -26,18 +24,9 @@ package struct JSONArray: Sendable {
     if case .text(let text, let node) = storage { return (text, node) }
     return nil
   }
-
-  private mutating func change<Value>(_ body: (inout [JSON]) -> Value) -> Value {
-    var elements = list()
-    storage = .list([])
-    defer { storage = .list(elements) }
-    return body(&elements)
-  }
 }
 
-extension JSONArray: RandomAccessCollection, MutableCollection, RangeReplaceableCollection {
-  package init() { storage = .list([]) }
-
+extension JSONArray: RandomAccessCollection {
   package var startIndex: Int { 0 }
 
   package var endIndex: Int {
@@ -48,21 +37,13 @@ extension JSONArray: RandomAccessCollection, MutableCollection, RangeReplaceable
   }
 
   package subscript(_ index: Int) -> JSON {
-    get {
-      switch storage {
-      case .list(let elements): return elements[index]
-      case .text(let text, let node):
-        precondition(index >= 0 && index < node.count)
-        return text.value(text.nodes[node.start + index])
-      }
+    switch storage {
+    case .list(let elements): return elements[index]
+    case .text(let text, let node):
+      precondition(index >= 0 && index < node.count)
+      return text.value(text.nodes[node.start + index])
     }
-    set { change { $0[index] = newValue } }
   }
-
-  package mutating func replaceSubrange(
-    _ range: Range<Int>,
-    with elements: some Collection<JSON>
-  ) { change { $0.replaceSubrange(range, with: elements) } }
 }
 
 extension JSONArray: Equatable {

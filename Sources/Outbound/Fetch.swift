@@ -43,14 +43,7 @@ enum Fetch {
         date: transfer.field("Date"),
         age: transfer.field("Age")
       )
-      return .success(
-        HTTPDocument(
-          status: transfer.status,
-          contentType: transfer.field("Content-Type"),
-          body: body,
-          lifetime: lifetime
-        )
-      )
+      return .success(HTTPDocument(body: body, lifetime: lifetime))
     case 300...399: return .failure(.redirected(to: transfer.field("Location")))
     default: return .failure(.status(transfer.status))
     }

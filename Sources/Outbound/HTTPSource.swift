@@ -67,12 +67,8 @@ package struct HTTPSourceSettings: Sendable {
   package init() {}
 }
 
-/// A document and its metadata from the server.
+/// A document, and how long it is fresh.
 package struct HTTPDocument: Sendable {
-  /// The status, from 200 to 299.
-  package let status: Int
-  /// The `Content-Type` as sent; nil if it is absent.
-  package let contentType: String?
   package let body: [UInt8]
   /// The freshness lifetime; zero if caching is forbidden, nil if the server does not state it.
   package let lifetime: Duration?

@@ -51,7 +51,7 @@ package struct MailAddress: Sendable, Equatable {
   }
 
   /// Returns whether the bytes are labels of letters, digits and inner hyphens.
-  static func isHostName(_ bytes: some Collection<UInt8>) -> Bool {
+  private static func isHostName(_ bytes: some Collection<UInt8>) -> Bool {
     let hyphen = UInt8(ascii: "-")
     return bytes.count <= 253
       && bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy {

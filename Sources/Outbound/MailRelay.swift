@@ -109,8 +109,6 @@ package struct SMTPRelay: Sendable {
   /// The user name; with it, logs in by the strongest mechanism that the relay offers.
   package var user: String?
   package var password: String?
-  /// The name sent in EHLO; nil for the name of this machine.
-  package var clientName: String?
 
   package init(url: String) { self.url = url }
 }

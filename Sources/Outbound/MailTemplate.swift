@@ -4,38 +4,34 @@ internal import Encoding
 ///
 /// A placeholder is a name between double braces; blanks around the name are ignored. There are no
 /// conditions, no loops, and no escape for a literal `{{`. Values are never searched for
-/// placeholders. In HTML, values may stand in text and in quoted attributes.
+/// placeholders.
 package struct MailTemplate: Sendable {
   private let subject: [Piece]
   private let text: [Piece]
-  private let html: [Piece]?
 
-  /// Parses the three parts.
+  /// Parses both parts.
   ///
   /// - Parameters:
   ///   - subject: one line; a final line end is removed, since files have one.
   ///   - text: the plain form.
-  ///   - html: the HTML form, or nil.
   ///   - names: the names of the available placeholders.
   /// - Throws: `MailTemplateError` with the first placeholder that is not in `names`, or the part
   ///   with an unclosed one; `.brokenSubject` if the subject is invalid.
   package init(
     subject: String,
     text: String,
-    html: String? = nil,
     names: Set<String>
   ) throws(MailTemplateError) {
     let subject = subject.last?.isNewline == true ? String(subject.dropLast()) : subject
     guard !subject.hasControlCharacters else { throw .brokenSubject }
     self.subject = try Self.pieces(of: subject, .subject, names)
     self.text = try Self.pieces(of: text, .text, names)
-    if let html { self.html = try Self.pieces(of: html, .html, names) } else { self.html = nil }
   }
 
   /// Returns the message with the values inserted.
   ///
   /// In the subject, control characters of a value, including line ends, become spaces. A value
-  /// there is cut to 100 characters. In HTML, values are escaped.
+  /// there is cut to 100 characters.
   /// - Parameters:
   ///   - from: the sender.
   ///   - to: the recipient.
@@ -51,8 +47,7 @@ package struct MailTemplate: Sendable {
       from: from,
       to: to,
       subject: Self.fill(subject, values, Self.inOneLine),
-      text: Self.fill(text, values) { $0 },
-      html: html.map { Self.fill($0, values, HTML.escaped) }
+      text: Self.fill(text, values) { $0 }
     )
   }
 
@@ -103,7 +98,7 @@ package struct MailTemplate: Sendable {
 
 /// The error in a template, found when it is parsed.
 package enum MailTemplateError: Error, Equatable, CustomStringConvertible {
-  package enum Part: String, Sendable { case subject, text, html }
+  package enum Part: String, Sendable { case subject, text }
 
   /// An unknown placeholder.
   case unknown(String, Part)

@@ -10,10 +10,6 @@ struct SMTPDelivery: Sendable {
   init(_ relay: SMTPRelay, _ reach: TransferTimeouts) throws(MailError) {
     self.relay = relay
     self.reach = reach
-    let name = relay.clientName
-    guard name.map({ MailAddress.isHostName($0.utf8) }) ?? true else {
-      throw .misconfigured("the name for EHLO is not a host name")
-    }
     guard (relay.user == nil) == (relay.password == nil) else {
       throw .misconfigured("a user without a password, or a password without a user")
     }
@@ -23,8 +19,7 @@ struct SMTPDelivery: Sendable {
     guard let address = RelayURL(relay.url) else {
       throw .misconfigured("the relay's URL is not smtp://host[:port] or smtps://host[:port]")
     }
-    // libcurl takes the EHLO name from the path.
-    url = "\(address.scheme)://\(address.authority)/\(name ?? "")"
+    url = "\(address.scheme)://\(address.authority)/"
   }
 
   /// Sends a message; returns the error, or nil.

@@ -58,13 +58,14 @@ struct Mutator {
     if offset == 0 { return changed(value, graft) }
     guard offset > 0 else { return value }
     switch value {
-    case .array(var elements):
+    case .array(let array):
+      var elements = array.list()
       offset -= 1
       for index in elements.indices where offset >= 0 {
         elements[index] = replaced(&offset, in: elements[index], graft)
       }
       offset += 1
-      return .array(elements)
+      return .array(JSONArray(elements))
     case .object(var object):
       offset -= 1
       for (key, member) in object where offset >= 0 {
@@ -83,11 +84,12 @@ struct Mutator {
       object[dice.chance(2) ? word() : object.map(\.key).randomElement(using: &dice) ?? ""] =
         dice.chance(4) ? nil : part
       return .object(object)
-    case (.array(var elements), 0...3):
+    case (.array(let array), 0...3):
+      var elements = array.list()
       let index = Int.random(in: 0...elements.count, using: &dice)
       if index < elements.count, dice.chance(3) { elements.remove(at: index) }
       elements.insert(part, at: min(index, elements.count))
-      return .array(elements)
+      return .array(JSONArray(elements))
     case (_, 4): return dice.chance(2) ? .array([value, part]) : .object(object(word(), value))
     default: return part
     }

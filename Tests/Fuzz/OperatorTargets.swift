@@ -38,7 +38,7 @@ extension FuzzTarget {
     guard
       let update = try? Update(
         values[1],
-        arrayFilters: JSONArray(values.dropFirst(3)),
+        arrayFilters: JSONArray(Array(values.dropFirst(3))),
         order: .stored
       )
     else { return }

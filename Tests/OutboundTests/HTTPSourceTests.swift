@@ -39,12 +39,11 @@ import Testing
     if case .failure(let error) = await fetch(url, settings) { error } else { nil }
   }
 
-  @Test func `a document has its status, type and lifetime`() async throws {
+  @Test func `a document has its body and lifetime`() async throws {
     try await TestServer.run("web") { server in
       for host in ["localhost", "127.0.0.1"] {
         let document = try await fetch("https://\(host):\(server.port)/keys", local).get()
         #expect(String(decoding: document.body, as: UTF8.self) == "{\"keys\":[]}")
-        #expect(document.status == 200 && document.contentType == "application/json")
         #expect(document.lifetime == .seconds(540))
       }
       let plain = try await fetch("https://localhost:\(server.port)/plain", local).get()
@@ -127,8 +126,7 @@ import Testing
       }
       #expect(server.lines == [])
       settings.allowsPlainHTTP = true
-      let document = try await fetch(url, settings).get()
-      #expect(document.status == 200)
+      _ = try await fetch(url, settings).get()
     }
   }
 
@@ -172,8 +170,7 @@ import Testing
     for (name, value) in settings { setenv(name, value, 1) }
     try await TestServer.run("web") { server in
       let url = "https://localhost:\(server.port)/keys"
-      let document = try await tests.fetch(url, tests.local).get()
-      #expect(document.status == 200)
+      _ = try await tests.fetch(url, tests.local).get()
       #expect(server.lines == ["connection", "request /keys None"])
     }
   }

@@ -19,7 +19,6 @@ import Testing
     let path: String
     let from: String
     let to: [String]
-    let name: String
     let tls: Bool
     let user: String
   }
@@ -85,12 +84,12 @@ import Testing
     let message = try message(html: "<p>.\n.Ä</p>\n.")
     try await TestServer.run("smtp", ["starttls", "auth"]) { server in
       let settings = settings(server) {
-        ($0.user, $0.password, $0.clientName) = ("ada", "secret pass", "app.example.com")
+        ($0.user, $0.password) = ("ada", "secret pass")
       }
       #expect(await error(of: settings, message) == nil)
       let one = try #require(try received(server).first)
       #expect(one.from == "dossier@example.com" && one.to == ["ada@example.com"])
-      #expect(one.tls && one.user == "ada" && one.name == "app.example.com")
+      #expect(one.tls && one.user == "ada")
       #expect(try Array(Data(contentsOf: URL(filePath: one.path))) == message.composed())
       try await ParsedMessage.read([one.path]).first?.expectToBe(message)
     }

@@ -5,11 +5,10 @@ import Testing
   private let from = MailAddress("dossier@example.com")
   private let to = MailAddress("ada@example.com")
 
-  @Test func `values are inserted, and escaped in HTML only`() throws {
+  @Test func `values are inserted as they are`() throws {
     let template = try MailTemplate(
       subject: "{{app}}: confirm\n",
       text: "Hi {{ name }}, {{link}} {{name}}",
-      html: "<a href=\"{{link}}\">{{name}}</a>",
       names: ["app", "name", "link"]
     )
     let values = [
@@ -19,8 +18,6 @@ import Testing
     #expect(message.subject == "R&D: confirm")
     let name = "<b>'A'</b> \"x\" {{link}}"
     #expect(message.text == "Hi \(name), https://e.com/?a=1&b=2 \(name)")
-    let escaped = "&lt;b&gt;&#39;A&#39;&lt;/b&gt; &quot;x&quot; {{link}}"
-    #expect(message.html == "<a href=\"https://e.com/?a=1&amp;b=2\">\(escaped)</a>")
   }
 
   @Test(arguments: ["A\r\nBcc: eve@example.com", "A\nB", "A\0B", "A\u{1b}B", "A\u{85}B"])
@@ -40,8 +37,8 @@ import Testing
   }
 
   @Test func `unknown and unclosed placeholders are errors`() {
-    #expect(throws: MailTemplateError.unknown("nmae", .html)) {
-      try MailTemplate(subject: "{{name}}", text: "{{name}}", html: "{{nmae}}", names: ["name"])
+    #expect(throws: MailTemplateError.unknown("nmae", .text)) {
+      try MailTemplate(subject: "{{name}}", text: "{{nmae}}", names: ["name"])
     }
     #expect(throws: MailTemplateError.unknown("", .text)) {
       try MailTemplate(subject: "s", text: "{{}}", names: ["name"])
@@ -52,7 +49,7 @@ import Testing
     #expect(throws: MailTemplateError.brokenSubject) {
       try MailTemplate(subject: "a\nb\n", text: "t", names: [])
     }
-    #expect("\(MailTemplateError.unknown("nmae", .html))".contains("{{nmae}} in the html"))
+    #expect("\(MailTemplateError.unknown("nmae", .text))".contains("{{nmae}} in the text"))
   }
 
   @Test func `single braces are text, and a missing value is empty`() throws {
