@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 
 /// A descriptor that is closed exactly once.
-struct Descriptor: ~Copyable {
-  private(set) var number: Int32
+package struct Descriptor: ~Copyable {
+  package private(set) var number: Int32
 
   /// Takes ownership of the result of a system call; nil if the call failed.
   init?(_ number: Int32) {
@@ -12,23 +12,12 @@ struct Descriptor: ~Copyable {
   }
 
   /// Creates a file in memory with these bytes, positioned at its start.
-  init(holding bytes: [UInt8]) throws(EventLoopError) {
+  package init(holding bytes: [UInt8]) throws(EventLoopError) {
     let closeOnExec: UInt32 = 1
     number = unsafe CLinux_memfd_create("input", closeOnExec)
     guard number >= 0 else { throw EventLoopError(call: "memfd_create", code: errno) }
-    var done = 0
-    while done < bytes.count {
-      let wrote = unsafe bytes.withUnsafeBytes { buffer in
-        unsafe pwrite(
-          number,
-          buffer.baseAddress.map { unsafe $0 + done },
-          bytes.count - done,
-          off_t(done)
-        )
-      }
-      if wrote < 0, errno == EINTR { continue }
-      guard wrote > 0 else { throw EventLoopError(call: "pwrite", code: errno) }
-      done += wrote
+    guard Output.write(bytes, to: number), lseek(number, 0, SEEK_SET) == 0 else {
+      throw EventLoopError(call: "write", code: errno)
     }
   }
 

@@ -31,6 +31,17 @@ package struct SocketAddress {
     bytes = unsafe withUnsafeBytes(of: name) { unsafe Array($0) }
   }
 
+  /// Returns the error of a connection to a Unix socket; 0 if a process listens there.
+  ///
+  /// The error is `EAGAIN` if the queue is full. A blocking connection would wait then.
+  package func connectionError() -> Int32 {
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+    let probe = socket(AF_UNIX, Int32(kind), 0)
+    guard probe >= 0 else { return errno }
+    defer { close(probe) }
+    return unsafe with { unsafe connect(probe, $0, $1) } == 0 ? 0 : errno
+  }
+
   /// Calls a function with the address, and returns its result.
   package func with<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     unsafe bytes.withUnsafeBytes { bytes in

@@ -36,9 +36,10 @@ struct MailFolder: Sendable {
     let time = Clock.text(now.tv_sec, "%Y%m%dT%H%M%S")
     let name = "\(time).\(microseconds)Z-\(MailMessage.random()).eml"
     let draft = "\(path)/.\(name).tmp"
-    let code = write(message.composed(), to: draft)
-    if code == 0, unsafe rename(draft, "\(path)/\(name)") == 0 { return nil }
-    let reason = code == 0 ? errno : code
+    if write(message.composed(), to: draft), unsafe rename(draft, "\(path)/\(name)") == 0 {
+      return nil
+    }
+    let reason = errno
     unsafe unlink(draft)
     let text = "\(path): \(systemMessage(reason))"
     return switch reason {
@@ -47,21 +48,14 @@ struct MailFolder: Sendable {
     }
   }
 
-  /// Writes a new file.
-  ///
-  /// - Returns: the error number; 0 if all bytes were written.
-  private func write(_ bytes: [UInt8], to file: String) -> Int32 {
+  /// Writes a new file; returns false if a call fails, and leaves its `errno`.
+  private func write(_ bytes: [UInt8], to file: String) -> Bool {
     let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return errno }
-    defer { close(descriptor) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes {
-        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-      }
-      if count < 0, errno != EINTR { return errno }
-      rest = rest.dropFirst(max(0, count))
-    }
-    return 0
+    guard descriptor >= 0 else { return false }
+    let isWritten = Output.write(bytes, to: descriptor)
+    let reason = errno
+    close(descriptor)
+    errno = reason
+    return isWritten
   }
 }

@@ -1,4 +1,3 @@
-import CLinux
 import Configuration
 import EventLoop
 import Glibc
@@ -11,7 +10,7 @@ import Glibc
   nonisolated static let inherited: Int32 = 5
 
   let file: SettingsFile
-  private let descriptor: Int32
+  private let copy: Descriptor
 
   /// Copies the file into memory.
   ///
@@ -19,17 +18,15 @@ import Glibc
   init(_ path: String) throws(SocketError) {
     file = SettingsFile(path: path)
     guard let text = file.text else { throw SocketError("the file \(path) cannot be read") }
-    descriptor = CLinux_memfd_create("dossier-settings", 1)
-    let bytes = Array(text.utf8)
-    guard descriptor >= 0, write(descriptor, bytes, bytes.count) == bytes.count else {
-      throw SocketError("no memory for the settings: \(systemMessage(errno))")
+    do throws(EventLoopError) {
+      copy = try Descriptor(holding: Array(text.utf8))
+    } catch {
+      throw SocketError("no memory for the settings: \(error)")
     }
   }
-
-  deinit { close(descriptor) }
 
   /// Opens the file for a worker.
   ///
   /// Each worker reads from the start, so it needs its own file position.
-  func open() -> Int32 { Glibc.open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC) }
+  func open() -> Int32 { Glibc.open("/proc/self/fd/\(copy.number)", O_RDONLY | O_CLOEXEC) }
 }

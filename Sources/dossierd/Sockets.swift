@@ -22,11 +22,9 @@ extension SocketName {
       let longest = SocketAddress.longestPath
       throw SocketError("\(path) is longer than the \(longest) bytes of a socket's name")
     }
-    // Non-blocking, since a connection to a socket with a full queue would block.
-    let probe = try make(AF_UNIX, path)
-    let isInUse = name.with { connect(probe, $0, $1) } == 0 || errno == EAGAIN
-    close(probe)
-    if isInUse { throw SocketError("\(path) is in use: another dossierd is running there") }
+    if [0, EAGAIN].contains(name.connectionError()) {
+      throw SocketError("\(path) is in use: another dossierd is running there")
+    }
     let stale = CLinux_file_at(path)
     if stale.exists != 0 {
       guard stale.is_socket != 0 else { throw SocketError("\(path) is not a socket") }
@@ -129,6 +127,7 @@ struct ListeningSocket {
     unsetenv("LISTEN_FDNAMES")
     return (3..<3 + count).map { descriptor in
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      CLinux_make_nonblocking(descriptor)
       return ListeningSocket(descriptor: descriptor, file: nil)
     }
   }
