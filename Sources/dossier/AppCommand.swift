@@ -50,7 +50,7 @@ struct AppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Changes settings of an app.",
       discussion: """
-        \(SettingsCatalog.notation) Workers apply them within some 10 seconds.
+        \(SettingsCatalog.notation) Workers apply them within about 10 seconds.
 
           dossier app set session_days=30 allowed_origins=https://a.example
 
@@ -64,10 +64,10 @@ struct AppCommand: ParsableCommand {
     var ifVersion: Int?
 
     @Argument(help: ArgumentHelp("Settings.", valueName: "setting=value"))
-    var settings: [String]
+    var settings: [NamedValue]
 
     func run() throws {
-      let patch = try SettingsCatalog.all.patch(of: settings)
+      let patch = JSON.object(SettingsCatalog.all.patch(of: settings))
       let body = APIRequest.Body.mergePatch(["settings": patch])
       options.common.run { context async throws(CommandFailure) in
         CommandOutput(

@@ -56,7 +56,7 @@ struct ClientCommand: ParsableCommand {
     @Argument(
       help: ArgumentHelp("Settings, as for `dossier client set`.", valueName: "setting=value")
     )
-    var settings: [String] = []
+    var settings: [NamedValue] = []
 
     func validate() throws {
       guard isOperator == (app == nil) else {
@@ -69,7 +69,7 @@ struct ClientCommand: ParsableCommand {
         ("name", .string(name)), ("app", app.map(JSON.string) ?? .null),
         ("kind", .string(kind.rawValue)), ("scopes", .array(scopes.map(JSON.string))),
       ])
-      var settings = try SettingsCatalog.client.patch(of: settings).object ?? JSONObject()
+      var settings = SettingsCatalog.client.patch(of: settings)
       if !callbacks.isEmpty { settings["callback_urls"] = .array(callbacks.map(JSON.string)) }
       if settings.count > 0 { body["settings"] = .object(settings) }
       let json = JSON.object(body)
@@ -111,7 +111,7 @@ struct ClientCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Changes settings of a client.",
       discussion: """
-        \(SettingsCatalog.notation) Pages may call the server from new origins within some 10 seconds.
+        \(SettingsCatalog.notation) Pages may call the server from new origins within about 10 seconds.
 
           dossier client set ID callback_urls=https://a.example/callback refresh_token_days=90
 
@@ -134,10 +134,10 @@ struct ClientCommand: ParsableCommand {
     var scopes: [String] = []
 
     @Argument(help: ArgumentHelp("Settings.", valueName: "setting=value"))
-    var settings: [String] = []
+    var settings: [NamedValue] = []
 
     func run() throws {
-      var body = JSONObject([("settings", try SettingsCatalog.client.patch(of: settings))])
+      var body = JSONObject([("settings", .object(SettingsCatalog.client.patch(of: settings)))])
       if let name { body["name"] = .string(name) }
       if !scopes.isEmpty { body["scopes"] = .array(scopes.map(JSON.string)) }
       let json = JSON.object(body)

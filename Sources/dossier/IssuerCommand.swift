@@ -53,7 +53,7 @@ struct IssuerCommand: ParsableCommand {
         valueName: "member=claim"
       )
     )
-    var claims: [String] = []
+    var claims: [NamedValue] = []
 
     @Argument(help: "The name of the issuer here: 1 to 63 of a-z, 0-9 and -.")
     var name: String
@@ -61,9 +61,6 @@ struct IssuerCommand: ParsableCommand {
     func validate() throws {
       guard [url, setFile, secretFile].compactMap(\.self).count == 1 else {
         throw ValidationError("Give one of --jwks-url, --jwks-file and --secret-file.")
-      }
-      guard claims.allSatisfy({ $0.split(separator: "=", maxSplits: 1).count == 2 }) else {
-        throw ValidationError("--claim must be member=claim.")
       }
     }
 
@@ -87,12 +84,7 @@ struct IssuerCommand: ParsableCommand {
     }
 
     private var mapping: JSONObject {
-      JSONObject(
-        claims.map { text in
-          let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-          return (parts[0], .string(parts[1]))
-        }
-      )
+      JSONObject(claims.map { ($0.name, .string($0.value)) })
     }
   }
 

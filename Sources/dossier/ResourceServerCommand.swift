@@ -170,14 +170,11 @@ struct ResourceServerDetails: ParsableArguments {
       valueName: "claim=source"
     )
   )
-  var claims: [String] = []
+  var claims: [NamedValue] = []
 
   func validate() throws {
     guard scopes.allSatisfy({ !$0.hasPrefix("=") && !$0.isEmpty }) else {
       throw ValidationError("--scope must be scope=description.")
-    }
-    guard claims.allSatisfy({ $0.split(separator: "=", maxSplits: 1).count == 2 }) else {
-      throw ValidationError("--claim must be claim=source.")
     }
   }
 
@@ -199,11 +196,9 @@ struct ResourceServerDetails: ParsableArguments {
     return (parts[0], .string(parts.dropFirst().first ?? ""))
   }
 
-  private static func claim(_ text: String) -> (String, JSON) {
-    let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-    let json = try? JSON.parse(Array(parts[1].utf8))
-    // A constant is an object, and null removes the claim; any other source is text.
-    if let json, json == .null || json.object != nil { return (parts[0], json) }
-    return (parts[0], .string(parts[1]))
+  /// A constant is an object, and null removes the claim; any other source is text.
+  private static func claim(_ claim: NamedValue) -> (String, JSON) {
+    let json = claim.json
+    return (claim.name, json == .null || json.object != nil ? json : .string(claim.value))
   }
 }

@@ -5,8 +5,8 @@ import Runtime
 extension SettingsCatalog {
   /// How operators type settings, for the help of commands.
   static let notation = """
-    A value is JSON where it is JSON of the setting's type, else text. null resets a setting to its \
-    default. Either all are changed or none.
+    A value that is JSON of the setting's type is taken as JSON, any other as text. null resets a \
+    setting to its default. The command changes all settings or none.
     """
 
   /// The settings with their descriptions.
@@ -18,16 +18,12 @@ extension SettingsCatalog {
     }.joined(separator: "\n")
   }
 
-  /// Returns the merge patch of settings that an operator has typed as `setting=value`.
-  func patch(of arguments: [String]) throws -> JSON {
-    var patch = JSONObject()
-    for text in arguments {
-      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { throw ValidationError("\(text) is not setting=value.") }
-      let setting = setting(named: String(parts[0]))
-      // The API reports an unknown setting together with the other errors.
-      patch[String(parts[0])] = setting?.rule.value(of: String(parts[1])) ?? .null
-    }
-    return .object(patch)
+  /// Returns the merge patch of settings that an operator has typed.
+  ///
+  /// The API reports an unknown setting together with the other errors.
+  func patch(of arguments: [NamedValue]) -> JSONObject {
+    JSONObject(
+      arguments.map { ($0.name, setting(named: $0.name)?.rule.value(of: $0.value) ?? .null) }
+    )
   }
 }

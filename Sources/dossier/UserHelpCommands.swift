@@ -32,7 +32,7 @@ extension UserCommand {
     var mail = false
 
     @Argument(help: ArgumentHelp("Members.", valueName: "member=value"))
-    var members: [String] = []
+    var members: [NamedValue] = []
 
     /// The members whose values are always text.
     private static let texts: Swift.Set<String> = [
@@ -41,7 +41,6 @@ extension UserCommand {
     ]
 
     func validate() throws {
-      try MemberArguments.validate(members)
       guard passwordFile == nil || passwordFile != from else {
         throw ValidationError("--password-file and --from cannot be the same.")
       }
@@ -67,8 +66,9 @@ extension UserCommand {
         }
         object = given
       }
-      for (name, value) in MemberArguments.object(of: members, texts: Self.texts) {
-        object[name] = value
+      for member in members {
+        object[member.name] =
+          Self.texts.contains(member.name) ? .string(member.value) : member.json
       }
       if let passwordFile { object["password"] = .string(try InputFile.password(passwordFile)) }
       return .object(object)
@@ -80,7 +80,7 @@ extension UserCommand {
       abstract: "Sets a user's password, or mails a link by which the user chooses one.",
       discussion: """
         A password that is set ends all sessions and API keys of the user, and a mail reports it. It is \
-        read from a file or from standard input: all users of the machine see the arguments.
+        read from a file or standard input, since other users of the machine can see arguments.
         """
     )
     @OptionGroup var user: UserArgument

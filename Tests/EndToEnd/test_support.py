@@ -30,7 +30,7 @@ class Support(Administration):
         self.refused(11, "user", "create", "email=MADE@example.com", "email_verified=true",
                      words="/email")
         self.refused(12, "user", "create", "shoe_size=44", words="/shoe_size")
-        self.refused(64, "user", "create", "name", words="name is not member=value")
+        self.refused(64, "user", "create", "name", words="'name' is invalid for '<member=value>")
 
     def test_a_user_is_created_with_a_password_from_a_file(self):
         made = self.dossier("user", "create", "email=typed@example.com", "--password-file", "-",
