@@ -26,6 +26,8 @@ package struct Configuration: Sendable {
   package let hashingCost: HashingCost
   package let connections: Int
   package let drain: Duration
+  /// The files that a worker may open: its connections, and 64 for the database, pipes and uploads.
+  package var files: Int { connections + 64 }
   package let logsRequests: Bool
   package let logsStatements: Bool
   package let internalNetworks: [IPNetwork]

@@ -52,6 +52,9 @@ package struct DatabaseSettings: Sendable {
     writeTimeout = time + .seconds(2)
   }
 
+  /// The number of a worker's connections, with the one for reads.
+  package var allConnections: Int { 1 + writeConnections + searchConnections + largeConnections }
+
   package init(conninfo: String, applicationName: String) {
     self.conninfo = conninfo
     self.applicationName = applicationName

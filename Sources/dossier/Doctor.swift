@@ -89,16 +89,17 @@ struct Doctor: ParsableCommand {
     return (0..<configuration.workers).map { index in
       let path = SocketName(index, configuration).path ?? ""
       let reason = fault(of: path)
-      return Finding("socket \(index)", reason.map { "\(path): \($0); is dossierd running?" })
+      return Finding("socket \(index)", reason.map { "\(path): \($0)" })
     }
   }
 
   private static func fault(of path: String) -> String? {
     guard let name = SocketAddress(path: path) else { return "too long" }
-    let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(probe) }
-    let code = name.with { connect(probe, $0, $1) }
-    return code == 0 ? nil : String(cString: strerror(errno))
+    return switch name.connectionError() {
+    case 0: nil
+    case EAGAIN: "its queue is full, so the worker hangs"
+    case let code: "\(systemMessage(code)); is dossierd running?"
+    }
   }
 
   /// Checks that the mail relay accepts mail now.
@@ -115,7 +116,7 @@ struct Doctor: ParsableCommand {
   private static func files(_ configuration: Configuration) -> Finding {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    guard limit.rlim_max < rlim_t(configuration.connections + 64) else { return Finding("files") }
+    guard limit.rlim_max < rlim_t(configuration.files) else { return Finding("files") }
     return Finding(
       "files",
       "only \(limit.rlim_max) may be open, and connections is \(configuration.connections): raise "
@@ -135,9 +136,10 @@ extension CommandContext {
       return [Doctor.Finding("database", "it does not answer")]
     }
     let ahead = abs(facts.time - Int(Timestamp.now.wholeMilliseconds))
-    // Each worker has connections for reads, searches and large responses, and its write
-    // connections. A reload doubles them.
-    let connections = configuration.workers * (configuration.writeConnections + 4) * 2
+    var database = DatabaseSettings(conninfo: "", applicationName: "")
+    database.writeConnections = configuration.writeConnections
+    // A reload doubles the workers.
+    let connections = configuration.workers * database.allConnections * 2
     return [
       Doctor.Finding("database"),
       Doctor.Finding("writes", await servingReadiness.writeFault()?.reason),
