@@ -35,8 +35,6 @@ import Glibc
   ) throws(ListenerError) {
     guard Self.isListening(descriptor) else { throw .notListening(descriptor) }
     FCGX_Init()
-    // libfcgi's handler would suffice, but ignoring the signal is cheaper.
-    signal(SIGPIPE, SIG_IGN)
     self.descriptor = descriptor
     self.settings = settings
     self.handler = handler

@@ -111,13 +111,18 @@ package import EventLoop
   private func listen(for interest: Readiness) {
     do throws(EventLoopError) {
       if let watch { return try watch.change(to: interest) }
-      watch = try Watch(unsafe PQsocket(pointer), for: interest) { [unowned self] readiness in
-        if readiness.overlaps(.write) { flush() }
-        if readiness.overlaps(.readOrHangUp) { receive() }
-      }
+      watch = try Watch(unsafe PQsocket(pointer), for: interest) { [unowned self] in act($0) }
     } catch {
       fail(DatabaseError(.connectionFailure, error.description))
     }
+  }
+
+  /// Sends and receives what the socket is ready for.
+  ///
+  /// The call keeps the connection alive, which a failure may release.
+  private func act(_ readiness: Readiness) {
+    if readiness.overlaps(.write) { flush() }
+    if readiness.overlaps(.readOrHangUp) { receive() }
   }
 
   /// Starts to listen on a new connection.

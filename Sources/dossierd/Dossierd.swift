@@ -53,16 +53,15 @@ extension ConfigurationOptions {
 
 /// Writes an error to stderr, for a terminal or for the supervisor of a worker.
 func complain(_ message: String) {
-  let bytes = Array("\(message)\n".utf8)
-  bytes.withUnsafeBytes { _ = Glibc.write(2, $0.baseAddress, $0.count) }
+  Output.write("\(message)\n", to: 2)
 }
 
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Creates the sockets, starts the workers and keeps them running.",
     discussion: """
-      SIGTERM and SIGINT end all workers after their accepted requests. SIGHUP replaces the workers
-      with the current settings, and refuses no request. `dossierd reload` does the same, and
+      SIGTERM and SIGINT end all workers after their accepted requests. SIGHUP replaces the workers \
+      with the current settings, and refuses no request. `dossierd reload` does the same, and \
       reports the result. If systemd passes sockets, one for each worker, the workers use them.
       """
   )
@@ -164,7 +163,7 @@ struct ReloadCommand: ParsableCommand {
     commandName: "reload",
     abstract: "Replaces the workers of a running dossierd, and waits for the result.",
     discussion: """
-      If the new workers do not become ready, the old workers keep running, and the command prints
+      If the new workers do not become ready, the old workers keep running, and the command prints \
       the reason and exits with 1.
       """
   )
@@ -204,7 +203,7 @@ struct Routes: ParsableCommand {
     abstract: "Prints all routes of the API with method, path, access and summary."
   )
 
-  @Flag(help: "Of all wires, with the endpoints and pages for clients of other services.")
+  @Flag(help: "Print the routes of all APIs, also of those for clients of other services.")
   var all = false
 
   func run() throws {

@@ -63,37 +63,17 @@ import WireKit
     }
   }
 
-  /// The classes of database errors, by the operator's remedy.
-  enum DatabaseFault: Int, CaseIterable {
-    case connection
-    case timeout
-    case diskFull
-    case resources
-    case files
-    case readOnly
-    case rights
-    case schema
-    case laneFull
-    case other
+  /// The reasons of database errors, by the operator's remedy, in the order of their counters.
+  private nonisolated static let reasons =
+    ServerFault.allCases.map(\.rawValue) + ["connection", "timeout", "lane_full", "other"]
 
-    init(_ error: DatabaseError) {
-      self =
-        if error.isServerAway { .connection } else {
-          switch error.serverFault {
-          case .diskFull: .diskFull
-          case .resources: .resources
-          case .files: .files
-          case .readOnly: .readOnly
-          case .rights: .rights
-          case .schema: .schema
-          case nil:
-            switch error.state.category {
-            case "57", "55", "40": .timeout
-            case "XD": .laneFull
-            default: .other
-            }
-          }
-        }
+  private static func reason(of error: DatabaseError) -> String {
+    if error.isServerAway { return "connection" }
+    if let fault = error.serverFault { return fault.rawValue }
+    return switch error.state.category {
+    case "57", "55", "40": "timeout"
+    case "XD": "lane_full"
+    default: "other"
     }
   }
 
@@ -111,7 +91,7 @@ import WireKit
     static let histogram = Metrics.bounds.count + 2
     let counters = 1 + MetricsBoard.gauges
     var faults: Int { counters + Counter.allCases.count }
-    var histograms: Int { faults + DatabaseFault.allCases.count }
+    var histograms: Int { faults + Metrics.reasons.count }
     var routes: Int { histograms + RouteClass.allCases.count * Self.histogram }
   }
 
@@ -126,7 +106,7 @@ import WireKit
     names = routes.map(\.name) + ["none"]
     classes = routes.map(RouteClass.init) + [.read]
     // FNV-1a over all names: another program version has another layout.
-    let parts = names + Counter.allCases.map { "\($0)" } + DatabaseFault.allCases.map { "\($0)" }
+    let parts = names + Counter.allCases.map { "\($0)" } + Self.reasons
     layout = parts.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
@@ -187,7 +167,10 @@ import WireKit
     }
   }
 
-  func count(_ error: DatabaseError) { slot[places.faults + DatabaseFault(error).rawValue] &+= 1 }
+  func count(_ error: DatabaseError) {
+    let index = Self.reasons.firstIndex(of: Self.reason(of: error))
+    slot[places.faults + (index ?? Self.reasons.count - 1)] &+= 1
+  }
 
   subscript(_ gauge: Gauge) -> Int {
     get { Int(slot[gauge.rawValue]) }
@@ -219,8 +202,8 @@ import WireKit
       "counter",
       "Requests answered 503 because of the database."
     )
-    for fault in DatabaseFault.allCases {
-      text.sample([("reason", "\(fault)".snakeCased)], sum(places.faults + fault.rawValue))
+    for (index, reason) in Self.reasons.enumerated() {
+      text.sample([("reason", reason)], sum(places.faults + index))
     }
     for gauge in Gauge.allCases {
       text.family(gauge.name, "gauge", gauge.help)

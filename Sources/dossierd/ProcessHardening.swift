@@ -16,5 +16,7 @@ enum ProcessHardening {
     for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS] {
       signal(number, SIG_DFL)
     }
+    // A client or a reader of the log that goes away must not end the process.
+    signal(SIGPIPE, SIG_IGN)
   }
 }

@@ -44,9 +44,11 @@ import Glibc
     }
   }
 
-  /// Returns whether a worker is one of the replacements.
-  func expects(_ worker: WorkerProcess) -> Bool {
-    starting.contains(worker.id) || ready.contains { $0 === worker }
+  /// Forgets a worker that ended, and returns whether it was one of the replacements.
+  ///
+  /// The system may give its process id to another program.
+  func forget(_ worker: WorkerProcess) -> Bool {
+    starting.remove(worker.id) != nil || ready.contains { $0 === worker }
   }
 
   private func isReady(_ worker: WorkerProcess) {

@@ -86,7 +86,7 @@ import Glibc
         sockets.append(try SocketName(index, configuration).listen(configuration))
       }
     }
-    Descriptors.tell(needed: configuration.connections)
+    Descriptors.raise(for: configuration)
     do throws(SocketError) {
       control = try ControlSocket { [self] answer in replaceAll(answer) }
     } catch {
@@ -190,7 +190,7 @@ import Glibc
   }
 
   private func ended(_ worker: WorkerProcess, _ status: Int32) {
-    if let reload, reload.expects(worker) {
+    if let reload, reload.forget(worker) {
       reload.giveUp("worker \(worker.id) ended: \(worker.ending(status))")
     } else if seats[worker.index].worker === worker {
       seats[worker.index].worker = nil
@@ -204,7 +204,7 @@ import Glibc
       let delay = seatLater(worker.index, after: worker)
       let when = delay == 0 ? "" : " in \(delay) ms"
       Log.write("error", "worker \(worker.id) ended: \(ending); starting another\(when)")
-    } else if status != 0, status & 0x7f != SIGKILL {
+    } else if status != 0, WaitStatus(status).signal != SIGKILL {
       Log.write("error", "worker \(worker.id), to be replaced, ended: \(worker.ending(status))")
     }
   }
@@ -250,7 +250,7 @@ import Glibc
   private func end(with status: Int32 = 0) {
     guard !isEnding else {
       // Only the wait of `finish` remains.
-      if living.isEmpty { exit(0) }
+      if living.isEmpty { exit(exitStatus) }
       return
     }
     exitStatus = status
