@@ -69,11 +69,11 @@ create index users_by_created_at on users (app_id, created_at, user_id);
 
 comment on table users is 'Users of all apps, with their profiles.';
 comment on column users.foreign_id is
-  'The id that Auth0''s clients see, of a user who came with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
+  'The id that Auth0''s clients see, if the user was imported with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
 comment on column users.anonymous is
   'Whether the user has no identity to sign in with again. Such a user is a guest.';
 comment on column users.email is 'The address as the user wrote it; email_key compares it.';
-comment on column users.email_verified is 'Whether the user proved to receive mail there.';
+comment on column users.email_verified is 'Whether the user has verified the address.';
 comment on column users.picture is 'The name of the current picture in the table pictures.';
 comment on column users.picture_url is
   'A picture elsewhere, which a back end has set for Auth0''s clients. No program fetches it.';
@@ -89,7 +89,7 @@ create table user_origins (
   primary key (user_id, kind)
 );
 
-comment on table user_origins is 'How users were created whose identities no longer tell it.';
+comment on table user_origins is 'How a user was created, if the identities of the user no longer show it.';
 comment on column user_origins.kind is
   'anonymous: as a guest who linked an identity later. registered: by a registration without a session; until the first login, a client with the password may continue the account.';
 

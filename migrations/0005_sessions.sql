@@ -22,7 +22,7 @@ comment on column devices.previous_hash is
   'The hash before the last login, accepted for 30 seconds for requests that were under way.';
 comment on column devices.replaced_at is 'When the last login replaced the secret.';
 comment on column devices.inactive_since is
-  'No user is active whose last activation is not later; null for no such time.';
+  'Users last activated at or before this time are inactive; null for no such time.';
 comment on column devices.user_ids is
   'The users who have signed in on the device. The rows in device_accounts decide who is still known there: a user without one does not count.';
 

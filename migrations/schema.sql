@@ -896,7 +896,7 @@ COMMENT ON COLUMN public.devices.replaced_at IS 'When the last login replaced th
 -- Name: COLUMN devices.inactive_since; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.devices.inactive_since IS 'No user is active whose last activation is not later; null for no such time.';
+COMMENT ON COLUMN public.devices.inactive_since IS 'Users last activated at or before this time are inactive; null for no such time.';
 
 
 --
@@ -1892,7 +1892,7 @@ COMMENT ON TABLE public.users IS 'Users of all apps, with their profiles.';
 -- Name: COLUMN users.foreign_id; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.users.foreign_id IS 'The id that Auth0''s clients see, of a user who came with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
+COMMENT ON COLUMN public.users.foreign_id IS 'The id that Auth0''s clients see, if the user was imported with one; null for auth0| and user_id. identity_subjects finds it with the provider auth0.';
 
 
 --
@@ -1913,7 +1913,7 @@ COMMENT ON COLUMN public.users.email IS 'The address as the user wrote it; email
 -- Name: COLUMN users.email_verified; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.users.email_verified IS 'Whether the user proved to receive mail there.';
+COMMENT ON COLUMN public.users.email_verified IS 'Whether the user has verified the address.';
 
 
 --
@@ -2443,7 +2443,7 @@ CREATE TABLE public.user_origins (
 -- Name: TABLE user_origins; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON TABLE public.user_origins IS 'How users were created whose identities no longer tell it.';
+COMMENT ON TABLE public.user_origins IS 'How a user was created, if the identities of the user no longer show it.';
 
 
 --

@@ -36,7 +36,11 @@ extension ServiceError {
     case .methodNotAllowed:
       ServiceError(.methodNotAllowed, "this path has other methods", .method)
     case .internalOnly:
-      ServiceError(.forbidden, "this path is for programs on the server itself", .forbidden)
+      ServiceError(
+        .forbidden,
+        "only the server and its internal networks may use this path",
+        .forbidden
+      )
     case .uriTooLong: ServiceError(.uriTooLong, "the path is too long", .badRequest)
     case .headerTooLarge:
       ServiceError(.headerTooLarge, "the header fields are too large", .badRequest)

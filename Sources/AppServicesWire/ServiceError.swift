@@ -84,8 +84,8 @@ struct ServiceError: Error {
   ///
   /// An empty `place` is its top level.
   static func lookalike(_ what: String, at place: String) -> ServiceError {
-    let place = place.isEmpty ? "its top" : place
-    return database("the \(what) at \(place) what only looks like Extended JSON")
+    let place = place.isEmpty ? "its top level" : place
+    return database("the \(what) at \(place) an object that only looks like Extended JSON")
   }
 
   static func badRequest(_ text: String) -> ServiceError {

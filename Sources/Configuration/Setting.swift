@@ -117,7 +117,7 @@ package enum Setting: String, CaseIterable {
     case .drainSeconds: "seconds after which a worker that is ending is killed"
     case .mail:
       "destination of mail: smtp://host:port, smtps://host:port or a folder; empty sends none"
-    case .mailUser: "user name at the relay; empty sends none"
+    case .mailUser: "user name at the relay; empty for no authentication"
     case .mailPassword: "password of mail_user"
     case .mailTLS: "TLS with smtp://: required, or optional for a relay on the same machine"
     case .issuerNetwork:

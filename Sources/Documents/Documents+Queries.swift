@@ -113,10 +113,10 @@ package enum DocumentsQueries {
     """
   )
 
-  /// Deletes a document, and returns `{}` and its new version.
+  /// Marks a document as deleted, and returns `{}` and its increased version.
   ///
   /// Returns no row under the same conditions as `update`.
-  /// - Parameter 5: as 7 of `update`.
+  /// - Parameter 5: whether search values follow in the transaction, as parameter 7 of `update`.
   static let delete = Statement<
     StoredDocument, UserID, Principal, DocumentKind, VersionList?, Bool
   >(

@@ -175,7 +175,9 @@ package enum DocumentChange: Sendable {
       .orGone(context)
   }
 
-  /// Deletes a document, which is then `{}` in version 0.
+  /// Deletes a document.
+  ///
+  /// Reads then return `{}` in version 0; the stored version continues.
   ///
   /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.notFound` if the user does not exist,
   ///   `.sessionEnded`, `.databaseUnavailable`.

@@ -7,7 +7,10 @@ extension ErrorType {
     .remedied("Start the sign-in again, in the app.")
   package static let invalidCodeOfClient = ErrorType("invalid_authorization_code", .invalid)
     .titled("The authorization code is not valid.")
-    .remedied("Start again at /authorize. A code works once and expires after one minute.")
+    .remedied(
+      "Start again at /authorize. A code expires after one minute, and works once. Only the same "
+        + "exchange may be repeated, for 30 seconds."
+    )
   package static let otherRedirect = ErrorType("other_redirect_uri", .invalid)
     .titled("The redirect_uri is not that of the /authorize request.")
     .remedied("Send the redirect_uri of the /authorize request with the code.")

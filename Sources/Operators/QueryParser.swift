@@ -137,7 +137,7 @@ struct QueryParser {
   {
     if case .undefined = value { throw error("Nothing can be compared with undefined.") }
     if case .regularExpression = value, !isRegexAllowed {
-      throw error("A regular expression cannot be compared with.")
+      throw error("This operator cannot compare with a regular expression.")
     }
     return Operand(value.ordered(order))
   }

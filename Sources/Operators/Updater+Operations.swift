@@ -57,7 +57,7 @@ extension Updater {
     guard old.kind.isNumber else {
       throw error(
         .typeMismatch,
-        "A value of type \(old.kind.alias) cannot be calculated with.",
+        "The operator needs a number, and the stored value has type \(old.kind.alias).",
         leaf
       )
     }

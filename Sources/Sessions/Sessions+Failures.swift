@@ -9,8 +9,8 @@ extension ErrorType {
   package static let invalidCode = ErrorType("code_invalid", .unauthenticated)
     .titled("The code is wrong, used or expired.")
     .remedied(
-      "Ask the user for the code again. A mailed code works once, for 10 minutes and 5 tries: "
-        + "repeat the request that mailed it. A code of an authenticator app works once: wait for "
+      "Ask the user for the code again. A mailed code works once, for 10 minutes and 5 tries. "
+        + "After that, request another. A code of an authenticator app works once: wait for "
         + "the next one."
     )
   package static let invalidRefreshToken = ErrorType("refresh_token_invalid", .unauthenticated)

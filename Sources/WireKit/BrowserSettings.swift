@@ -20,8 +20,8 @@ package struct BrowserSettings: SettingsSection {
       "device_cookie_same_site",
       Cookie.SameSite.strict,
       safe: .strict,
-      "which pages send the device cookie: strict, pages of the same site; lax, also a link that "
-        + "leads here; none, pages of every site in allowed_origins"
+      "which requests have the device cookie: strict, those of the same site; lax, also a link from "
+        + "another site; none, also those of the pages in allowed_origins"
     )
   }
 

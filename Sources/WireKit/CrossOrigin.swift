@@ -16,9 +16,9 @@ struct CrossOrigin: Sendable {
 
   /// The access of the pages of an origin.
   enum Access {
-    /// They may read responses to requests without cookies.
+    /// The pages may read responses to requests without cookies.
     case withoutCookies
-    /// They may also send requests with cookies, and read the responses.
+    /// The pages may also send requests with cookies, and read the responses.
     case withCookies
 
     /// Returns the most that one of the apps allows; nil if none names the origin.

@@ -9,7 +9,7 @@ struct APICommand: ParsableCommand {
     commandName: "api",
     abstract: "Sends a request to a route of /v1, as the operator and without a secret.",
     discussion: """
-      For everything that no other command does. `dossierd routes` lists the routes; those for users \
+      Use it for routes without a command of their own. `dossierd routes` lists the routes; those for users \
       and devices are refused here.
 
         dossier api GET /v1/users/697deec0e5087f36371ad126/metadata --json

@@ -14,8 +14,8 @@ struct RateLimitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Resets rate limits, so that refused callers can try again at once.",
       discussion: """
-        For a user, it resets the limits of logins, registrations, passwords and mail, from the \
-        networks of the app's last 1,000 refusals in the past two days. For a network, it resets all \
+        For a user, it resets the limits of logins, registrations, passwords and mail, for the \
+        networks of the app's last 1,000 refusals, at most two days old. For a network, it resets all \
         limits of the network and, in IPv6, of its /48. `dossier audit` shows the addresses of \
         refused callers (rate_limited). nginx has limits of its own, which this command does not \
         reset.
@@ -23,7 +23,12 @@ struct RateLimitCommand: ParsableCommand {
     )
     @OptionGroup var options: AppOptions
 
-    @Option(help: ArgumentHelp("Also reset the limits of this network.", valueName: "IP address"))
+    @Option(
+      help: ArgumentHelp(
+        "Reset the limits of this network, alone or with those of a user.",
+        valueName: "IP address"
+      )
+    )
     var network: String?
 
     @Flag(help: "Reset all limits of the app.")

@@ -16,7 +16,7 @@ struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Sets the schema of a kind of document.",
       discussion: """
-        Workers apply the schema within 10 seconds. Stored documents stay valid until their next \
+        Workers apply the schema within about 10 seconds. Stored documents stay valid until their next \
         write; then the result must match. "schema check" lists documents that do not match; run it \
         with --schema before you set a schema. The server refuses unknown keywords, and references to \
         other documents and vocabularies. format has no effect.
@@ -104,7 +104,7 @@ struct SchemaCommand: ParsableCommand {
 }
 
 extension ArgumentHelp {
-  static let document: ArgumentHelp = "metadata, app-metadata or custom-data."
+  static let document: ArgumentHelp = "The document; hyphens and underscores are both accepted."
 }
 
 extension DocumentKind {

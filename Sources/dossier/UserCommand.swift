@@ -122,7 +122,7 @@ struct UserCommand: ParsableCommand {
 struct UserArgument: ParsableArguments {
   @OptionGroup var options: AppOptions
 
-  @Argument(help: "The user's id or address of mail, verified or not.")
+  @Argument(help: "The user's id or email address, verified or not.")
   var user: String
 
   /// Runs `body` with the path of the user, prints its output and ends the process.

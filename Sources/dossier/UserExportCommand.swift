@@ -30,7 +30,7 @@ struct UserExportCommand: ParsableCommand {
   @Flag(help: "With --all: also the hashes of passwords, which allow guessing at the passwords.")
   var withPasswordHashes = false
 
-  @Argument(help: "The user's id or address of mail, verified or not.")
+  @Argument(help: "The user's id or email address, verified or not.")
   var user: String?
 
   func validate() throws {

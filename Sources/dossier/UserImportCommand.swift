@@ -13,7 +13,7 @@ struct UserImportCommand: ParsableCommand {
 
         id              24 hexadecimal digits; by default a new id
         email           an address
-        email_verified  true if the user has proved to receive mail at the address
+        email_verified  true if the user has verified the address
         foreign_id      the id that clients of Auth0 know, such as auth0|65f1c0de
         password_hash   $2a$ $2b$ $2y$ (bcrypt), $5$ $6$ (SHA-crypt), $argon2id$, $argon2i$,
                         $scrypt$ln=,r=,p=$salt$key, $pbkdf2-sha256$i=$salt$key (also sha1, sha512),
@@ -43,7 +43,7 @@ struct UserImportCommand: ParsableCommand {
       With --format app-services, a line is a user as the administration of Atlas App Services lists \
       it (one user a line: jq -c '.[]'). These lines contain no passwords, so users choose new ones \
       by mail. Addresses are unverified, so the first reset by mail revokes all other credentials. \
-      --verified-emails is for apps that had addresses verified.
+      --verified-emails is for apps that verified every address by mail.
 
       With --format app-services-documents, a line is a document of custom data as mongoexport writes \
       it. The app's setting app_services_user_field names the member with the user's id. The import \

@@ -41,7 +41,7 @@ class Account(HostedCase):
         # The rule of the API holds for a form that no browser sends.
         page = self.visitor.submit(name="Ada", zone="Mars/Olympus")
         self.shows(page, "Name, language and time zone",
-                   "The account has changed meanwhile. Try again.")
+                   "The account was changed in the meantime. Try again.")
         self.assertEqual(self.stored("zone"), "America/Argentina/Buenos_Aires")
         # An old zone that the app has set stays until the user chooses another one.
         self.site.sql(f"update users set zone = 'Asia/Calcutta' where email = '{self.own_email()}'")
@@ -88,7 +88,7 @@ class Account(HostedCase):
         for address, error in [
                 ("", "Enter your email address."),
                 ("x", "Enter an address like name@example.com."),
-                (email, "This is the address that you have."),
+                (email, "This is already your address."),
                 ("taken-" + email, "This address has an account. Sign in.")]:
             self.shows(self.visitor.submit(email=address), "Change your email address", error)
         self.shows(self.visitor.submit(email="new-" + email), "Verify your email address")

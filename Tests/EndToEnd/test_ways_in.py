@@ -56,7 +56,7 @@ class WaysIn(IssuerCase):
         self.expect(self.change(grant), 200)
         self.expect_mail(email, "The password of your account was changed")
         self.reset_by_mail(email, "another staple")
-        self.expect_mail(email, "A new password for your account was chosen")
+        self.expect_mail(email, "Someone chose a new password for your account")
         grant = self.expect(self.login(email, "another staple"), 200).json
         identities = self.expect(self.me(grant, "/identities"), 200).json
         for provider in ["jwt:https://issuer.example.com", "password"]:

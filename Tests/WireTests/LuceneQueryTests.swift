@@ -90,7 +90,7 @@ import Testing
     ("user_metadata.a:[1 TO 2]", "at byte 17: this field has no ranges"),
     ("app_metadata.a:[1 TO b]", "at byte 23: the bounds are of different kinds"),
     ("created_at:[x TO *]", "at byte 19: the value does not suit the field"),
-    ("nickname:a AND _exists_:user_id", "at byte 31: each user has this field"),
+    ("nickname:a AND _exists_:user_id", "at byte 31: every user has this field"),
   ])
   func `a search is refused`(text: String, error: String) {
     let failure = #expect(throws: Failure.self) { try LuceneQuery(text) }

@@ -14,7 +14,7 @@ extension ErrorType {
   package static let emailRestorePending = ErrorType("email_restore_pending", .conflict)
     .titled("The previous email address can still be restored.")
     .remedied(
-      "Wait until the time in until. Or restore the address with POST /v1/email/restore and the "
+      "Wait until the time that `until` states. Or restore the address with POST /v1/email/restore and the "
         + "token from its mail, then change it with POST /v1/me/email."
     )
   package static let lastIdentity = ErrorType("last_identity", .conflict)

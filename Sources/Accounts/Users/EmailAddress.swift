@@ -53,7 +53,7 @@ package struct EmailAddress {
   package func requireMail(_ typed: String) throws(Failure) {
     guard MailAddress.fault(in: stored(typed)) != nil else { return }
     let rule =
-      "No mail can be sent to this address. Before the @ it has ASCII characters only; write an "
+      "No mail can be sent to this address. The part before the @ must be ASCII. Write an "
       + "international domain in its xn-- form."
     throw .invalid([FieldError("/email", "email", rule)])
   }

@@ -162,7 +162,7 @@ struct EnglishMails: MailCatalog {
     case .takenOver:
       (
         "Your \(app) address was verified",
-        "This address is now verified. Before that, another person may have made "
+        "This address is now verified. Before that, another person may have created "
           + "the account. All sessions, the password and all other credentials were revoked. The "
           + "data of the account is still there."
       )
@@ -171,7 +171,7 @@ struct EnglishMails: MailCatalog {
     case .passwordReset:
       (
         "Your \(app) password was changed",
-        "A new password for your account was chosen by a link that was mailed to this address."
+        "Someone chose a new password for your account, with a link that was mailed to this address."
       )
     case .passwordSet:
       (
@@ -186,15 +186,15 @@ struct EnglishMails: MailCatalog {
     case .emailRestored:
       (
         "Your \(app) address was restored",
-        "This is the address of your account again, by a link that was mailed to it. A new password "
-          + "was chosen. All other ways to sign in have ended."
+        "Someone used a link that was mailed to this address. It is the address of your account "
+          + "again, with a new password. All other ways to sign in were removed."
       )
     case .emailDisplaced:
       (
         "Your \(app) address was changed",
-        "This is not the address of your account any more. The address before it was restored, by a "
-          + "link that was mailed there. A new password was chosen. All other ways to sign in have "
-          + "ended."
+        "This is not the address of your account any more. Someone used a link that was mailed to "
+          + "the previous address, and restored it with a new password. All other ways to sign in "
+          + "were removed."
       )
     case .factorAdded:
       (
@@ -216,7 +216,7 @@ struct EnglishMails: MailCatalog {
     case .recoveryCodesMade:
       (
         "New recovery codes for \(app)",
-        "New recovery codes were made for your account. The codes from before do not work any more."
+        "New recovery codes were made for your account. Earlier codes no longer work."
       )
     case .signedIn:
       (

@@ -15,7 +15,7 @@ import Postgres
 
   /// Sets or replaces an app's schema for a kind of documents.
   ///
-  /// Workers apply it within some 10 seconds.
+  /// Workers apply it within about 10 seconds.
   /// - Parameters:
   ///   - text: the text of the schema, stored unchanged.
   ///   - document: the kind.

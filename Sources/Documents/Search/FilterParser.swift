@@ -60,7 +60,7 @@ private struct FilterParser {
     guard depth <= FilterLimits.depth else {
       throw scanner.error(
         .depth,
-        "Parentheses and not may be at most \(FilterLimits.depth) deep.",
+        "Parentheses and `not` may be nested at most \(FilterLimits.depth) levels deep.",
         at: start
       )
     }
@@ -159,13 +159,13 @@ private struct FilterParser {
       let start = scanner.offset
       let value = try value(of: subject)
       guard values.first.map({ $0.kind == value.kind }) != false else {
-        throw scanner.error(.kind, "All values of one in must be of one kind.", at: start)
+        throw scanner.error(.kind, "All values of one `in` must be of one kind.", at: start)
       }
       values.append(value)
       guard values.count <= FilterLimits.values else {
         throw scanner.error(
           .terms,
-          "An in may have at most \(FilterLimits.values) values.",
+          "An `in` may have at most \(FilterLimits.values) values.",
           at: start
         )
       }

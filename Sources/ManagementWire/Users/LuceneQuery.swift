@@ -89,7 +89,7 @@ private struct LuceneParser {
     if name == "_exists_" {
       guard let name = scanner.name() else { throw scanner.fault("a field is expected") }
       let field = try LuceneField(name, scanner)
-      guard !field.isExact else { throw scanner.fault("each user has this field") }
+      guard !field.isExact else { throw scanner.fault("every user has this field") }
       return try made(field.subject, field.exists)
     }
     let field = try LuceneField(name, scanner)

@@ -21,7 +21,7 @@ struct AuthorizationError: Error {
   static let consentRequired = AuthorizationError("consent_required", "Consent required")
   static let interactionRequired = AuthorizationError(
     "interaction_required",
-    "The user must act on a page."
+    "The user must complete a page, which prompt=none does not allow."
   )
   /// The text tells Auth0's SDKs to begin again with a page.
   static let secondFactorRequired = AuthorizationError(

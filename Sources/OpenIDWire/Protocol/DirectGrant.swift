@@ -134,7 +134,7 @@ extension DirectGrant {
       throw TokenError(
         .forbidden,
         "consent_required",
-        "Users must agree to this API, on the pages."
+        "Users must consent to this API. Only the hosted pages can ask for that."
       )
     }
     let scopes = AuthorizationParameters.scopes(parameters["scope"] ?? "", server)

@@ -25,14 +25,14 @@ extension Catalog {
     passwordPersonal = The password contains your address or the name of the app. Choose another.
     passwordLong = The password is too long.
     emailTaken = This address has an account. Sign in.
-    emailSame = This is the address that you have.
+    emailSame = This is already your address.
     mailUnavailable = The service cannot send mail now. Sign in another way.
     signUpClosed = {app} accepts no new accounts.
     methodClosed = {app} does not accept this way to sign in.
     browserFull = This browser has too many accounts. Remove one first.
     factorLimit = Your account has too many authenticator apps.
-    lastIdentity = This is your only way to sign in, so it stays.
-    changedMeanwhile = The account has changed meanwhile. Try again.
+    lastIdentity = This is your only way to sign in, so you cannot remove it.
+    changedMeanwhile = The account was changed in the meantime. Try again.
     pictureMissing = Choose an image file.
     pictureUnreadable = This file is not an image that can be read. Choose another.
     confirmationWrong = Type the address exactly as shown.

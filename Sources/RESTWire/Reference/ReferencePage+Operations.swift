@@ -158,7 +158,8 @@ extension Access.Proof {
   fileprivate var sentence: String {
     switch self {
     case .session: ""
-    case .fresh: " They have signed in, or authenticated again, within the last minutes."
+    case .fresh:
+      " They have signed in, or authenticated again, within the last `reauthentication_minutes`."
     case .body: " The body must contain a credential of the user, such as the current password."
     }
   }

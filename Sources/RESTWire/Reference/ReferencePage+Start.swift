@@ -59,7 +59,7 @@ extension ReferencePage {
     [
       "An `ETag` is the version of a resource. Send it back in `If-Match`, and a write fails if another "
         + "client has changed the resource. `If-None-Match: *` on a write requires an absent resource.",
-      "Metadata and app metadata always exist: before their first write they are `{}` in version 0. "
+      "The three documents of a user always exist: before their first write they are `{}` in version 0. "
         + "That version counts as absent for `If-None-Match: *` on a write, and as present for "
         + "`If-Match: *` and for reads.",
       "Every route evaluates preconditions. A resource without an `ETag` matches no entity tag.",

@@ -34,7 +34,7 @@ package struct LimitSettings: SettingsSection {
       "failures_per_ip",
       1...1_000_000,
       100,
-      "failed sign-ins from one network address before further attempts are refused (429)"
+      "failed sign-ins from one network before further attempts are refused (429)"
     )
     failureWindow = read.duration(
       "failure_minutes",
@@ -48,14 +48,14 @@ package struct LimitSettings: SettingsSection {
       "anonymous_users_per_ip",
       1...1_000_000,
       300,
-      "anonymous users from one network address in an hour"
+      "anonymous users from one network in an hour"
     )
     // Each is a stored row for an hour. People in an office begin a few sign-ins a day.
     authorizationsPerAddress = read.number(
       "sign_in_pages_per_ip",
       1...1_000_000,
       1_000,
-      "sign-ins at the hosted pages that begin from one network address in an hour"
+      "sign-ins at the hosted pages that begin from one network in an hour"
     )
     mailsPerAddressDaily = read.number(
       "mails_per_email_daily",

@@ -68,7 +68,7 @@ extension Apps {
 
   /// Changes settings and hosts, and increments the version even if no value differs.
   ///
-  /// Workers apply the change within some 10 seconds.
+  /// Workers apply the change within about 10 seconds.
   /// - Throws: `.invalid` with pointers into a body with `settings` and `hosts`; `.hostTaken`,
   ///   `.preconditionFailed`, `.unknownApp`, `.databaseUnavailable`.
   package static func change(

@@ -112,7 +112,7 @@ package struct ClientSettings: SettingsSection {
     )
     connections = read.choices(
       "connections",
-      "ways to sign in to this client, of password and email_code; empty for all of the app"
+      "ways to sign in that the client accepts: password, email_code; empty for all of the app"
     )
     allowsPasswordGrant = read.flag(
       "password_grant",

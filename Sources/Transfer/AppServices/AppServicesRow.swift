@@ -66,7 +66,8 @@ package enum AppServicesRow: ForeignReader {
         row["password_hash"] = .null
       case "custom-token":
         guard let issuer else {
-          let rule = "Users of custom-token need --issuer, whose tokens they bring."
+          let rule =
+            "This user signs in with custom-token: pass --issuer with the iss of these tokens."
           throw .invalid([FieldError("/identities", "issuer", rule)])
         }
         identities += Self.identity(identity, of: issuer)

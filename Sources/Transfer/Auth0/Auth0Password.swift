@@ -164,7 +164,7 @@ enum Auth0Password {
   private static func unknown(_ kind: String, _ name: String, _ place: String) -> Failure {
     let known = PasswordHash.Digest.allCases.map(\.rawValue).joined(separator: ", ")
     let others = kind == "hash" ? ", md4, argon2, bcrypt, pbkdf2, scrypt, hmac and ldap" : ""
-    let rule = "\(kind) \(name) cannot be verified here. Known are \(known)\(others)."
+    let rule = "Dossier cannot verify the \(kind) \(name), but \(known)\(others)."
     return .invalid([FieldError(place, "hash_algorithm", rule + byMail)])
   }
 
