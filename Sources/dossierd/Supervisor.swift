@@ -250,7 +250,7 @@ import Glibc
   private func end(with status: Int32 = 0) {
     guard !isEnding else {
       // Only the wait of `finish` remains.
-      if living.isEmpty { exit(exitStatus) }
+      if living.isEmpty { exit(0) }
       return
     }
     exitStatus = status
