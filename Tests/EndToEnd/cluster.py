@@ -267,6 +267,7 @@ def template(citus):
     """Returns the folder of the template of this run, or makes one for this process."""
     if TEMPLATE in os.environ and citus == (CITUS in os.environ):
         return pathlib.Path(os.environ[TEMPLATE])
-    made = Template(citus=citus)
-    atexit.register(made.remove)
+    made, owner = Template(citus=citus), os.getpid()
+    # Not in processes that this one forks.
+    atexit.register(lambda: os.getpid() == owner and made.remove())
     return made.folder

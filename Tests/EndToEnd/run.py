@@ -10,11 +10,9 @@ failed. The report has both numbers, and the classes with failures.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -52,7 +50,7 @@ def classes(names):
 
 
 def run_class(name, seed):
-    """Runs a class in this process. Prints its output, then the numbers of passed and failed tests."""
+    """Runs a class, and writes its output to stderr. Returns the numbers of passed and failed tests."""
     suite = unittest.TestLoader().loadTestsFromName(name)
     if seed is not None:
         tests = list(suite)
@@ -64,30 +62,35 @@ def run_class(name, seed):
     faulty |= {test.id() for test in result.unexpectedSuccesses}
     failed = len(faulty)
     started = sum(not name.startswith(("setUp", "tearDown")) for name in faulty)
-    print(result.testsRun - started, failed)
+    return result.testsRun - started, failed
 
 
-def start_class(name, seed):
-    # Files, since processes that remain would keep a pipe open.
-    with tempfile.TemporaryFile("w+") as numbers, tempfile.TemporaryFile("w+") as said:
-        start = time.monotonic()
-        child = subprocess.run(
-            [sys.executable, "-B", __file__, "--class", name,
-             *([] if seed is None else ["--shuffle", seed])], cwd=HERE,
-            stdout=numbers, stderr=said)
-        numbers.seek(0)
-        said.seek(0)
-        lines = numbers.read().splitlines()
-        if child.returncode or not lines:
-            passed, failed = 0, 1
-        else:
-            passed, failed = map(int, lines[-1].split())
-        return name, passed, failed, time.monotonic() - start, said.read()
+class Run:
+    """A class of tests in a process of its own."""
+
+    def __init__(self, name, seed):
+        self.name = name
+        self.start = time.monotonic()
+        # Files, since processes that remain would keep a pipe open.
+        self.numbers, self.said = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        # The new process need not import the modules again.
+        self.process = os.fork()
+        if self.process == 0:
+            os.dup2(self.said.fileno(), 1)
+            os.dup2(self.said.fileno(), 2)
+            print(*run_class(name, seed), file=self.numbers, flush=True)
+            sys.exit()
+
+    def end(self, status):
+        """Returns the numbers of passed and failed tests, and the output."""
+        self.numbers.seek(0)
+        self.said.seek(0)
+        passed, failed = map(int, self.numbers.read().split()) if status == 0 else (0, 1)
+        return passed, failed, self.said.read()
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--class", dest="one")
     # A class waits more than half of its time.
     parser.add_argument("--jobs", type=int, default=min(8, (os.cpu_count() or 1) * 2 + 1))
     parser.add_argument("--report", type=os.path.abspath)
@@ -97,21 +100,24 @@ def main():
     options = parser.parse_args()
     os.chdir(HERE)
     sys.path.insert(0, str(HERE))
-    if options.one:
-        return run_class(options.one, options.shuffle)
     from cluster import CITUS, TEMPLATE, template
     if options.citus:
         os.environ[CITUS] = "1"
     os.environ[TEMPLATE] = str(template(options.citus))
     passed = failed = 0
     broken = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = [pool.submit(start_class, name, options.shuffle) for name in classes(options.names)]
-        for run in concurrent.futures.as_completed(runs):
-            name, good, bad, seconds, said = run.result()
-            passed, failed = passed + good, failed + bad
-            broken += [name] if bad else []
-            print(f"=== {name}: {good} passed, {bad} failed, {seconds:.0f} s\n{said}", flush=True)
+    names, runs = classes(options.names), {}
+    while names or runs:
+        while names and len(runs) < options.jobs:
+            run = Run(names.pop(0), options.shuffle)
+            runs[run.process] = run
+        process, status = os.wait()
+        run = runs.pop(process)
+        good, bad, said = run.end(status)
+        passed, failed = passed + good, failed + bad
+        broken += [run.name] if bad else []
+        seconds = time.monotonic() - run.start
+        print(f"=== {run.name}: {good} passed, {bad} failed, {seconds:.0f} s\n{said}", flush=True)
     if broken:
         print("failed in:", *broken)
     if options.report:
