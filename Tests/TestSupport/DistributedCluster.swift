@@ -20,7 +20,7 @@ package final class DistributedCluster: Sendable {
   private static let sockets = "/proc/self/cwd/.."
   private static let ports = [5432, 5433, 5434]
   private let lastDatabase = Atomic<Int>(0)
-  private let folder = "/tmp/dossier-test-\(getpid())-\(UInt32.random(in: 0...0xffff))"
+  private let folder = TestCluster.newFolder()
 
   /// Starts the nodes, which stop with the process.
   ///
