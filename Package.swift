@@ -14,11 +14,14 @@ var house: [SwiftSetting] = [
 /// Whether `deploy/test` builds.
 let isTested = Context.environment["DOSSIER_TESTED"] != nil
 
-// Specializes generic code of one module for the types of another: statements, rows, routes. The
-// build of `deploy/test` does without it, since it takes a quarter of the time.
-if !isTested {
-  house.append(.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)))
-}
+// The build of `deploy/test` has the checks of a debug build. Others specialize generic code of one
+// module for the types of another: statements, rows, routes.
+house.append(
+  .unsafeFlags(
+    isTested ? ["-enable-testing", "-assert-config", "Debug"] : ["-cross-module-optimization"],
+    .when(configuration: .release)
+  )
+)
 
 /// The archive with libFuzzer, which `Tests/Fuzz/run` sets: all is then built to be fuzzed.
 let fuzzer = Context.environment["DOSSIER_FUZZER"]
@@ -36,7 +39,7 @@ let pointers = house + [.strictMemorySafety()]
 /// builds, and so all tests, and what is fuzzed check each access for others that overlap; in release
 /// builds that check took a twentieth of a request.
 let unchecked: [SwiftSetting] =
-  fuzzer == nil
+  fuzzer == nil && !isTested
   ? [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))] : []
 
 let engine = pointers + unchecked
