@@ -19,7 +19,7 @@ extension Users {
     for (kind, members) in members.documents {
       let rule = try DocumentRule(of: kind, in: context.app)
       let text = try await context.calculate(on: .max) { () throws(Failure) in
-        try rule.text(of: .object(members))
+        try rule.text(ofMember: .object(members))
       }
       let first = VersionCondition(oneOf: [0])
       writes.append(DocumentWrite(of: kind, text, if: first))

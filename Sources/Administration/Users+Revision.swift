@@ -136,12 +136,13 @@ extension Users {
       if members.count > 0 || isMerge, let stored {
         body = try Documents.parsed(stored.body).object ?? body
       }
-      if isMerge { return try rule.text(of: JSON.object(body).merging(.object(members))) }
-      // A member replaces the stored one as a whole: this is no merge patch.
-      for (name, value) in members { body[name] = value == .null ? nil : value }
-      do throws(Failure) { return try rule.text(of: .object(body)) } catch {
-        throw error.placed { "/\(kind.rawValue)\($0)" }
+      if isMerge {
+        body = JSON.object(body).merging(.object(members)).object ?? body
+      } else {
+        // A member replaces the stored one as a whole: this is no merge patch.
+        for (name, value) in members { body[name] = value == .null ? nil : value }
       }
+      return try rule.text(ofMember: .object(body))
     }
     let version = VersionCondition(oneOf: [stored?.version ?? 0])
     return DocumentWrite(of: kind, text, if: version)

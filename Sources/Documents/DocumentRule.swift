@@ -26,6 +26,15 @@ package struct DocumentRule: Sendable {
     return json.serialized()
   }
 
+  /// Returns the text of a document that is a member of a user.
+  ///
+  /// - Throws: as `text(of:)`, with pointers into the user, such as `/app_metadata/plan`.
+  package func text(ofMember json: JSON) throws(Failure) -> [UInt8] {
+    do throws(Failure) { return try text(of: json) } catch {
+      throw error.placed { "/\(document.rawValue)\($0)" }
+    }
+  }
+
   /// Returns the text of a merge patch with valid keys.
   ///
   /// - Throws: `.invalid`.

@@ -160,6 +160,16 @@ class Changes(Auth0Case):
         found = self.management("GET", f"users-by-email?email={new['email']}", token=token)
         self.assertEqual(found.json, [])
 
+    def test_a_sign_up_with_refused_metadata_does_not_blame_the_password(self):
+        schema = self.site.folder / "schema.json"
+        schema.write_text('{"properties": {"password": {"minLength": 3}}}')
+        self.site.dossier("schema", "set", "metadata", schema)
+        self.addCleanup(self.site.dossier, "schema", "remove", "metadata")
+        answer = self.post("/dbconnections/signup", {
+            "client_id": self.page["id"], "connection": CONNECTION, "email": self.own_email(),
+            "password": PASSWORD, "user_metadata": {"password": "x"}})
+        self.assertEqual((answer.status, answer.json["code"]), (400, "invalid_signup"), answer.body)
+
     def test_a_new_user_gets_a_mail_unless_it_is_refused(self):
         token = self.back_end_token()
         for number, (more, mails) in enumerate(

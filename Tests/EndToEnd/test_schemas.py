@@ -219,6 +219,18 @@ class Schemas(SchemaCase):
         stored = self.ask("GET", "/v1/me/custom-data", key=token)
         self.assertEqual((len(stored.json), stored.version), (3, 4))
 
+    def test_errors_of_a_patch_of_a_user_are_placed_in_the_user(self):
+        user, _ = self.user()
+        for kind in ["metadata", "app-metadata"]:
+            self.set(kind, PERSON)
+            name = kind.replace("-", "_")
+            for body, *places in [({"age": -1}, ("name", "required"), ("age", "minimum")),
+                                  ({"a.b": 1}, ("a.b", "key"))]:
+                answer = self.ask("PATCH", f"/v1/users/{user}", {name: body}, MERGE, self.program())
+                errors = self.expect(answer, 422).json["errors"]
+                self.assertEqual([(e["pointer"], e["code"]) for e in errors],
+                                 [(f"/{name}/{place}", code) for place, code in places])
+
     def test_a_large_document_and_a_costly_pattern(self):
         self.set("custom-data", {"additionalProperties": {
             "items": {"type": "integer", "minimum": 0}, "pattern": "(a+)+$"}})
