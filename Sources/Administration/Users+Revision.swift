@@ -137,7 +137,7 @@ extension Users {
         body = try Documents.parsed(stored.body).object ?? body
       }
       if isMerge {
-        body = JSON.object(body).merging(.object(members)).object ?? body
+        body = body.merging(members)
       } else {
         // A member replaces the stored one as a whole: this is no merge patch.
         for (name, value) in members { body[name] = value == .null ? nil : value }

@@ -76,10 +76,17 @@ extension JSON {
   /// Returns the result of a merge patch, by RFC 7396.
   package func merging(_ patch: JSON) -> JSON {
     guard case .object(let changes) = patch else { return patch }
-    var result = object ?? JSONObject()
-    for (key, change) in changes {
+    return .object((object ?? JSONObject()).merging(changes))
+  }
+}
+
+extension JSONObject {
+  /// Returns the object after a merge patch, by RFC 7396.
+  package func merging(_ patch: JSONObject) -> JSONObject {
+    var result = self
+    for (key, change) in patch {
       result[key] = change == .null ? nil : (result[key] ?? .null).merging(change)
     }
-    return .object(result)
+    return result
   }
 }

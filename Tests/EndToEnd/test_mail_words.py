@@ -72,6 +72,13 @@ class MailWords(Administration):
         self.site.dossier("app", "set", "reset_text=Use {{ token }} or {{link}}")
         self.site.dossier("app", "set", "reset_text=null")
 
+    def test_a_patch_removes_one_language(self):
+        self.site.dossier("app", "set", 'mail_translations={"de": {}, "fr": {}}')
+        self.addCleanup(self.site.dossier, "app", "set", "mail_translations=null")
+        self.site.dossier("app", "set", 'mail_translations={"de": null}')
+        self.assertEqual(self.site.sql("select settings -> 'mail_translations' from apps "
+                                       "where name = 'default'"), '{"fr": {}}')
+
     def test_an_app_without_texts_of_its_own_mails_in_german_too(self):
         app = self.site.add_app("german", default_language="de", display_name="Nordwind")
         email = "deutsch@example.com"

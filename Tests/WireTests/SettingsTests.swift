@@ -108,6 +108,26 @@ import Testing
     }
   }
 
+  @Test func `a patch of settings is checked by its result`() throws {
+    let languages = JSONObject((0..<100).map { ("de-\($0)", .object(JSONObject())) })
+    let stored = JSONObject([("mail_translations", .object(languages)), ("session_days", "many")])
+    let removed = catalog.changed(stored, by: Self.translations("de-7", .null))
+    #expect(removed.faults == [])
+    #expect(removed.settings["mail_translations"]?.object?.count == 99)
+    #expect(removed.settings["session_days"] == "many")
+    #expect(catalog.changed(stored, by: Self.translations("de-7", [:])).faults == [])
+    for patch in [Self.translations("fr", [:]), Self.translations("de-7", 1)] {
+      let faults = catalog.changed(stored, by: patch).faults
+      #expect(faults.map(\.place) == ["/settings/mail_translations"])
+    }
+    let unknown = catalog.changed(stored, by: JSONObject([("a/b", .null)])).faults
+    #expect(unknown.map(\.place) == ["/settings/a~1b"])
+  }
+
+  private static func translations(_ language: String, _ texts: JSON) -> JSONObject {
+    JSONObject([("mail_translations", [language: texts])])
+  }
+
   @Test func `all ports can be allowed only on this machine`() throws {
     let rule = try #require(catalog.setting(named: "allowed_origins")?.rule)
     for origin in [

@@ -34,14 +34,27 @@ package struct SettingsCatalog: Sendable {
     return (reader.json, reader.chosenNames)
   }
 
-  /// Returns the faults of a change of settings; null resets a setting to its default.
-  package func faults(in change: JSONObject, at pointer: String = "") -> [FieldError] {
-    change.compactMap { name, value in
-      let place = "\(pointer)/\(JSONPointer.escaped(name))"
-      guard let setting = setting(named: name) else {
-        return FieldError(place, "unknown_member", "This setting is unknown.")
-      }
-      return value == .null ? nil : setting.rule.fault(value).map { FieldError(place, $0, $1) }
+  /// Returns the settings after a merge patch, and the faults of the settings that it names.
+  ///
+  /// A patch may change a part of a setting, so the result is checked. Other settings are not
+  /// checked, since an earlier version may have allowed their values.
+  /// - Parameters:
+  ///   - stored: the settings before.
+  ///   - patch: a merge patch; null resets a setting to its default.
+  /// - Returns: the settings, and faults with pointers into a body with `settings`.
+  package func changed(
+    _ stored: JSONObject,
+    by patch: JSONObject
+  ) -> (settings: JSONObject, faults: [FieldError]) {
+    let settings = stored.merging(patch)
+    return (settings, patch.compactMap { name, _ in fault(of: name, settings[name] ?? .null) })
+  }
+
+  private func fault(of name: String, _ value: JSON) -> FieldError? {
+    let place = "/settings/\(JSONPointer.escaped(name))"
+    guard let setting = setting(named: name) else {
+      return FieldError(place, "unknown_member", "This setting is unknown.")
     }
+    return value == .null ? nil : setting.rule.fault(value).map { FieldError(place, $0, $1) }
   }
 }

@@ -54,12 +54,11 @@ package enum AppsAdministrationQueries {
     """
   )
 
-  /// Merges settings.
+  /// Replaces the settings of a locked app.
   static let change = Statement<NoRow, AppID, TextBytes>(
     "apps.change",
     """
-    update apps set settings = merge_patch(settings, $2::jsonb), version = version + 1,
-      updated_at = now()
+    update apps set settings = $2::jsonb, version = version + 1, updated_at = now()
     where app_id = $1
     """
   )

@@ -77,18 +77,22 @@ extension Apps {
     if condition: VersionCondition,
     _ context: RequestContext
   ) async throws(Failure) -> AppRecord {
-    let faults =
-      context.apps.catalog.settings.faults(in: change.settings, at: "/settings") + change.hostFaults
-    guard faults.isEmpty else { throw .invalid(faults) }
+    let catalog = context.apps.catalog.settings
     return try await context.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(AppsAdministrationQueries.lock, name).first
       else { throw .unknownApp }
       try condition.require(before.version)
+      guard let stored = before.app(catalog).settings.chosen else {
+        throw .internalError("the stored settings of an app do not parse")
+      }
+      let (settings, settingFaults) = catalog.changed(stored, by: change.settings)
+      let faults = settingFaults + change.hostFaults
+      guard faults.isEmpty else { throw .invalid(faults) }
       let hosts = change.hosts ?? before.hosts
       _ = transaction.send(AppsAdministrationQueries.removeHosts, before.id, TextArray(hosts))
       let added = transaction.send(AppsAdministrationQueries.addHosts, before.id, TextArray(hosts))
-      let settings = TextBytes(change.settings.serialized())
-      _ = transaction.send(AppsAdministrationQueries.change, before.id, settings)
+      let text = TextBytes(settings.serialized())
+      _ = transaction.send(AppsAdministrationQueries.change, before.id, text)
       try await added.rows(undone: .hostTaken)
       Event("app_change", detail: change.audited).record(in: transaction, app: before.id)
       let after = try await transaction.run(AppsAdministrationQueries.find, name)

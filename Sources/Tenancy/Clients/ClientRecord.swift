@@ -111,16 +111,15 @@ enum ClientRules {
     changedBy change: JSONObject,
     of kind: ClientKind
   ) throws(Failure) -> JSONObject {
-    let merged = JSON.object(stored).merging(.object(change)).object ?? JSONObject()
-    // A patch may change a part of a claim map, so its result is checked.
-    let changed = JSONObject(change.keys.map { ($0, merged[$0] ?? .null) })
-    var faults = SettingsCatalog.client.faults(in: changed, at: "/settings")
-    if kind.isPublic, changed["pkce"] == .string(ClientSettings.PKCE.optional.rawValue) {
+    let changed = SettingsCatalog.client.changed(stored, by: change)
+    var faults = changed.faults
+    let hasOptionalPKCE = changed.settings["pkce"] == .string(ClientSettings.PKCE.optional.rawValue)
+    if kind.isPublic, change["pkce"] != nil, hasOptionalPKCE {
       faults.append(
         FieldError("/settings/pkce", "kind", "A client without a secret must always use PKCE.")
       )
     }
     guard faults.isEmpty else { throw .invalid(faults) }
-    return merged
+    return changed.settings
   }
 }

@@ -162,13 +162,6 @@ extension ResourceServers {
   }
 }
 
-extension JSONObject {
-  /// Returns the object after a merge patch.
-  fileprivate func merging(_ patch: JSONObject) -> JSONObject {
-    JSON.object(self).merging(.object(patch)).object ?? JSONObject()
-  }
-}
-
 extension SQL {
   /// The select of a `ResourceServerRecord`, without a condition.
   fileprivate static let resourceServers: SQL = """
