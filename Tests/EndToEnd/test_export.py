@@ -23,6 +23,7 @@ class Export(ImportCase):
              "name": "Ada \"L\" \\ Ω", "given_name": "Ada", "family_name": "L", "nickname": "a",
              "phone": "+4930123456", "locale": "de-DE", "zone": "Europe/Berlin", "blocked": True,
              "created_at": "2020-02-29T12:34:56.789012+02:00",
+             "last_login_at": "2021-03-04T05:06:07.5+02:00", "login_count": 7,
              "identities": [{"provider": "jwt:web", "subject": "s1"}, {"provider": "saml", "subject": "s2"}],
              "metadata": {"a": None, "b": [1, 2.50, {"c": {}}]}, "app_metadata": {}, "custom_data": {"n": None},
              "properties": {"t": True, "s": "", "ü": "x"}},
@@ -46,9 +47,11 @@ class Export(ImportCase):
         self.assertIn('"e":1e2', exported.replace(" ", ""))
         full = {**rows[0], "identities": [{"provider": "password"}, *rows[0]["identities"]]}
         self.assertEqual({k: v for k, v in json.loads(exported.splitlines()[0]).items()
-                          if k not in ("id", "created_at", "custom_data", "properties")},
+                          if k not in ("id", "created_at", "last_login_at", "custom_data", "properties")},
                          {k: v for k, v in full.items()
-                          if k not in ("created_at", "custom_data", "properties")})
+                          if k not in ("created_at", "last_login_at", "custom_data", "properties")})
+        self.assertEqual(["last_login_at" in json.loads(line) for line in exported.splitlines()],
+                         [True] + [False] * 5)
         # Ids are unique in a deployment, so another app can import them after their deletion.
         self.sql("delete from identity_subjects where app_id = {app}")
         self.sql("delete from users where app_id = {app}")

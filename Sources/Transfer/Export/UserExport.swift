@@ -85,7 +85,8 @@ package enum UserExportQueries {
         'name', u.name, 'given_name', u.given_name, 'family_name', u.family_name,
         'nickname', u.nickname, 'phone', u.phone, 'locale', u.locale, 'zone', u.zone,
         'picture_url', u.picture_url,
-        'blocked', u.blocked_at is not null, 'created_at', u.created_at))::text, '{}')
+        'blocked', u.blocked_at is not null, 'created_at', u.created_at,
+        'last_login_at', u.last_login_at, 'login_count', nullif(u.login_count, 0)))::text, '{}')
       || coalesce((select ',"password_hash":'
           || case when $4::boolean and p.hash <> '*' then to_json(p.hash)::text else 'null' end
         from passwords p where p.user_id = u.user_id and u.email is not null), '')
