@@ -106,12 +106,18 @@ class Assertions(AssertionCase):
         self.assertEqual(self.send("nothing").json["error"], "invalid_request")
 
     def test_assertion_keys_must_be_public_keys(self):
-        for keys in [{"keys": []}, {"keys": [{"kty": "oct", "k": "AAAA"}]}, {"key": [of_curve(self.ec)]}]:
-            with self.subTest(keys):
+        own = of_curve(self.ec)
+        for keys, words in [({"keys": []}, "can verify"), ({"key": [own]}, "can verify"),
+                            ({"keys": [{"kty": "oct", "k": "AAAA"}]}, "not public"),
+                            ({"keys": [{**own, "d": "AAAA"}]}, "not public"),
+                            ({"keys": [{**of_rsa(self.rsa), "p": "AQAB"}]}, "not public"),
+                            ({"keys": [{**own, "x5t": "A" * 65_536}]}, "65536 bytes")]:
+            with self.subTest(words, keys=str(keys)[:80]):
                 run = self.site.dossier("client", "set", self.machine["id"],
                                         f"assertion_keys={json.dumps(keys)}", check=False)
                 self.assertEqual(run.returncode, 12, run.stderr)
                 self.assertIn("assertion_keys", run.stderr)
+                self.assertIn(words, run.stderr)
 
 
 class Libraries(AssertionCase):

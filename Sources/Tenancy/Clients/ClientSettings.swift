@@ -148,8 +148,7 @@ package struct ClientSettings: SettingsSection {
     let keys = read.object(
       "assertion_keys",
       SettingRule(.object) { value in
-        value.object?.count == 0 || IssuerKeys(set: value).isUsable
-          ? nil : ("keys", "This setting must be a JWK Set with a public key, or an empty object.")
+        value.object?.count == 0 ? nil : IssuerKeys.fault(inKeySet: value)
       },
       "JWK Set with the public keys of the client, with which it may sign assertions in place of "
         + "sending its secret (private_key_jwt)"

@@ -218,8 +218,6 @@ extension IssuerDescription {
 }
 
 extension IssuerDescription.Keys {
-  /// In bytes: room for a hundred RSA keys.
-  private static let longestSet = 65_536
   /// In bytes: a key must be at least as long as its hash (RFC 7518 section 3.2).
   private static let secretLengths = 32...1_024
 
@@ -233,16 +231,7 @@ extension IssuerDescription.Keys {
         ? nil
         : FieldError("/jwks_url", "url", "This must be a URL in ASCII that begins with https://.")
     case .set(let json):
-      guard json.serialized().count <= Self.longestSet else {
-        return FieldError("/jwks", "length", "A key set may have at most \(Self.longestSet) bytes.")
-      }
-      let keys = json["keys"]?.array ?? []
-      // Private members: `d` for RSA and elliptic curves, `k` for symmetric keys.
-      guard keys.allSatisfy({ $0["d"] == nil && $0["k"] == nil }) else {
-        return FieldError("/jwks", "private_key", "The key set holds a key that is not public.")
-      }
-      return IssuerKeys(set: json).isUsable
-        ? nil : FieldError("/jwks", "no_key", "The key set has no key in `keys` that can verify.")
+      return IssuerKeys.fault(inKeySet: json).map { FieldError("/jwks", $0.code, $0.detail) }
     case .secret(let secret):
       return Self.secretLengths.contains(secret.count)
         ? nil : FieldError("/secret", "length", "A shared secret must have 32 to 1024 bytes.")
