@@ -26,6 +26,14 @@ import Testing
     }.filter { (try? Filter.parse($0)) != nil }
   }
 
+  @Test func `an index is on a path with the same bytes`() throws {
+    let index = try SearchIndex(path: #"metadata.a."\#u{e9}""#, kind: .text)
+    #expect(index.isOn(.metadata, ["a", "\u{e9}"]))
+    // The same text for Swift.
+    #expect(!index.isOn(.metadata, ["a", "e\u{301}"]))
+    #expect(!index.isOn(.metadata, ["a"]) && !index.isOn(.customData, ["a", "\u{e9}"]))
+  }
+
   @Test func `every piece of every search can be prepared`() async throws {
     let database = try await TestCluster.shared.createMigratedDatabase()
     #expect(try await prepareAll(database) == [])

@@ -13,8 +13,7 @@ struct FilterCover {
   func index(for term: FilterTerm) -> SearchIndex? {
     guard case .document(let document, let names) = term.subject else { return nil }
     return indexes.first {
-      $0.document == document && $0.names.elementsEqual(names) { $0.utf8.elementsEqual($1.utf8) }
-        && (term.test.kind == nil || term.test.kind == $0.kind)
+      $0.isOn(document, names) && (term.test.kind == nil || term.test.kind == $0.kind)
     }
   }
 

@@ -37,6 +37,11 @@ package struct SearchIndex: RowDecodable {
     (self.kind, state, createdAt) = (kind, .ready, nil)
   }
 
+  /// Returns whether the index is on a path, compared by bytes as in the database.
+  func isOn(_ document: DocumentKind, _ names: [String]) -> Bool {
+    self.document == document && self.names.elementsEqual(names) { $0.hasSameBytes(as: $1) }
+  }
+
   /// The path as filters spell it.
   package var path: String { Filter.spelled(document, names) }
 }

@@ -31,7 +31,7 @@ package enum SearchIndexes {
       // Serializes declarations of one app, for the limit.
       _ = transaction.send(AppsAdministrationQueries.lock, app)
       let all = try await transaction.run(SearchIndexQueries.list, id)
-      if let same = all.first(where: { $0.document == document && $0.names == names }) {
+      if let same = all.first(where: { $0.isOn(document, names) }) {
         guard same.kind.rawValue == kind, same.state == .building else { throw .indexExists }
         return same
       }
@@ -107,7 +107,7 @@ package enum SearchIndexes {
   ) async throws(Failure) -> SearchIndex {
     let all = try await all(of: app, context)
     guard let (document, names) = try? Filter.path(path),
-      let index = all.first(where: { $0.document == document && $0.names == names })
+      let index = all.first(where: { $0.isOn(document, names) })
     else { throw .notFound }
     return index
   }

@@ -183,15 +183,14 @@ struct BatchConflictKeys {
 
   /// Returns whether the row shares no key with earlier rows, and then adds its keys.
   mutating func take(_ row: ImportedUser, _ found: ImportMatch) -> Bool {
-    var own = Set(row.subjects.map { "\($0.provider.text) \($0.subject)" })
-    if let id = row.id { own.insert(id.text) }
-    if let key = found.emailKey { own.insert("email \(key)") }
+    var own = Set(row.subjects.map { ByteString("\($0.provider.text) \($0.subject)") })
+    if let id = row.id { own.insert(ByteString(id.text)) }
+    if let key = found.emailKey { own.insert(ByteString("email \(key)")) }
     for user in [found.holder] + found.owners {
-      if let user { own.insert(user.text) }
+      if let user { own.insert(ByteString(user.text)) }
     }
-    let exact = own.map(ByteString.init)
-    guard taken.isDisjoint(with: exact) else { return false }
-    taken.formUnion(exact)
+    guard taken.isDisjoint(with: own) else { return false }
+    taken.formUnion(own)
     return true
   }
 }
