@@ -108,6 +108,19 @@ import Testing
     }
   }
 
+  @Test func `a huge stored number has a limit, so that calculations with it succeed`() {
+    let (most, least) = (Int.max, Int.min)
+    let settings = AppSettings(
+      #"{"session_days":\#(most),"session_max_days":0,"failures_per_ip":\#(most),"#
+        + #""failures_per_identifier":\#(most),"failure_minutes":\#(least)}"#
+    )
+    #expect(settings.misfits.isEmpty)
+    #expect(settings.session.sessionLifetime == .seconds(100_000_000 * 86_400))
+    #expect(settings.limits.failuresPerAddress == 100_000_000)
+    #expect(settings.limits.failuresPerIdentifier == 100_000_000)
+    #expect(settings.limits.failureWindow == .seconds(-100_000_000 * 60))
+  }
+
   @Test func `a patch of settings is checked by its result`() throws {
     let languages = JSONObject((0..<100).map { ("de-\($0)", .object(JSONObject())) })
     let stored = JSONObject([("mail_translations", .object(languages)), ("session_days", "many")])

@@ -25,6 +25,12 @@ package struct SettingsReader {
     take(name, SettingRule(.flag), usual, safe: safe, meaning, JSON.bool, \.bool)
   }
 
+  /// The largest number that settings may have, of either sign.
+  ///
+  /// As many days in microseconds are an `Int`, and a time of PostgreSQL.
+  private static let greatest = 100_000_000
+
+  /// Reads a number; one beyond `greatest`, which no rule allows, becomes `greatest`.
   package mutating func number(
     _ name: String,
     _ range: ClosedRange<Int>,
@@ -38,7 +44,7 @@ package struct SettingsReader {
       safe: usual,
       meaning,
       { .number(JSONNumber($0)) },
-      { $0.number?.int }
+      { $0.number?.int.map { max(-Self.greatest, min($0, Self.greatest)) } }
     )
   }
 

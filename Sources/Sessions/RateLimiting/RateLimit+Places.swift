@@ -156,7 +156,7 @@ extension RateLimit {
     let site = RateLimit(
       names.site,
       of: identifier + [String(hexadecimal: place)],
-      burst: max(burst, burst.multipliedReportingOverflow(by: networksOfSite).partialValue),
+      burst: burst * networksOfSite,
       in: window,
       isReported: false,
       master
