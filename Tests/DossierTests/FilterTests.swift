@@ -130,6 +130,16 @@ import Testing
     #expect(error?.rule.rawValue == "filter.\(rule)")
   }
 
+  @Test(arguments: [
+    ("login_count = \"1\"", "login_count must be compared with a number."),
+    ("blocked = 1", "blocked must be compared with true or false."),
+    ("name = 1", "name must be compared with a string."),
+    ("created_at = 1", "created_at must be compared with a string."),
+  ])
+  func `an error names the kind of the values of a member`(text: String, detail: String) {
+    #expect(parseError(text)?.detail == detail)
+  }
+
   @Test func `length, depth and the number of terms are bounded`() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "(", count: depth) + "name exists" + String(repeating: ")", count: depth)

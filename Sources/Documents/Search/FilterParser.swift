@@ -190,7 +190,12 @@ private struct FilterParser {
       return .time(time)
     }
     guard value.kind == member.kind else {
-      let kind = member.kind == .boolean ? "true or false" : "a string"
+      let kind =
+        switch member.kind {
+        case .boolean: "true or false"
+        case .number: "a number"
+        case .text, .time: "a string"
+        }
       throw scanner.error(.kind, "\(member.rawValue) must be compared with \(kind).", at: start)
     }
     return value
