@@ -37,7 +37,7 @@ import WireKit
       refuses: [.roleExists],
       summary: "Create a role"
     ) { (call, name, description) async throws(Failure) in
-      let app = try call.namedApp.id
+      let app = try call.namedApp
       let role = try await Roles.create(name, description ?? "", of: app, call.context)
       var response = response(.created, role)
       response.add(.location, "/v1/roles/\(role.id)")

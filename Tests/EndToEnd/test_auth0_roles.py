@@ -2,6 +2,7 @@
 
 import secrets
 
+from cases import in_parallel
 from test_auth0 import Auth0Case
 
 
@@ -174,6 +175,16 @@ class Requests(RoleCase):
         self.assertEqual([len(page) for page in pages], [40, 40, 20, 0])
         names = [role["name"] for page in pages for role in page]
         self.assertEqual(names, sorted(names))
+
+    def test_concurrent_creations_keep_the_limit_of_roles(self):
+        app = f"(select app_id from roles where role_id = '{self.role()}')"
+        self.addCleanup(self.site.sql, "delete from roles where name ~ '^(filler|last) '")
+        self.site.sql(
+            f"insert into roles (app_id, role_id, name) select {app}, lpad(to_hex(g), 24, 'e'), "
+            "'filler ' || g from generate_series(1, 1000) g "
+            f"limit 999 - (select count(*) from roles where app_id = {app})")
+        answers = in_parallel(8, lambda n: self.call("POST", "roles", {"name": f"last {n}"}))
+        self.assertEqual(sorted(answer.status for answer in answers), [200] + [400] * 7)
 
     def test_pages_of_the_users_of_a_role(self):
         role, users = self.role(), []

@@ -30,7 +30,7 @@ import WireKit
         throw .invalid([FieldError("/name", "missing", "Missing required property: name.")])
       }
       let description = change.description ?? ""
-      let app = call.context.app.id
+      let app = call.context.app
       let role = try await Roles.create(name, description, of: app, call.context)
       return Response(.ok, json: role.json.serialized())
     },

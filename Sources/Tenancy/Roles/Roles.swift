@@ -11,20 +11,25 @@ package import Runtime
   package static func create(
     _ name: String,
     _ description: String,
-    of app: AppID,
+    of app: App,
     _ context: RequestContext
   ) async throws(Failure) -> Role {
     let change = RoleChange(name: name, description: description)
     guard change.faults.isEmpty else { throw .invalid(change.faults) }
     return try await context.transaction { transaction async throws(Failure) in
-      let count = try await transaction.run(RoleQueries.count, app).first ?? 0
+      // Serializes creations in one app, for the limit.
+      _ = transaction.send(AppsAdministrationQueries.lock, app.name)
+      let count = try await transaction.run(RoleQueries.count, app.id).first ?? 0
       guard count < RoleLimits.roles else {
         let rule = "An app may have at most \(RoleLimits.roles) roles."
         throw .invalid([FieldError("", "length", rule)])
       }
-      let made = try await transaction.run(RoleQueries.create, app, RoleID(), name, description)
+      let made = try await transaction.run(RoleQueries.create, app.id, RoleID(), name, description)
       guard let role = made.first else { throw .roleExists }
-      Event("role_create", detail: change.audited(of: role.id)).record(in: transaction, app: app)
+      Event("role_create", detail: change.audited(of: role.id)).record(
+        in: transaction,
+        app: app.id
+      )
       return role
     }
   }
