@@ -242,7 +242,7 @@ extension RequestContext {
       return try await body()
     } catch {
       if error.state == .checkViolation, let violation = violation() { throw violation }
-      throw Failure(error)
+      throw failure(error)
     }
   }
 }

@@ -104,6 +104,15 @@ package import Postgres
     }
   }
 
+  /// Maps a database error.
+  ///
+  /// A broken foreign key means that the user or the app has been deleted since it was read. The
+  /// session of a client or operator has not ended by that.
+  func failure(_ error: DatabaseError) -> Failure {
+    let actsForItself = principal.role == .user || principal.role == .anyone
+    return error.state == .foreignKeyViolation && !actsForItself ? gone : Failure(error)
+  }
+
   /// Checks that the principal may access a user, for statements that do not check it themselves.
   ///
   /// - Throws: `.sessionEnded`, `.notFound`, `.databaseUnavailable`.

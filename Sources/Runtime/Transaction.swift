@@ -20,13 +20,13 @@ package import Postgres
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) -> Sent<Row> {
-    Sent(statement: engine.send(statement, repeat each values))
+    Sent(statement: engine.send(statement, repeat each values), context: context)
   }
 
   /// Sends a prepared call, like the function above.
   package func send<Row: RowDecodable>(_ call: PendingQuery, returning type: Row.Type) -> Sent<Row>
   {
-    Sent(statement: engine.send(call, returning: type))
+    Sent(statement: engine.send(call, returning: type), context: context)
   }
 
   /// Sends the commit after all statements so far, so that it takes no round trip of its own.
@@ -42,7 +42,7 @@ package import Postgres
     do throws(DatabaseError) {
       return try await engine.run(statement, repeat each values)
     } catch {
-      throw Failure(error)
+      throw context.failure(error)
     }
   }
 
@@ -52,7 +52,7 @@ package import Postgres
     do throws(DatabaseError) {
       return try await engine.run(call)
     } catch {
-      throw Failure(error)
+      throw context.failure(error)
     }
   }
 
@@ -66,6 +66,7 @@ package import Postgres
 /// A statement that a transaction has sent.
 @EventLoop package struct Sent<Row: RowDecodable> {
   fileprivate let statement: SentStatement<Row>
+  fileprivate let context: RequestContext
 
   /// Waits for the rows.
   ///
@@ -91,7 +92,7 @@ package import Postgres
         case .checkViolation: violation()
         default: nil
         }
-      throw failure ?? Failure(error)
+      throw failure ?? context.failure(error)
     }
   }
 }
@@ -138,7 +139,7 @@ extension RequestContext {
       return outcome
     } catch {
       note(databaseTimeSince: start)
-      throw refusal ?? Failure(error)
+      throw refusal ?? failure(error)
     }
   }
 }

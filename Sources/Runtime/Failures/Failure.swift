@@ -99,7 +99,7 @@ extension Failure {
   package convenience init(_ error: DatabaseError) {
     let second = Duration.seconds(1)
     switch error.state {
-    // The user was deleted after the session was read.
+    // The user was deleted after the session was read. See `RequestContext.failure`.
     case .foreignKeyViolation: self.init(.sessionEnded)
     case .shareTaken: self.init(.tooManyRequests, retryAfter: second)
     case .laneFull: self.init(.overloaded, retryAfter: second, cause: error)
