@@ -52,8 +52,9 @@ import Tenancy
     var count = 0
     for statement in created + claims { count += try await rows(of: statement).count }
     guard count == new.count + subjects.count else { throw .identityTaken }
-    try await write(documents: writes)
+    // Before the documents, which would fail with the error of an earlier statement.
     for statement in sent { _ = try await rows(of: statement) }
+    try await write(documents: writes)
   }
 
   /// Updates existing users, and revokes what other persons may have of them.
@@ -137,7 +138,10 @@ import Tenancy
     }
     guard !documents.isEmpty else { return }
     let list = TextBytes(JSON.array(documents).serialized())
-    let written = try await rows(of: transaction.send(ImportQueries.documents, list))
+    let written = try await rows(
+      of: transaction.send(ImportQueries.documents, list),
+      violation: .documentTooLarge(limit: Self.limit(of: writes))
+    )
     guard !written.isEmpty else { return }
     let app = try await context.apps.app(app)
     var indexes: [DocumentKind: String] = [:]
@@ -148,6 +152,11 @@ import Tenancy
       let traces = DocumentTraces(of: row.kind, row.user, in: app, by: context.principal)
       traces.send(row.version, indexes[row.kind], in: transaction)
     }
+  }
+
+  /// Returns the limit of the document that is too large; a batch is cut until it is of one row.
+  private nonisolated static func limit(of writes: [ImportWrite]) -> Int {
+    writes.lazy.compactMap(\.row.fullestDocument).first?.limit ?? 0
   }
 
   /// Sends an insert of rows; returns no statement without rows.
@@ -165,11 +174,14 @@ import Tenancy
   }
 
   /// Waits for a statement, which fails if one before it has failed.
-  private func rows<Row>(of sent: Sent<Row>) async throws(Failure) -> [Row] {
+  private func rows<Row>(
+    of sent: Sent<Row>,
+    violation: @autoclosure () -> Failure? = nil
+  ) async throws(Failure) -> [Row] {
     try await sent.rows(
       undone: .identityTaken,
       duplicate: .identityTaken,
-      violation: .documentTooLarge(limit: 0)
+      violation: violation()
     )
   }
 }

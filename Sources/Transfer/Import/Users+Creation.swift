@@ -26,15 +26,10 @@ extension Users {
     if let password = new.password {
       row.password = .hash(try await context.passwords.hash(password, for: context.owner))
     }
-    let user: UserID
-    do throws(Failure) {
-      user = try await ImportBatch.repeating { [row] () async throws(Failure) in
-        try await context.transaction { transaction async throws(Failure) in
-          try await write(row, in: transaction)
-        }
+    let user: UserID = try await ImportBatch.repeating { [row] () async throws(Failure) in
+      try await context.transaction { transaction async throws(Failure) in
+        try await write(row, in: transaction)
       }
-    } catch .documentTooLarge {
-      throw .documentTooLarge(limit: row.fullestDocument?.limit ?? 0)
     }
     return try await Profiles.read(of: user, context)
   }
