@@ -18,15 +18,22 @@ import Tenancy
 
   /// Queues the messages about sessions that have ended.
   ///
-  /// - Throws: `.databaseUnavailable`.
+  /// A failure of one user does not delay the messages about others, in this run or in the next.
+  /// - Throws: the first failure, such as `.databaseUnavailable`, after the other users.
   package static func collect(_ context: RequestContext) async throws(Failure) {
     var seen: Set<UserID> = []
     let all = try await context.readLatest(LogoutNoticeQueries.due)
+    var first: Failure?
     for due in all where seen.insert(due.user).inserted {
-      try await context.transaction { transaction async throws(Failure) in
-        try await queue(of: due.user, app: due.app, in: transaction)
+      do throws(Failure) {
+        try await context.transaction { transaction async throws(Failure) in
+          try await queue(of: due.user, app: due.app, in: transaction)
+        }
+      } catch {
+        first = first ?? error
       }
     }
+    if let first { throw first }
   }
 
   /// Queues the messages about the sessions of a user that have ended.
