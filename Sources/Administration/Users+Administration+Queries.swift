@@ -12,7 +12,7 @@ package struct AdministeredUser: RowDecodable {
   package struct Address {
     let text: String
     package let key: String
-    /// Whether the address is verified, and not by mail only.
+    /// Whether the address is verified.
     package let isVerified: Bool
     /// Whether the user logs in by it, with a password or by mailed codes.
     let isCredential: Bool

@@ -229,7 +229,12 @@ extension IssuerDescription.Keys {
         && url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
       return isFit
         ? nil
-        : FieldError("/jwks_url", "url", "This must be a URL in ASCII that begins with https://.")
+        : FieldError(
+          "/jwks_url",
+          "url",
+          "This must be a URL in ASCII that begins with https://, or with http:// if the server's "
+            + "setting issuer_network is any."
+        )
     case .set(let json):
       return IssuerKeys.fault(inKeySet: json).map { FieldError("/jwks", $0.code, $0.detail) }
     case .secret(let secret):
