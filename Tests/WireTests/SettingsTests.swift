@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test func `a patch of settings is checked by its result`() throws {
-    let languages = JSONObject((0..<100).map { ("de-\($0)", .object(JSONObject())) })
+    let languages = JSONObject((0..<100).map { ("de-\($0)", JSON.object(JSONObject())) })
     let stored = JSONObject([("mail_translations", .object(languages)), ("session_days", "many")])
     let removed = catalog.changed(stored, by: Self.translations("de-7", .null))
     #expect(removed.faults == [])

@@ -7,7 +7,7 @@ package import Runtime
 @EventLoop package enum Roles {
   /// Creates a role without permissions.
   ///
-  /// - Throws: `.invalid`, `.roleExists`, `.databaseUnavailable`.
+  /// - Throws: `.invalid`, `.roleExists`, `.unknownApp`, `.databaseUnavailable`.
   package static func create(
     _ name: String,
     _ description: String,
@@ -18,8 +18,9 @@ package import Runtime
     guard change.faults.isEmpty else { throw .invalid(change.faults) }
     return try await context.transaction { transaction async throws(Failure) in
       // Serializes creations in one app, for the limit.
-      _ = transaction.send(AppsAdministrationQueries.lock, app.name)
+      let locked = transaction.send(AppsAdministrationQueries.lock, app.name)
       let count = try await transaction.run(RoleQueries.count, app.id).first ?? 0
+      guard try await locked.rows().first?.id == app.id else { throw .unknownApp }
       guard count < RoleLimits.roles else {
         let rule = "An app may have at most \(RoleLimits.roles) roles."
         throw .invalid([FieldError("", "length", rule)])
