@@ -52,25 +52,9 @@ extension Users {
     try await Accounts.holder(of: EmailAddress(email, context), context)
   }
 
-  /// Blocks a user and ends its sessions, or unblocks it.
+  /// Blocks a locked user and ends its sessions, or unblocks it.
   ///
   /// It changes nothing if the user is already in that state.
-  /// - Returns: the profile.
-  /// - Throws: `.notFound`, `.preconditionFailed`, `.databaseUnavailable`.
-  @EventLoop package static func setBlocked(
-    _ isBlocked: Bool,
-    _ user: UserID,
-    if condition: VersionCondition = VersionCondition(),
-    _ context: RequestContext
-  ) async throws(Failure) -> Profile {
-    try await change(user, if: condition, context) {
-      (transaction, found) async throws(Failure) in
-      try await setBlocked(isBlocked, user, found, in: transaction)
-    }
-    return try await Profiles.read(of: user, context)
-  }
-
-  /// Blocks or unblocks a locked user, in a transaction.
   @EventLoop package static func setBlocked(
     _ isBlocked: Bool,
     _ user: UserID,
