@@ -146,10 +146,6 @@ import Postgres
         at: external.authenticatedAt
       )
       if holder.first == user { return (credential, isNew: false) }
-      guard try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
-      else {
-        throw context.gone
-      }
       let claim = CredentialRowQueries.claim
       let claimed = transaction.send(claim, app, provider, subject, user, identity)
       _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
@@ -174,8 +170,8 @@ import Postgres
     in transaction: Transaction
   ) async throws(Failure) {
     guard try await transaction.run(IdentitiesQueries.isNoGuest, user).isEmpty else { return }
-    let (session, device) = (transaction.principal.session, transaction.principal.device)
-    try await Sessions.revokeCredentials(of: user, sparing: device, in: transaction)
+    let session = transaction.principal.session
+    try await Sessions.revokeCredentials(of: user, in: transaction)
     _ = transaction.send(IdentitiesQueries.forgetKey, user, session)
     try await Sessions.end(.others(than: session), of: user, "link", in: transaction)
   }
