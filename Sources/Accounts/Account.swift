@@ -72,14 +72,13 @@ package enum Accounts {
     return try await context.first(AccountQueries.read, holder, address.key)
   }
 
-  /// Locks a user, and returns its account; nil if it has another address by now.
-  @EventLoop static func lock(
+  /// Returns the account of a locked user; nil if it has another address by now.
+  @EventLoop static func find(
     _ address: EmailAddress,
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) -> Account? {
-    _ = transaction.send(SessionsQueries.lockUser, user)
-    return try await transaction.run(AccountQueries.read, user, address.key).first
+    try await transaction.run(AccountQueries.read, user, address.key).first
   }
 
   /// Gives an address to a user, by one of its identities, without waiting.

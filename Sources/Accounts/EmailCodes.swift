@@ -174,10 +174,11 @@ package enum EmailCodes {
 
   /// Uses the code up, and takes over an account whose address was not verified.
   ///
+  /// The transaction of the sign-in has locked the user.
   /// - Returns: a function that waits.
   /// - Throws: `.invalidCode` if the user has another address by now.
   func write(in transaction: Transaction) async throws(Failure) -> Completion {
-    let account = try await Accounts.lock(flow.address, of: user, in: transaction)
+    let account = try await Accounts.find(flow.address, of: user, in: transaction)
     guard let account else { throw .invalidCode }
     try await flow.use(in: transaction)
     if account.isTakenOverByMail {

@@ -55,7 +55,8 @@ package enum Emails {
       throw .invalidCode
     }
     try await set(hash, of: user, at: flow.address, context) { transaction async throws(Failure) in
-      let account = try await Accounts.lock(flow.address, of: user, in: transaction)
+      _ = transaction.send(SessionsQueries.lockUser, user)
+      let account = try await Accounts.find(flow.address, of: user, in: transaction)
       guard let account, !account.isBlocked else { throw .invalidCode }
       try await flow.use(in: transaction)
       return account

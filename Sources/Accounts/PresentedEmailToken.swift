@@ -71,7 +71,7 @@ package struct PresentedEmailToken {
   /// - Throws: `.invalidMailToken` if another request was first, or the user has another address.
   @EventLoop func useForAccount(in transaction: Transaction) async throws(Failure) -> Account {
     try await use(in: transaction)
-    let account = try await Accounts.lock(address, of: user, in: transaction)
+    let account = try await Accounts.find(address, of: user, in: transaction)
     guard let account else { throw .invalidMailToken }
     return account
   }
