@@ -92,14 +92,7 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await run(PendingQuery(statement, repeat each values)).decode(Row.self)
-  }
-
-  /// Runs a call that the caller has built.
-  @discardableResult
-  package func run(_ call: PendingQuery) async throws(DatabaseError) -> ResultSet {
-    send(call)
-    return try await call.settled()
+    try await send(statement, repeat each values).rows()
   }
 }
 

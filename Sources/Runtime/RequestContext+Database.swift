@@ -129,26 +129,12 @@ extension RequestContext {
     returning type: Row.Type,
     violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
-    let result = try await write(call, violation())
-    do throws(DatabaseError) {
-      return try result.decode(Row.self)
-    } catch {
-      throw Failure(error)
-    }
-  }
-
-  /// Runs a prepared call that writes, like the function above.
-  @discardableResult
-  package func write(
-    _ call: PendingQuery,
-    _ violation: @autoclosure () -> Failure? = nil
-  ) async throws(Failure) -> ResultSet {
-    let result = try await metered(violation()) { () async throws(DatabaseError) in
-      try await database.answer(toWrite: call, for: owner)
+    let rows = try await metered(violation()) { () async throws(DatabaseError) in
+      try await database.answer(toWrite: call, for: owner).decode(Row.self)
     }
     hasWritten = true
     endWrite()
-    return result
+    return rows
   }
 
   /// Runs statements that write, each by a key of its own, as `Database.answers(toWrites:)` does.

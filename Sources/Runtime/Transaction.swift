@@ -46,16 +46,6 @@ package import Postgres
     }
   }
 
-  /// Runs a prepared call.
-  @discardableResult
-  package func run(_ call: PendingQuery) async throws(Failure) -> ResultSet {
-    do throws(DatabaseError) {
-      return try await engine.run(call)
-    } catch {
-      throw context.failure(error)
-    }
-  }
-
   /// Returns the transaction for statements of another principal.
   package func acting(as principal: Principal) -> Transaction {
     let context = RequestContext(context.dependencies, app: app, principal: principal)

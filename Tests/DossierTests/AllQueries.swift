@@ -12,12 +12,12 @@ import Postgres
 /// Every statement of the domain.
 enum AllQueries {
   static let statements: [any PreparedStatement] = [
-    AppsQueries.statements, KeyringQueries.all, PublicKeyQueries.statements, PrincipalQueries.all,
+    KeyringQueries.all, PrincipalQueries.all,
     MaintenanceQueries.all,
     UnusedQueries.all, SessionsQueries.all, FreshProofQueries.all, AuditQueries.all,
     EventQueries.all,
     DevicesQueries.all, NewDeviceQueries.all, AttemptQueries.all, AttemptLiftQueries.all,
-    AttemptProofQueries.all, UsersQueries.all, PasswordQueries.all,
+    UsersQueries.all, PasswordQueries.all,
     EmailAddressQueries.all, AccountQueries.all, TakeoverQueries.all, CredentialQueries.all,
     CredentialRowQueries.all, CredentialRevocationQueries.all, SubjectQueries.all,
     MailTokenQueries.all, EmailChangeQueries.all, FlowQueries.all, NetworkFlowQueries.all,

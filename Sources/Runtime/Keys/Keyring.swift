@@ -97,7 +97,7 @@ package enum KeyringQueries {
   }
 
   private static let create = Statement<
-    NoRow, AppID, String, KeyPurpose, String, BinaryBytes, BinaryBytes
+    String, AppID, String, KeyPurpose, String, BinaryBytes, BinaryBytes
   >(
     "keyring.create",
     """

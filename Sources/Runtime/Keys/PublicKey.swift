@@ -1,11 +1,9 @@
 internal import CryptoExtras
-import EventLoop
 package import JSON
 import Encoding
-package import Postgres
 
 /// A public key, for programs that verify tokens without calling this server.
-package struct PublicKey: RowDecodable {
+package struct PublicKey: Sendable {
   /// The `kid` in the header of the tokens that it verifies.
   package let id: String
   private let algorithm: String
@@ -16,10 +14,6 @@ package struct PublicKey: RowDecodable {
     self.id = id
     self.algorithm = algorithm
     self.bytes = bytes
-  }
-
-  package init(from row: Row) throws(DatabaseError) {
-    self.init(id: try row.text(0), algorithm: try row.text(1), bytes: try row.binary(2))
   }
 
   /// The key as a member of a JWK Set.
@@ -47,21 +41,4 @@ package struct PublicKey: RowDecodable {
 
   /// The cache lifetime of an app's keys; a new key does not sign before it is that old.
   package static let age = Duration.seconds(30)
-}
-
-package enum PublicKeyQueries {
-  /// Returns at least one row if the app exists.
-  package static let all = Statement<Found<PublicKey>, String, KeyPurpose>(
-    "public_keys.all",
-    """
-    select k.key_id, k.algorithm, k.public_key
-    from apps a
-    left join signing_keys k on k.app_id = a.app_id and k.purpose = $2
-      and (k.retires_at is null or k.retires_at > now())
-    where a.name = $1
-    order by k.created_at desc, k.key_id
-    """
-  )
-
-  package static let statements: [any PreparedStatement] = [all]
 }

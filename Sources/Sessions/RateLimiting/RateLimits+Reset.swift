@@ -156,6 +156,7 @@ package enum AttemptLiftQueries {
     """
   )
 
+  /// Resets a limit; returns no row if it was not used.
   static let forget = Statement<Int, AppID, BinaryBytes>(
     "rate_limits.forget",
     """

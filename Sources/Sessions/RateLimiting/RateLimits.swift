@@ -1,7 +1,7 @@
 package import Runtime
 import EventLoop
 import Encoding
-package import Postgres
+import Postgres
 
 /// The counted attempts of rate limits, and their reset.
 package enum RateLimits {
@@ -26,19 +26,10 @@ package enum RateLimits {
     // In the order in which `rate_limits.spend` locks them.
     let subjects = limits.map(\.subject.bytes).sorted { $0.lexicographicallyPrecedes($1) }
     let sent = subjects.map { subject in
-      transaction.send(AttemptProofQueries.forget, context.app.id, BinaryBytes(subject))
+      transaction.send(AttemptLiftQueries.forget, context.app.id, BinaryBytes(subject))
     }
     return { () async throws(Failure) in
       for sent in sent { try await sent.rows() }
     }
   }
-}
-
-package enum AttemptProofQueries {
-  static let forget = Statement<NoRow, AppID, BinaryBytes>(
-    "rate_limits.forget_proved",
-    "delete from rate_limits where app_id = $1 and subject = $2"
-  )
-
-  package static let all: [any PreparedStatement] = [forget]
 }

@@ -23,6 +23,7 @@ package enum AppsAdministrationQueries {
     """
   )
 
+  /// Returns all apps; they are few, and each worker caches them.
   static let list = Statement<AppRow>(
     "apps.list",
     "\(.apps) order by name"

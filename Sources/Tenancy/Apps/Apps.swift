@@ -87,7 +87,7 @@ package import Postgres
   }
 
   private func read() async throws(DatabaseError) {
-    let rows = try await database.read(AppsQueries.all)
+    let rows = try await database.read(AppsAdministrationQueries.list)
     var parts: [AppID: [any AppPart]] = [:]
     for type in catalog.parts { try await read(type, into: &parts) }
     let apps = rows.map { $0.app(catalog.settings, parts[$0.id] ?? []) }
@@ -154,19 +154,6 @@ package struct AppRow: RowDecodable {
     let app = app(context.apps.catalog.settings)
     return AppRecord(app: app, createdAt: createdAt, updatedAt: updatedAt)
   }
-}
-
-package enum AppsQueries {
-  /// Returns all apps; they are few, and each worker caches them.
-  static let all = Statement<AppRow>(
-    "apps.all",
-    """
-    select id, name, settings, hosts, version, created_at, updated_at
-    from app_records order by name
-    """
-  )
-
-  package static let statements: [any PreparedStatement] = [all]
 }
 
 extension RequestContext {

@@ -44,7 +44,10 @@ package enum SigningKeys {
         // Repeats if a worker has created a key between the two statements.
         repeat {
           _ = transaction.send(SigningKeyQueries.retire, id, key.purpose, verifying)
-        } while try await transaction.run(KeyringQueries.create(key, of: id)).count == 0
+        } while try await transaction.send(
+          KeyringQueries.create(key, of: id),
+          returning: String.self
+        ).rows().isEmpty
         Event(
           "key_rotate",
           detail: ["key_id": .string(key.id), "purpose": .string(key.purpose.rawValue)]
@@ -137,9 +140,7 @@ extension PublicKey {
     of app: String,
     _ context: RequestContext
   ) async throws(Failure) -> [PublicKey] {
-    guard let keys = try await context.list(PublicKeyQueries.all, app, purpose) else {
-      throw .unknownApp
-    }
-    return keys
+    try await SigningKeys.list(of: app, context).filter { $0.purpose == purpose.rawValue }
+      .map(\.publicKey)
   }
 }
