@@ -1,5 +1,5 @@
 import Accounts
-package import Runtime
+import Runtime
 package import Postgres
 
 /// A user, locked for an administrative change.
@@ -36,17 +36,6 @@ package struct AdministeredUser: RowDecodable {
   }
 }
 
-/// The last login and the number of logins of a user.
-package struct LoginHistory: RowDecodable {
-  package let last: Timestamp?
-  package let count: Int
-
-  package init(from row: Row) throws(DatabaseError) {
-    last = try row.time(ifAny: 0)
-    count = try row.int(1)
-  }
-}
-
 package enum UsersAdministrationQueries {
   /// Served by `users_by_app`.
   static let page = Statement<Profile, AppID, UserID?, Int>(
@@ -59,11 +48,6 @@ package enum UsersAdministrationQueries {
     where p.app_id = $1 and p.id > coalesce($2, '')
     order by p.id limit $3::bigint
     """
-  )
-
-  static let logins = Statement<LoginHistory, UserID, AppID>(
-    "users.logins",
-    "select last_login_at, login_count from users where user_id = $1 and app_id = $2"
   )
 
   static let find = Statement<AdministeredUser, UserID, AppID>(
@@ -88,7 +72,5 @@ package enum UsersAdministrationQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [
-    page, logins, find, setBlocked,
-  ]
+  package static let all: [any PreparedStatement] = [page, find, setBlocked]
 }

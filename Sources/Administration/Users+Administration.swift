@@ -30,18 +30,6 @@ extension Users {
     return Page(profiles, of: count)
   }
 
-  /// Returns the last login and the number of logins of a user.
-  ///
-  /// - Throws: `.notFound`, `.databaseUnavailable`.
-  @EventLoop package static func logins(
-    of user: UserID,
-    _ context: RequestContext
-  ) async throws(Failure) -> LoginHistory {
-    let logins = try await context.read(UsersAdministrationQueries.logins, user, context.app.id)
-    guard let logins = logins.first else { throw .notFound }
-    return logins
-  }
-
   /// Returns the user of an address, verified or not; nil if no user has it.
   ///
   /// - Throws: `.databaseUnavailable`.

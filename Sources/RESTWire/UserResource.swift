@@ -75,9 +75,10 @@ import WireKit
       gives: [.ok(.logins)],
       summary: "Read how often a user has signed in, and when last"
     ) { (call) async throws(Failure) in
-      let logins = try await Users.logins(of: call.captured("user"), call.context)
+      let user = try await Users.record(of: call.captured("user"), call.context)
       let body: JSON = [
-        "last_login_at": JSON(logins.last), "login_count": .number(JSONNumber(logins.count)),
+        "last_login_at": JSON(user.lastLogin),
+        "login_count": .number(JSONNumber(user.loginCount)),
       ]
       return Response(.ok, json: body.serialized())
     },
