@@ -154,11 +154,8 @@ package struct Shape: Sendable {
   }
 
   /// Returns the shape of a request body, which has no other members.
-  package static func body(
-    _ members: KeyValuePairs<String, Shape> = [:],
-    optional: KeyValuePairs<String, Shape> = [:]
-  ) -> Shape {
-    object(members: Array(members), optional: Array(optional), isClosed: true)
+  package static func body(_ members: KeyValuePairs<String, Shape> = [:]) -> Shape {
+    object(members: Array(members), isClosed: true)
   }
 
   package var isInteger: Bool { schema["type"] == "integer" }

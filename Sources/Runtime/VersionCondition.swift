@@ -9,11 +9,7 @@ package struct VersionCondition: Sendable, Equatable {
   /// Whether the document must be absent.
   package var mustNotExist = false
 
-  package init(oneOf: [Int]? = nil, mustExist: Bool = false, mustNotExist: Bool = false) {
-    self.oneOf = oneOf
-    self.mustExist = mustExist
-    self.mustNotExist = mustNotExist
-  }
+  package init(oneOf: [Int]? = nil) { self.oneOf = oneOf }
 
   /// The allowed versions for a change of an existing resource; nil for any.
   package var allowed: [Int]? { mustNotExist ? [] : oneOf }
