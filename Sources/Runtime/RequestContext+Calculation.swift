@@ -15,41 +15,33 @@ extension RequestContext {
   ///   - work: the work, which must not touch state of the loop. It does not start if the client
   ///     has disconnected.
   /// - Returns: the result of `work`.
-  /// - Throws: `.tooManyRequests` if the user, API client or network has too much waiting work,
-  ///   `.overloaded` if the queue is full or the work waits too long.
-  @inline(__always)
-  package func calculate<Value: Sendable>(
-    on bytes: Int,
-    _ work: @escaping @Sendable () -> Value
-  ) async throws(Failure) -> Value {
-    guard bytes > Self.small else { return work() }
-    return try await calculateAside(work)
-  }
-
-  /// Runs work that may throw, like the function above.
+  /// - Throws: errors of `work`; `.tooManyRequests` if the user, API client or network has too much
+  ///   waiting work, `.overloaded` if the queue is full or the work waits too long.
   @inline(__always)
   package func calculate<Value: Sendable>(
     on bytes: Int,
     _ work: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     guard bytes > Self.small else { return try work() }
-    let outcome = try await calculateAside { () -> Result<Value, Failure> in
-      do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
-    }
-    return try outcome.get()
+    return try await calculateAside(work)
   }
 
   /// Runs work on a thread.
   private func calculateAside<Value: Sendable>(
-    _ work: @escaping @Sendable () -> Value
+    _ work: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let latest = calculatesUntil ?? EventLoop.now() &+ dependencies.calculator.patience.nanoseconds
     calculatesUntil = latest
+    let outcome: Result<Value, Failure>
     do throws(FairQueueError) {
-      return try await dependencies.calculator.run(for: owner, until: latest, work)
+      outcome = try await dependencies.calculator.run(for: owner, until: latest) {
+        () -> Result<Value, Failure> in
+        do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
+      }
     } catch {
       throw Failure(error, retryAfter: .seconds(1))
     }
+    return try outcome.get()
   }
 }
 
