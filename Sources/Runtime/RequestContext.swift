@@ -38,7 +38,8 @@ package import Postgres
   package var afterWrite: (@EventLoop () -> Void)?
   /// The time after which no more work of this request starts; nil before the first.
   var calculatesUntil: UInt64?
-  private var noted: RateLimitReport?
+  /// The rate limits that this request has used, which every response reports.
+  package private(set) var notedLimits: [RateLimitStatus] = []
 
   package init(
     _ dependencies: Dependencies,
@@ -86,14 +87,14 @@ package import Postgres
   /// Keeps a value for the rest of this request.
   package func keep(_ part: any RequestPart) { parts.append(part) }
 
-  /// The rate limits that this request has met.
-  package var limits: RateLimitReport {
-    let limits = noted ?? RateLimitReport()
-    noted = limits
-    return limits
+  /// Notes a rate limit, in place of an earlier one with the same name.
+  package func note(_ limit: RateLimitStatus) {
+    if let index = notedLimits.firstIndex(where: { $0.name == limit.name }) {
+      notedLimits[index] = limit
+    } else {
+      notedLimits.append(limit)
+    }
   }
-
-  package var notedLimits: [RateLimitStatus] { noted?.all ?? [] }
 
   /// The error for a user that does not exist, or for a session that has ended.
   package var gone: Failure {

@@ -242,14 +242,14 @@ package struct RateLimitSet {
   /// - Parameter used: each with the microseconds in which all its attempts come back.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop private func refuse(_ used: [(RateLimit, Int)]) async throws(Failure) -> Never {
-    for (limit, ahead) in used { context.limits.note(limit.left(ahead)) }
+    for (limit, ahead) in used { context.note(limit.left(ahead)) }
     for (limit, _) in used { try await limit.recordOnce(context) }
     throw .tooManyAttempts(retryAfter: used.map { $0.wait($1) }.max() ?? .seconds(1))
   }
 
   @EventLoop private func note(_ aheads: [Int]) {
     for (limit, ahead) in zip(all, aheads) where limit.isReported {
-      context.limits.note(limit.left(ahead))
+      context.note(limit.left(ahead))
     }
   }
 }

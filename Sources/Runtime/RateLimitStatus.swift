@@ -1,5 +1,3 @@
-package import EventLoop
-
 /// The state of a rate limit, for the client that used it.
 package struct RateLimitStatus: Sendable {
   package let name: String
@@ -14,23 +12,5 @@ package struct RateLimitStatus: Sendable {
   package init(name: String, quota: Int, window: Duration, remaining: Int, reset: Duration) {
     (self.name, self.quota, self.window) = (name, quota, window)
     (self.remaining, self.reset) = (remaining, reset)
-  }
-}
-
-/// The rate limits that one request has used, for its response.
-///
-/// Guards note them here, and every response reports them, so no handler can forget it.
-@EventLoop package final class RateLimitReport {
-  package private(set) var all: [RateLimitStatus] = []
-
-  init() {}
-
-  /// Stores a limit, in place of an earlier one with the same name.
-  package func note(_ limit: RateLimitStatus) {
-    if let index = all.firstIndex(where: { $0.name == limit.name }) {
-      all[index] = limit
-    } else {
-      all.append(limit)
-    }
   }
 }
