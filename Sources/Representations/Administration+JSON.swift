@@ -30,7 +30,7 @@ extension IssuerInfo {
   package var json: JSON {
     [
       "name": .string(name), "issuer": .string(issuer), "audience": .string(audience),
-      "keys": .string(keys.rawValue), "jwks_url": JSON(jwksURL), "claims": claims,
+      "keys": .string(keys), "jwks_url": JSON(jwksURL), "claims": claims,
       "allow_missing_iss": .bool(allowsMissingIssuer),
       "allow_missing_aud": .bool(allowsMissingAudience),
       "created_at": .string(createdAt.text),

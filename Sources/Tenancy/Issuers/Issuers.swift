@@ -53,7 +53,8 @@ package struct IssuerInfo: RowDecodable {
   package let name: String
   package let issuer: String
   package let audience: String
-  package let keys: Keys
+  /// The source of the keys that verify its tokens: `url`, `set` or `secret`.
+  package let keys: String
   package let jwksURL: String?
   /// Claim names of profile members that do not use the default claim.
   package let claims: JSON
@@ -61,18 +62,11 @@ package struct IssuerInfo: RowDecodable {
   package let allowsMissingIssuer: Bool
   package let allowsMissingAudience: Bool
 
-  /// The source of the keys that verify its tokens.
-  package enum Keys: String, Sendable {
-    case url
-    case set
-    case secret
-  }
-
   package init(from row: Row) throws(DatabaseError) {
     name = try row.text(0)
     issuer = try row.text(1)
     audience = try row.text(2)
-    keys = Keys(rawValue: try row.text(3)) ?? .secret
+    keys = try row.text(3)
     jwksURL = row.text(ifAny: 4)
     claims = try row.json(5)
     createdAt = try row.time(6)
