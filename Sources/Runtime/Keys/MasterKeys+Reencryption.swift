@@ -144,9 +144,9 @@ private struct SealedRows {
   ///   - column: the column with the secret.
   ///   - prefix: the text in front of the name that a secret is bound to.
   ///   - hasRest: whether that name has the second column too.
-  ///   - page: makes the statement that finds the secrets.
-  ///   - change: makes the statement that changes one.
-  ///   - removal: makes the statement that deletes the row of one.
+  ///   - page: the name of the statement that finds the secrets.
+  ///   - change: the name of the statement that changes one.
+  ///   - removal: the name of the statement that deletes the row of one.
   private init(
     _ kind: String,
     _ table: SQL,
@@ -154,14 +154,15 @@ private struct SealedRows {
     _ column: SQL,
     prefix: String,
     hasRest: Bool = true,
-    page: (SQL) -> Statement<SealedRow, String, String>,
-    change: (SQL) -> Statement<Int, String, String, BinaryBytes, BinaryBytes>,
-    removal: (SQL) -> Statement<NoRow, String, String, BinaryBytes>
+    page: StaticString,
+    change: StaticString,
+    removal: StaticString
   ) {
     self.kind = kind
     (self.prefix, self.hasRest) = (prefix, hasRest)
     let (key, rest) = key
-    self.page = page(
+    self.page = Statement(
+      page,
       """
       select \(key), \(rest), \(column) from \(table)
       where \(column) is not null and (\(key), \(rest)) > ($1, $2)
@@ -169,8 +170,8 @@ private struct SealedRows {
       """
     )
     let row: SQL = "\(key) = $1 and \(rest) = $2 and \(column) = $3"
-    self.change = change("update \(table) set \(column) = $4 where \(row) returning 1")
-    self.removal = removal("delete from \(table) where \(row)")
+    self.change = Statement(change, "update \(table) set \(column) = $4 where \(row) returning 1")
+    self.removal = Statement(removal, "delete from \(table) where \(row)")
   }
 
   /// Returns the name that a secret is bound to.
@@ -182,54 +183,42 @@ private struct SealedRows {
       "signing_keys",
       ("app_id", "key_id"),
       "private_key",
-      prefix: ""
-    ) {
-      Statement("reencryption.keys", $0)
-    } change: {
-      Statement("reencryption.change_key", $0)
-    } removal: {
-      Statement("reencryption.remove_key", $0)
-    },
+      prefix: "",
+      page: "reencryption.keys",
+      change: "reencryption.change_key",
+      removal: "reencryption.remove_key"
+    ),
     SealedRows(
       "issuer",
       "issuers",
       ("app_id", "name"),
       "secret",
-      prefix: "issuer "
-    ) {
-      Statement("reencryption.issuers", $0)
-    } change: {
-      Statement("reencryption.change_issuer", $0)
-    } removal: {
-      Statement("reencryption.remove_issuer", $0)
-    },
+      prefix: "issuer ",
+      page: "reencryption.issuers",
+      change: "reencryption.change_issuer",
+      removal: "reencryption.remove_issuer"
+    ),
     SealedRows(
       "mail",
       "mail_outbox",
       ("mail_id", "app_id"),
       "sealed",
       prefix: "mail ",
-      hasRest: false
-    ) {
-      Statement("reencryption.mails", $0)
-    } change: {
-      Statement("reencryption.change_mail", $0)
-    } removal: {
-      Statement("reencryption.remove_mail", $0)
-    },
+      hasRest: false,
+      page: "reencryption.mails",
+      change: "reencryption.change_mail",
+      removal: "reencryption.remove_mail"
+    ),
     SealedRows(
       "second_factor",
       "second_factors",
       ("user_id", "factor_id"),
       "secret",
-      prefix: "factor "
-    ) {
-      Statement("reencryption.factors", $0)
-    } change: {
-      Statement("reencryption.change_factor", $0)
-    } removal: {
-      Statement("reencryption.remove_factor", $0)
-    },
+      prefix: "factor ",
+      page: "reencryption.factors",
+      change: "reencryption.change_factor",
+      removal: "reencryption.remove_factor"
+    ),
   ]
 }
 

@@ -11,18 +11,22 @@ struct ExpiredRows {
   ///   - key: the column that distributes the table.
   ///   - rest: the column that tells rows of one key apart.
   ///   - condition: the condition of the expiry.
-  ///   - page: makes the statement that finds the rows.
-  ///   - deletion: makes the statement that deletes one, unless it was renewed meanwhile.
+  ///   - page: the name of the statement that finds the rows.
+  ///   - deletion: the name of the statement that deletes one, unless it was renewed meanwhile.
   private init(
     _ table: SQL,
     _ key: SQL,
     _ rest: SQL,
     _ condition: SQL,
-    page: (SQL) -> Statement<RowKey>,
-    deletion: (SQL) -> Statement<Int, String, String>
+    page: StaticString,
+    deletion: StaticString
   ) {
-    self.page = page("select \(key), \(rest) from \(table) where \(condition) limit 1000")
-    self.deletion = deletion(
+    self.page = Statement(
+      page,
+      "select \(key), \(rest) from \(table) where \(condition) limit 1000"
+    )
+    self.deletion = Statement(
+      deletion,
       "delete from \(table) where \(key) = $1 and \(rest) = $2 and \(condition) returning 1"
     )
   }
@@ -34,86 +38,70 @@ struct ExpiredRows {
       "sessions",
       "user_id",
       "session_id",
-      "least(ended_at, expires_at) < now() - interval '30 days'"
-    ) {
-      Statement("maintenance.sessions_page", $0)
-    } deletion: {
-      Statement("maintenance.sessions", $0)
-    },
+      "least(ended_at, expires_at) < now() - interval '30 days'",
+      page: "maintenance.sessions_page",
+      deletion: "maintenance.sessions"
+    ),
     // Rate limits that have recovered.
     ExpiredRows(
       "rate_limits",
       "subject",
       "app_id",
-      "theoretical_arrival_at < now()"
-    ) {
-      Statement("maintenance.rate_limits_page", $0)
-    } deletion: {
-      Statement("maintenance.rate_limits", $0)
-    },
+      "theoretical_arrival_at < now()",
+      page: "maintenance.rate_limits_page",
+      deletion: "maintenance.rate_limits"
+    ),
     ExpiredRows(
       "mail_tokens",
       "user_id",
       "token_hash",
-      "expires_at < now()"
-    ) {
-      Statement("maintenance.mail_tokens_page", $0)
-    } deletion: {
-      Statement("maintenance.mail_tokens", $0)
-    },
+      "expires_at < now()",
+      page: "maintenance.mail_tokens_page",
+      deletion: "maintenance.mail_tokens"
+    ),
     ExpiredRows(
       "authentication_flows",
       "place",
       "flow_id",
-      "expires_at < now()"
-    ) {
-      Statement("maintenance.authentication_flows_page", $0)
-    } deletion: {
-      Statement("maintenance.authentication_flows", $0)
-    },
+      "expires_at < now()",
+      page: "maintenance.authentication_flows_page",
+      deletion: "maintenance.authentication_flows"
+    ),
     // For a day, the pages can begin an expired one again.
     ExpiredRows(
       "authorizations",
       "authorization_id",
       "app_id",
-      "expires_at < now() - interval '1 day'"
-    ) {
-      Statement("maintenance.authorizations_page", $0)
-    } deletion: {
-      Statement("maintenance.authorizations", $0)
-    },
+      "expires_at < now() - interval '1 day'",
+      page: "maintenance.authorizations_page",
+      deletion: "maintenance.authorizations"
+    ),
     // Former addresses that are no longer reserved for their users.
     ExpiredRows(
       "identity_subjects",
       "subject",
       "app_id",
-      "provider = 'email' and reserved_until < now()"
-    ) {
-      Statement("maintenance.reservations_page", $0)
-    } deletion: {
-      Statement("maintenance.reservations", $0)
-    },
+      "provider = 'email' and reserved_until < now()",
+      page: "maintenance.reservations_page",
+      deletion: "maintenance.reservations"
+    ),
     // The same addresses in the rows of their users.
     ExpiredRows(
       "additional_subjects",
       "user_id",
       "subject",
-      "reserved_until < now()"
-    ) {
-      Statement("maintenance.additional_subjects_page", $0)
-    } deletion: {
-      Statement("maintenance.additional_subjects", $0)
-    },
+      "reserved_until < now()",
+      page: "maintenance.additional_subjects_page",
+      deletion: "maintenance.additional_subjects"
+    ),
     ExpiredRows(
       "idempotency_keys",
       "owner",
       "key_hash",
-      "expires_at < now()"
-    ) {
-      Statement("maintenance.idempotency_keys_page", $0)
-    } deletion: {
-      Statement("maintenance.idempotency_keys", $0)
-    },
+      "expires_at < now()",
+      page: "maintenance.idempotency_keys_page",
+      deletion: "maintenance.idempotency_keys"
+    ),
   ]
 }
 
