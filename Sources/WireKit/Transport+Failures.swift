@@ -106,7 +106,7 @@ extension Failure {
   convenience init(_ error: JSONError) {
     self.init(
       error.reason.type,
-      faults: [FieldError(error.pointer, error.reason.rawValue, error.detail)],
+      faults: [FieldError(error)],
       members: [("offset", .number(JSONNumber(error.offset)))]
     )
   }

@@ -20,6 +20,11 @@ package struct FieldError: Sendable, Equatable {
     self.detail = detail.excerpt(512)
   }
 
+  /// Maps the error of a text that is not valid JSON.
+  package init(_ error: JSONError) {
+    self.init(error.pointer, error.reason.rawValue, error.detail)
+  }
+
   /// Returns the error of a member with another type than the expected one.
   package static func wrongType(_ place: String, _ expected: String) -> FieldError {
     FieldError(place, "type", "This member must be \(expected).")

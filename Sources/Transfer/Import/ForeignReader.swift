@@ -30,7 +30,7 @@ extension ForeignReader {
     do throws(JSONError) {
       return try JSON.parse(text)
     } catch {
-      throw .invalid([FieldError(error.pointer, error.reason.rawValue, error.detail)])
+      throw .invalid([FieldError(error)])
     }
   }
 }

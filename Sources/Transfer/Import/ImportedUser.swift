@@ -113,7 +113,7 @@ package struct ImportedUser: Sendable {
     do throws(JSONError) {
       json = try JSON.parse(text, limits: Self.limits)
     } catch {
-      throw .invalid([FieldError(error.pointer, error.reason.rawValue, error.detail)])
+      throw .invalid([FieldError(error)])
     }
     try self.init(json, stringLimit: stringLimit, mixesScripts: mixesScripts, schemas: schemas)
   }
