@@ -1,4 +1,5 @@
 import Glibc
+import Encoding
 
 /// The name of this machine, in characters that need no escaping.
 package enum HostName {
@@ -7,7 +8,7 @@ package enum HostName {
     gethostname(&bytes, bytes.count - 1)
     let name = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     let isPlain = name.allSatisfy { byte in
-      byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+      byte.isVisible && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
     return isPlain ? String(decoding: name, as: UTF8.self) : "unnamed"
   }()

@@ -1,5 +1,6 @@
 import Runtime
 import JSON
+import Encoding
 
 /// The texts of an app's mails in other languages.
 ///
@@ -62,11 +63,6 @@ struct MailTranslations: Sendable {
   private static func isTag(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     return (2...8).contains(parts.first?.count ?? 0) && text.utf8.count <= 35
-      && parts.allSatisfy { part in
-        (1...8).contains(part.count)
-          && part.allSatisfy { byte in
-            (0x61...0x7a).contains(byte | 0x20) || (0x30...0x39).contains(byte)
-          }
-      }
+      && parts.allSatisfy { (1...8).contains($0.count) && $0.allSatisfy(\.isLetterOrDigit) }
   }
 }

@@ -1,5 +1,6 @@
 package import JSON
 package import Runtime
+import Encoding
 
 /// The URL of a picture elsewhere, which clients show and this server never fetches.
 package enum PictureReference {
@@ -13,7 +14,7 @@ package enum PictureReference {
 
   private static func isURL(_ text: String) -> Bool {
     guard text.utf8.count <= longest,
-      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }),
+      text.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "\"") }),
       let scheme = ["https://", "http://"].first(where: { text.lowercased().hasPrefix($0) })
     else { return false }
     return !text.utf8.dropFirst(scheme.utf8.count).prefix { !"/?#".utf8.contains($0) }.isEmpty

@@ -1,6 +1,12 @@
 extension UInt8 {
+  /// Whether it is a character of ASCII that is neither a space nor a control character.
+  package var isVisible: Bool { 0x20 < self && self < 0x7f }
+
   /// Whether it is one of `0` to `9`.
   package var isDigit: Bool { UInt8(ascii: "0") <= self && self <= UInt8(ascii: "9") }
+
+  /// Whether it is one of `A` to `Z`.
+  package var isUpperCase: Bool { UInt8(ascii: "A") <= self && self <= UInt8(ascii: "Z") }
 
   /// Whether it is a digit or a letter from A to Z in either case.
   package var isLetterOrDigit: Bool {
@@ -8,4 +14,17 @@ extension UInt8 {
     let lower = self | 0x20
     return isDigit || UInt8(ascii: "a") <= lower && lower <= UInt8(ascii: "z")
   }
+}
+
+extension String {
+  /// Writes a number with zeros in front, up to the given number of digits.
+  ///
+  /// A longer number has all its digits.
+  package init(_ number: some BinaryInteger, digits: Int, radix: Int = 10) {
+    let plain = String(number, radix: radix)
+    self = String(repeating: "0", count: max(0, digits - plain.utf8.count)) + plain
+  }
+
+  /// A code as people type it, without the spaces and hyphens that do not count.
+  package var withoutSpacesAndHyphens: String { filter { $0 != " " && $0 != "-" } }
 }

@@ -49,18 +49,13 @@ package struct CalendarTime: Sendable, Equatable {
   /// The day and time, without the zone and without trailing zeros of the fraction:
   /// `2026-04-30T12:00:00.25`.
   package var text: String {
-    var text = "\(Self.padded(day.year, 4))-\(Self.padded(day.month, 2))-"
-    text += "\(Self.padded(day.day, 2))T\(Self.padded(second / 3_600, 2)):"
-    text += "\(Self.padded(second / 60 % 60, 2)):\(Self.padded(second % 60, 2))"
+    var text = "\(String(day.year, digits: 4))-\(String(day.month, digits: 2))-"
+    text += "\(String(day.day, digits: 2))T\(String(second / 3_600, digits: 2)):"
+    text += "\(String(second / 60 % 60, digits: 2)):\(String(second % 60, digits: 2))"
     guard nanoseconds > 0 else { return text }
-    var digits = Self.padded(nanoseconds, 9)
+    var digits = String(nanoseconds, digits: 9)
     while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
     return "\(text).\(digits)"
-  }
-
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 }
 

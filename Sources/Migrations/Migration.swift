@@ -63,8 +63,7 @@ package struct Migration: Equatable, Sendable {
 
   /// Returns a version with at least four digits.
   package static func paddedVersion(_ version: Int) -> String {
-    let digits = String(version)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    String(version, digits: 4)
   }
 
   private init(file: String, unixText: String, checksum: String?) throws(MigrationError) {

@@ -36,7 +36,7 @@ package struct PasswordHash: Sendable, Equatable {
   ///
   /// - Throws: an error with the reason if the hash is rejected.
   package init(_ text: String) throws(PasswordHashError) {
-    guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+    guard text.utf8.count <= Self.longest, text.utf8.allSatisfy(\.isVisible) else {
       throw .malformed("A hash may have at most \(Self.longest) printable characters.")
     }
     self.text = text

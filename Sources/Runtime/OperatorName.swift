@@ -10,12 +10,7 @@ package enum OperatorName {
     let isFit =
       (1...63).contains(bytes.count) && bytes.first != UInt8(ascii: "-")
       && bytes.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-          UInt8(ascii: "-"):
-          true
-        default: false
-        }
+        byte == UInt8(ascii: "-") || byte.isLetterOrDigit && !byte.isUpperCase
       }
     guard !isFit else { return nil }
     let rule = "A name must have 1 to 63 of a-z, 0-9 and -, and not begin with -."

@@ -34,8 +34,7 @@ package struct Timestamp: Sendable, Equatable {
   package var milliseconds: String {
     let (seconds, rest) = microseconds.dividedDown(by: 1_000_000)
     let whole = CalendarTime(seconds: seconds, nanoseconds: 0).text
-    let digits = String(rest / 1_000)
-    return "\(whole).\(String(repeating: "0", count: 3 - digits.count))\(digits)Z"
+    return "\(whole).\(String(rest / 1_000, digits: 3))Z"
   }
 
   /// Parses `2026-04-30 12:00:00.25+00`.

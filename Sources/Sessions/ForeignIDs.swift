@@ -3,6 +3,7 @@ package import EventLoop
 package import Postgres
 package import JSON
 package import Runtime
+import Encoding
 
 /// The ids by which Auth0's clients know users.
 ///
@@ -51,7 +52,7 @@ package import Runtime
   /// Returns whether a text has the form of a foreign id: a provider, `|`, and its id.
   package nonisolated static func isForeign(_ text: String) -> Bool {
     guard (3...longest).contains(text.utf8.count),
-      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") }),
+      text.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "/") }),
       let bar = text.utf8.firstIndex(of: UInt8(ascii: "|"))
     else { return false }
     return bar != text.utf8.startIndex && text.utf8.index(after: bar) != text.utf8.endIndex

@@ -2,6 +2,7 @@ import Runtime
 import Tenancy
 import EventLoop
 import HTTP
+import Encoding
 
 extension Service {
   /// Answers a POST with an idempotency key.
@@ -56,7 +57,7 @@ extension Service {
       text = text.dropFirst().dropLast()
     }
     guard (1...255).contains(text.utf8.count),
-      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") })
+      text.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "\"") })
     else { return nil }
     return String(text)
   }

@@ -44,7 +44,7 @@ extension AuthenticationFlow {
     _ context: RequestContext
   ) async throws(Failure) -> AuthenticationFlow {
     let (network, place) = (network(of: context), networkPlace(of: context))
-    let typed = code.filter { $0 != " " && $0 != "-" }
+    let typed = code.withoutSpacesAndHyphens
     let limiter = FailureLimiter(.networkCode, on: network, context)
     let flow = try await limiter.attempt { () async throws(Failure) in
       let found = try await context.write(

@@ -5,6 +5,7 @@ import PasswordHashes
 package import EventLoop
 import JSON
 package import Postgres
+import Encoding
 
 /// A sign-in, a registration, a link or a change of address that waits for a mailed code.
 ///
@@ -124,8 +125,7 @@ package import Postgres
 
   private nonisolated static func newCode(_ length: Int) -> String {
     let most = (0..<length).reduce(1) { power, _ in power * 10 }
-    let digits = String(Int.random(in: 0..<most))
-    return String(repeating: "0", count: length - digits.count) + digits
+    return String(Int.random(in: 0..<most), digits: length)
   }
 
   // MARK: Completing
@@ -175,7 +175,7 @@ package import Postgres
     self.email = email
     hash = row.passwordHash
     user = [.link, .changeEmail].contains(purpose) ? UserID(trusted: place.text) : nil
-    let typed = code.filter { $0 != " " && $0 != "-" }
+    let typed = code.withoutSpacesAndHyphens
     guard areSame(credential.hash(with: typed, master).bytes, stored) else {
       let account = try await Accounts.find(address, context)
       try await Event(

@@ -67,18 +67,13 @@ struct UserOrder {
     case .familyName: profile.familyName?.lowercased() ?? ""
     case .givenName: profile.givenName?.lowercased() ?? ""
     case .lastLogin: signIns?.lastLogin?.milliseconds ?? ""
-    case .loginCount: Self.padded(signIns?.loginCount ?? 0)
+    // No number has more digits, so the bytes are in the order of the numbers.
+    case .loginCount: String(signIns?.loginCount ?? 0, digits: 19)
     case .name: profile.name?.lowercased() ?? ""
     case .nickname: profile.nickname?.lowercased() ?? ""
     case .phone: profile.phone ?? ""
     case .updatedAt: profile.updatedAt.milliseconds
     case .userID: signIns?.foreignID ?? ForeignIDs.id(of: profile.id)
     }
-  }
-
-  /// Returns a number with as many digits as any has, so that its bytes are in its order.
-  private static func padded(_ number: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits
   }
 }

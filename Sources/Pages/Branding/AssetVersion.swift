@@ -1,3 +1,5 @@
+import Encoding
+
 /// The version of a file's content, for URLs that caches may keep forever.
 package enum AssetVersion {
   /// Returns 16 hexadecimal digits.
@@ -7,7 +9,6 @@ package enum AssetVersion {
   package static func of(_ text: String) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    let digits = String(hash, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    return String(hash, digits: 16, radix: 16)
   }
 }

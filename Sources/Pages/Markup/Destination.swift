@@ -119,7 +119,3 @@ enum URLCharacters {
     byte.isLetterOrDigit || "-._~:/?#[]@!$&'()*+,;=%".utf8.contains(byte)
   }
 }
-
-extension UInt8 {
-  fileprivate var isUpperCase: Bool { UInt8(ascii: "A") <= self && self <= UInt8(ascii: "Z") }
-}

@@ -154,7 +154,7 @@ extension SecondFactors {
       throw .internalError("this master key does not decrypt the second factor \(factor.id)")
     }
     return TimeBasedCode.step(
-      of: code.filter { $0 != " " && $0 != "-" },
+      of: code.withoutSpacesAndHyphens,
       secret,
       near: TimeBasedCode.step(at: time(nil)),
       after: factor.lastStep

@@ -1,5 +1,6 @@
 import PasswordHashes
 internal import Crypto
+import Encoding
 
 /// The codes of an authenticator app: six digits that change every 30 seconds.
 ///
@@ -22,8 +23,7 @@ package enum TimeBasedCode {
     let hash = Array(code.finalize())
     let offset = Int(hash[hash.count - 1] & 15)
     let number = hash[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } & 0x7fff_ffff
-    let digits = String(number % 1_000_000)
-    return String(repeating: "0", count: length - digits.count) + digits
+    return String(number % 1_000_000, digits: length)
   }
 
   /// Finds the time step whose code was entered.

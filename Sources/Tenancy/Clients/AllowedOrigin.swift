@@ -1,4 +1,5 @@
 package import JSON
+import Encoding
 
 /// An origin of web pages, written as browsers do.
 ///
@@ -30,7 +31,7 @@ package enum AllowedOrigin {
     guard let colon = port.first else { return true }
     let digits = port.dropFirst()
     return colon == UInt8(ascii: ":") && (1...5).contains(digits.count)
-      && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      && digits.allSatisfy(\.isDigit)
   }
 
   /// Returns whether the setting allows every port of the local machine.
@@ -66,7 +67,7 @@ package enum AllowedOrigin {
     let isHost =
       !rest.isEmpty
       && rest.allSatisfy { byte in
-        byte > 0x20 && byte < 0x7f && !"?#@\"<>\\".utf8.contains(byte)
+        byte.isVisible && !"?#@\"<>\\".utf8.contains(byte)
       }
     return isHost ? nil : "it must have a host after its scheme, such as \(example)."
   }

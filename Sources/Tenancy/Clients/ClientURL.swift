@@ -58,7 +58,7 @@ package enum ClientURL {
     guard (1...longest).contains(url.utf8.count) else {
       return "a URL must have 1 to \(longest) characters."
     }
-    guard url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+    guard url.utf8.allSatisfy(\.isVisible) else {
       return "a URL must be ASCII, without spaces and control characters."
     }
     if url.utf8.contains(UInt8(ascii: "#")) { return "a URL must not have a fragment (#)." }

@@ -2,6 +2,7 @@ package import EventLoop
 import JSON
 package import Postgres
 package import Runtime
+import Encoding
 
 /// The URLs to which browsers may be sent after a sign-out, compared without query and fragment.
 @EventLoop package enum LogoutURLs {
@@ -30,7 +31,7 @@ package import Runtime
   /// The query and the fragment, which no client has registered, may be any text.
   nonisolated static func page(of url: String) -> String? {
     guard (1...ClientURL.longest).contains(url.utf8.count),
-      url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
+      url.utf8.allSatisfy(\.isVisible)
     else { return nil }
     return String(url.prefix { $0 != "?" && $0 != "#" })
   }

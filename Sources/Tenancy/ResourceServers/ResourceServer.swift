@@ -2,6 +2,7 @@ package import Runtime
 import EventLoop
 import JSON
 package import Postgres
+import Encoding
 
 /// An API of an app, which access tokens are for.
 package struct ResourceServer: RowDecodable {
@@ -86,7 +87,7 @@ package enum ResourceServers {
 
   /// Returns whether a text can be the identifier of an API.
   package nonisolated static func isIdentifier(_ text: String) -> Bool {
-    (1...600).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+    (1...600).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisible)
   }
 }
 

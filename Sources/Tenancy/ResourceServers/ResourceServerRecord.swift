@@ -1,6 +1,7 @@
 package import JSON
 package import Postgres
 package import Runtime
+import Encoding
 
 /// An API as operators see it.
 package struct ResourceServerRecord: RowDecodable {
@@ -138,7 +139,7 @@ package enum ResourceServerRules {
   /// - Source: RFC 6749 section 3.3.
   private static func isScope(_ name: String) -> Bool {
     name.utf8.allSatisfy { byte in
-      byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+      byte.isVisible && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
   }
 }

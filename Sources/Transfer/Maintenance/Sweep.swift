@@ -1,6 +1,7 @@
 import EventLoop
 import Postgres
 import Runtime
+import Encoding
 
 /// A row that a sweep reads.
 protocol SweptRow: RowDecodable {
@@ -51,7 +52,7 @@ protocol SweptRow: RowDecodable {
   private func randomPlace(_ database: Database) async throws(DatabaseError) -> String {
     let ids = [try await database.write(page, "").first?.id ?? "", UserID().text]
     let times = ids.map { UInt32($0.prefix(8), radix: 16) ?? 0 }
-    let digits = String(UInt32.random(in: times[0]...max(times[0], times[1])), radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
+    let time = UInt32.random(in: times[0]...max(times[0], times[1]))
+    return String(time, digits: 8, radix: 16)
   }
 }
