@@ -40,21 +40,8 @@ package import Tenancy
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
-      let statements = PermissionStatements(
-        add: { list async throws(Failure) in
-          try await transaction.run(UserPermissionQueries.add, user, list)
-        },
-        remove: { list async throws(Failure) in
-          try await transaction.run(UserPermissionQueries.remove, user, list)
-        },
-        scopes: { server async throws(Failure) in
-          try await transaction.run(UserPermissionQueries.direct, user, server)
-        },
-        count: { () async throws(Failure) in
-          try await transaction.run(UserPermissionQueries.count, user).first ?? 0
-        }
-      )
-      let detail = try await statements.make(change, of: context.app.id, in: transaction)
+      let changes = UserPermissionQueries.changes
+      let detail = try await changes.make(change, of: user, context.app.id, in: transaction)
       guard let detail else { return }
       Event("user_permissions_change", of: user, detail: .object(detail)).record(in: transaction)
     }
@@ -125,6 +112,8 @@ package enum UserPermissionQueries {
     "user_permissions.count",
     "select count(*) from user_permissions where user_id = $1"
   )
+
+  static let changes = PermissionStatements(add: add, remove: remove, scopes: direct, count: count)
 
   package static let all: [any PreparedStatement] = [list, allowed, add, remove, direct, count]
 }

@@ -51,13 +51,12 @@ package enum PermissionChange: Sendable {
   case set([String], at: ResourceServerID)
 }
 
-/// The statements that change the permissions of one owner, in a transaction that locks it.
-@EventLoop package struct PermissionStatements {
-  package typealias Run = @EventLoop (TextBytes) async throws(Failure) -> [String]
-  private let add: Run
-  private let remove: Run
-  private let scopes: @EventLoop (ResourceServerID) async throws(Failure) -> [String]
-  private let count: @EventLoop () async throws(Failure) -> Int
+/// The statements that change the permissions of roles, or of users.
+package struct PermissionStatements<Owner: Bindable>: Sendable {
+  private let add: Statement<String, Owner, TextBytes>
+  private let remove: Statement<String, Owner, TextBytes>
+  private let scopes: Statement<String, Owner, ResourceServerID>
+  private let count: Statement<Int, Owner>
 
   /// - Parameters:
   ///   - add: inserts permissions and returns those that are new, in words.
@@ -65,21 +64,27 @@ package enum PermissionChange: Sendable {
   ///   - scopes: returns the scopes at an API.
   ///   - count: returns the number of permissions.
   package init(
-    add: @escaping Run,
-    remove: @escaping Run,
-    scopes: @escaping @EventLoop (ResourceServerID) async throws(Failure) -> [String],
-    count: @escaping @EventLoop () async throws(Failure) -> Int
+    add: Statement<String, Owner, TextBytes>,
+    remove: Statement<String, Owner, TextBytes>,
+    scopes: Statement<String, Owner, ResourceServerID>,
+    count: Statement<Int, Owner>
   ) {
     (self.add, self.remove, self.scopes, self.count) = (add, remove, scopes, count)
   }
 
-  /// Makes a change of permissions of an app.
+  /// Changes the permissions of a locked owner.
   ///
+  /// - Parameters:
+  ///   - change: the change.
+  ///   - owner: the owner, whom the transaction has locked.
+  ///   - app: the app of the owner.
+  ///   - transaction: the transaction.
   /// - Returns: the members of an audit event; nil if the change changes nothing.
   /// - Throws: `.invalid` for a permission that the app lacks, and for too many.
-  package func make(
+  @EventLoop package func make(
     _ change: PermissionChange,
-    of app: AppID,
+    of owner: Owner,
+    _ app: AppID,
     in transaction: Transaction
   ) async throws(Failure) -> JSONObject? {
     var (added, removed): ([PermissionName], [PermissionName]) = ([], [])
@@ -89,19 +94,21 @@ package enum PermissionChange: Sendable {
     case .remove(let names): removed = names
     case .set(let wanted, let server):
       place = "/scopes"
-      let stored = try await scopes(server)
+      let stored = try await transaction.run(scopes, owner, server)
       added = wanted.map { PermissionName(server, $0) }
       removed = stored.filter { scope in !wanted.contains(where: scope.hasSameBytes) }
         .map { PermissionName(server, $0) }
     }
     try await Permissions.check(added, of: app, at: place, in: transaction)
     var detail = JSONObject()
-    for (name, names, run) in [("added", added, add), ("removed", removed, remove)]
+    for (name, names, statement) in [("added", added, add), ("removed", removed, remove)]
     where !names.isEmpty {
-      let changed = try await run(Self.list(names))
+      let changed = try await transaction.run(statement, owner, Self.list(names))
       if !changed.isEmpty { detail[name] = .array(changed.map(JSON.string)) }
     }
-    if detail["added"] != nil, try await count() > RoleLimits.permissions {
+    if detail["added"] != nil,
+      try await transaction.run(count, owner).first ?? 0 > RoleLimits.permissions
+    {
       let rule = "There may be at most \(RoleLimits.permissions) permissions."
       throw .invalid([FieldError("", "length", rule)])
     }

@@ -29,21 +29,10 @@ extension Roles {
   ) async throws(Failure) {
     try await context.transaction { transaction async throws(Failure) in
       _ = try await lock(role, of: app, in: transaction)
-      let statements = PermissionStatements(
-        add: { list async throws(Failure) in
-          try await transaction.run(RolePermissionQueries.add, app, role, list)
-        },
-        remove: { list async throws(Failure) in
-          try await transaction.run(RolePermissionQueries.remove, role, list)
-        },
-        scopes: { server async throws(Failure) in
-          try await transaction.run(RolePermissionQueries.scopes, role, server)
-        },
-        count: { () async throws(Failure) in
-          try await transaction.run(RolePermissionQueries.count, role).first ?? 0
-        }
-      )
-      guard var detail = try await statements.make(change, of: app, in: transaction) else { return }
+      let changes = RolePermissionQueries.changes
+      guard var detail = try await changes.make(change, of: role, app, in: transaction) else {
+        return
+      }
       detail["role_id"] = .string(role.text)
       Event("role_permissions_change", detail: .object(detail)).record(in: transaction, app: app)
     }
@@ -100,13 +89,13 @@ package enum RolePermissionQueries {
     """
   )
 
-  static let add = Statement<String, AppID, RoleID, TextBytes>(
+  static let add = Statement<String, RoleID, TextBytes>(
     "role_permissions.add",
     """
     insert into role_permissions (app_id, role_id, resource_server_id, scope)
     select r.app_id, r.role_id, p.server, p.scope
-    from roles r cross join jsonb_to_recordset($3::jsonb) as p (server text, scope text)
-    where r.app_id = $1 and r.role_id = $2
+    from roles r cross join jsonb_to_recordset($2::jsonb) as p (server text, scope text)
+    where r.role_id = $1
     on conflict (role_id, resource_server_id, scope) do nothing
     returning resource_server_id || ' ' || scope
     """
@@ -131,6 +120,8 @@ package enum RolePermissionQueries {
     "role_permissions.count",
     "select count(*) from role_permissions where role_id = $1"
   )
+
+  static let changes = PermissionStatements(add: add, remove: remove, scopes: scopes, count: count)
 
   /// Deletes the permissions of roles whose scopes an API has no longer.
   static let settle = Statement<NoRow, AppID, ResourceServerID>(
