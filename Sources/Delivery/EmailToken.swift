@@ -105,6 +105,12 @@ extension EmailToken {
     guard let link = context.mailer.pages?.link(for: purpose, text, of: context.app) else {
       return nil
     }
+    store(ticket, in: transaction)
+    return link
+  }
+
+  /// Stores the token.
+  @EventLoop func store(_ ticket: Ticket, in transaction: Transaction) {
     _ = transaction.send(
       MailTokenQueries.issue,
       user,
@@ -115,7 +121,6 @@ extension EmailToken {
       ticket.verifies,
       ticket.resultURL
     )
-    return link
   }
 }
 

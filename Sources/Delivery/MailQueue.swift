@@ -53,35 +53,16 @@ extension Transaction {
     for time: Duration = Outbox.patience
   ) {
     guard let mail, let sealed = context.sealed(mail) else { return }
-    _ = send(OutboxQueries.add, mail.id, app.id, kind.name, sealed, time)
-    context.deliver(QueuedRow(mail.id))
+    queue(QueuedRow(mail.id), kind.name, sealed, of: app.id, for: time)
   }
 
   /// Queues a mail together with its token; the mail expires with the token.
   func queue(_ mail: QueuedMail?, with token: EmailToken) {
     guard let mail, let sealed = context.sealed(mail) else { return }
-    let (user, purpose, hash) = (token.user, token.purpose.rawValue, token.hash)
-    _ = send(
-      MailTokenQueries.issue,
-      user,
-      purpose,
-      hash,
-      token.email,
-      token.lifetime,
-      true,
-      nil
-    )
-    _ = send(
-      OutboxQueries.addWithToken,
-      mail.id,
-      app.id,
-      purpose,
-      sealed,
-      token.lifetime,
-      user,
-      hash
-    )
-    context.deliver(QueuedRow(mail.id, .init(user: user, purpose: purpose, hash: hash)))
+    token.store(.init(for: token.lifetime, verifies: true, resultURL: nil), in: self)
+    let purpose = token.purpose.rawValue
+    let row = QueuedRow(mail.id, .init(user: token.user, purpose: purpose, hash: token.hash))
+    queue(row, purpose, sealed, of: app.id, for: token.lifetime)
   }
 
   /// Queues a row of a kind of its own, which is encrypted.
@@ -101,8 +82,20 @@ extension Transaction {
     let id = MailID()
     let name = QueuedMail.name(id)
     let sealed = BinaryBytes(try context.keys.master.sealed(content.serialized(), as: name))
-    _ = send(OutboxQueries.add, id, app, kind, sealed, time)
-    context.deliver(QueuedRow(id))
+    queue(QueuedRow(id), kind, sealed, of: app, for: time)
+  }
+
+  /// Queues a row, and lets this worker deliver it.
+  private func queue(
+    _ row: QueuedRow,
+    _ kind: String,
+    _ sealed: BinaryBytes,
+    of app: AppID,
+    for time: Duration
+  ) {
+    let token = row.token
+    _ = send(OutboxQueries.add, row.id, app, kind, sealed, time, token?.user, token?.hash)
+    context.deliver(row)
   }
 }
 

@@ -2,19 +2,11 @@ package import Runtime
 package import Postgres
 
 package enum OutboxQueries {
-  package static let add = Statement<NoRow, MailID, AppID, String, BinaryBytes, Duration>(
-    "outbox.add",
-    """
-    insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at)
-    values ($1, $2, $3, $4, now() + $5::interval)
-    """
-  )
-
-  /// Queues a mail with the token of a user.
-  static let addWithToken = Statement<
-    NoRow, MailID, AppID, String, BinaryBytes, Duration, UserID, BinaryBytes
+  /// - Parameter 6: the user of the token in the mail; null without one, as is its hash.
+  package static let add = Statement<
+    NoRow, MailID, AppID, String, BinaryBytes, Duration, UserID?, BinaryBytes?
   >(
-    "outbox.add_with_token",
+    "outbox.add",
     """
     insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash)
     values ($1, $2, $3, $4, now() + $5::interval, $6, $7)
@@ -130,7 +122,7 @@ package enum OutboxQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    add, addWithToken, due, claim, putOff, takeRequest, remove, expired, expire, state, page, ids,
+    add, due, claim, putOff, takeRequest, remove, expired, expire, state, page, ids,
     retry, drop,
   ]
 }

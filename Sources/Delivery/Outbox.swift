@@ -52,9 +52,7 @@ package enum Outbox {
       count += try await context.write(calls, returning: Int.self).count
       last = ids.last
     }
-    try await context.transaction { [count] transaction async throws(Failure) in
-      record("mail_retry", count, in: transaction)
-    }
+    try await Event("mail_retry", detail: detail(of: count)).record(app: .deployment, context)
     return count
   }
 
@@ -74,22 +72,14 @@ package enum Outbox {
     _ mail: MailID,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await context.transaction { transaction async throws(Failure) in
-      guard try await !transaction.run(statement, mail).isEmpty else { throw .notFound }
-      record(action, 1, in: transaction)
+    try await context.act(action) { transaction async throws(Failure) in
+      try await transaction.run(statement, mail).first
+    } recording: { count in
+      (.deployment, detail(of: count))
     }
   }
 
-  @EventLoop private static func record(
-    _ action: String,
-    _ count: Int,
-    in transaction: Transaction
-  ) {
-    Event(action, detail: ["count": .number(JSONNumber(count))]).record(
-      in: transaction,
-      app: .deployment
-    )
-  }
+  private static func detail(of count: Int) -> JSON { ["count": .number(JSONNumber(count))] }
 }
 
 /// A queued mail as operators see it.

@@ -71,10 +71,14 @@ package struct Event {
   }
 
   /// Records an event in a transaction of its own.
-  @EventLoop package func record(by principal: Principal? = nil, _ context: RequestContext)
-    async throws(Failure)
-  {
-    try await context.transaction { record(in: $0, by: principal) }
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package func record(
+    app: AppID? = nil,
+    by principal: Principal? = nil,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    try await context.transaction { record(in: $0, app: app, by: principal) }
   }
 }
 
