@@ -115,8 +115,7 @@ extension Users {
     of user: UserID?,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Event("login_failure", of: user, detail: ["provider": "password"])
-      .record(by: .anyone, context)
+    try await Event(loginFailureBy: "password", of: user).record(by: .anyone, context)
   }
 }
 

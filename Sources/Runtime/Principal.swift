@@ -50,6 +50,11 @@ package final class Principal: Sendable {
     (user, session, device, self.client) = (nil, nil, nil, client)
   }
 
+  /// Returns a user without a session, as the actor of events.
+  package static func user(of app: AppID) -> Principal {
+    Principal(.user, in: app, scopes: Scopes(""))
+  }
+
   package static let anyone = Principal(.anyone, in: .deployment, scopes: Scopes(""))
 
   /// The name of the principal in events.

@@ -32,9 +32,7 @@ extension Sessions {
     var detail = JSONObject()
     detail["sessions"] = .number(JSONNumber(sessions))
     detail["issuer"] = issuer.map(JSON.string)
-    try await context.transaction { [detail] transaction async throws(Failure) in
-      Event("sessions_end", detail: .object(detail)).record(in: transaction, app: app)
-    }
+    try await Event("sessions_end", detail: .object(detail)).record(app: app, context)
     return sessions
   }
 

@@ -33,7 +33,7 @@ extension Sessions {
     _ reason: String,
     _ context: RequestContext
   ) async throws(Failure) {
-    let principal = Principal(.user, in: context.app.id, scopes: Scopes(""))
+    let principal = Principal.user(of: context.app.id)
     _ = try await context.transaction { transaction async throws(Failure) in
       try await end(.one(session), of: user, reason, by: principal, in: transaction)
     }

@@ -55,7 +55,7 @@ extension AuthenticationFlow {
         networkHash(of: typed, context)
       ).filter(\.isRight)
       guard let row = found.first, found.count == 1 else {
-        try await Event("login_failure", detail: ["provider": "email"]).record(context)
+        try await Event(loginFailureBy: "email").record(context)
         throw .invalidCode
       }
       return AuthenticationFlow(row, at: place, for: purpose)

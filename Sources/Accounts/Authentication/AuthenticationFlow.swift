@@ -178,11 +178,8 @@ import Encoding
     let typed = code.withoutSpacesAndHyphens
     guard areSame(credential.hash(with: typed, master).bytes, stored) else {
       let account = try await Accounts.find(address, context)
-      try await Event(
-        "login_failure",
-        of: account?.isVerified == true ? account?.user : nil,
-        detail: ["provider": "email"]
-      ).record(context)
+      let user = account?.isVerified == true ? account?.user : nil
+      try await Event(loginFailureBy: "email", of: user).record(context)
       throw .invalidCode
     }
   }

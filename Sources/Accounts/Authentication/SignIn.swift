@@ -197,7 +197,7 @@ import Postgres
     detail["client_id"] = (style.party?.client).map { .string($0.text) }
     let place = EventPlace(session: live.session, device: device)
     Event("login", of: user, at: place, detail: .object(detail))
-      .record(in: transaction, by: Principal(.user, in: app, scopes: Scopes("")))
+      .record(in: transaction, by: .user(of: app))
     let created: Completion = { () async throws(Failure) in
       try await entered.rows(undone: .deviceUnknown)
       try await room?.rows(undone: .deviceFull(limit: Devices.limit))

@@ -29,6 +29,15 @@ package struct Event {
     self.detail = detail
   }
 
+  /// Creates the event of a refused login.
+  ///
+  /// - Parameters:
+  ///   - provider: the kind of the credential.
+  ///   - user: the owner of the credential; nil if unknown.
+  package init(loginFailureBy provider: String, of user: UserID? = nil) {
+    self.init("login_failure", of: user, detail: ["provider": .string(provider)])
+  }
+
   /// Creates the event of a change of user data.
   ///
   /// Returns nil for a user's own change in an app that does not record these.

@@ -84,9 +84,8 @@ package enum Devices {
     _ device: DeviceID,
     in transaction: Transaction
   ) {
-    let principal = Principal(.user, in: transaction.app.id, scopes: Scopes(""))
     let place = EventPlace(session: session, device: device)
-    Event(action, of: user, at: place).record(in: transaction, by: principal)
+    Event(action, of: user, at: place).record(in: transaction, by: .user(of: transaction.app.id))
   }
 
   /// Returns new tokens for a browser that has its device credential in a cookie.

@@ -112,9 +112,7 @@ extension RateLimits {
     _ app: AppID
   ) async throws(Failure) {
     let detail: JSON = ["count": .number(JSONNumber(count))]
-    try await context.transaction { transaction async throws(Failure) in
-      Event("rate_limit_reset", of: user, detail: detail).record(in: transaction, app: app)
-    }
+    try await Event("rate_limit_reset", of: user, detail: detail).record(app: app, context)
   }
 }
 

@@ -21,8 +21,6 @@ import JSON
   ) async throws(Failure) {
     let left = RateLimitSet(RateLimit.ofNetwork(.refused, context), context)
     guard try await left.spendUnseen() else { return }
-    try await Event("login_failure", of: user, detail: ["provider": .string(provider)]).record(
-      context
-    )
+    try await Event(loginFailureBy: provider, of: user).record(context)
   }
 }

@@ -43,8 +43,7 @@ extension SecondFactors {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    try await Event("login_failure", of: user, detail: ["provider": "second-factor"])
-      .record(context)
+    try await Event(loginFailureBy: "second-factor", of: user).record(context)
   }
 
   /// Stores a new factor of a locked user, in place of one that was not confirmed.

@@ -54,9 +54,7 @@ extension Export {
     ).first.orGone(context)
     try await export.addDevices(context)
     if context.principal.role == .operator {
-      try await context.transaction { transaction async throws(Failure) in
-        Event("user_export", of: user).record(in: transaction)
-      }
+      try await Event("user_export", of: user).record(context)
     }
     return export
   }
