@@ -48,6 +48,10 @@ struct SupersededSession: RowDecodable {
 }
 
 extension SQL {
+  /// The columns of a `LiveSession`, of the session `s`.
+  static let liveSession: SQL =
+    "s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt"
+
   /// The condition that the settings of the app let a live session `s` of the user `c` refresh.
   ///
   /// - Parameters:
@@ -182,7 +186,7 @@ package enum SessionsQueries {
       and s.client_id is not distinct from $9
       and \(.isRefreshable(longest: "$7::interval", mfa: "$10::boolean"))
       and s.refresh_theoretical_arrival_at - now() <= $12::interval
-    returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
+    returning \(.liveSession)
     """
   )
 
@@ -195,7 +199,7 @@ package enum SessionsQueries {
   >(
     "sessions.superseded",
     """
-    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
+    select \(.liveSession),
       s.refresh_generation = $5 + 1 and s.refreshed_at > now() - $6::interval,
       greatest(0, ceil(extract(epoch from s.refresh_theoretical_arrival_at - now() - $9::interval)))::bigint
     from users c join sessions s on s.user_id = $1 and s.session_id = $2

@@ -36,6 +36,11 @@ struct UserToIndex: RowDecodable {
 }
 
 extension SQL {
+  /// The select of a `SearchIndex`, without a condition.
+  fileprivate static let searchIndexes: SQL = """
+    select id, document_kind, path, kind, state, created_at from search_index_records
+    """
+
   fileprivate static func valued(_ condition: SQL) -> SQL {
     "select user_id from search_values where index_id = $1 and \(condition) limit $2::bigint"
   }
@@ -46,16 +51,14 @@ package enum SearchIndexQueries {
   static let list = Statement<SearchIndex, AppID>(
     "search_indexes.list",
     """
-    select id, document_kind, path, kind, state, created_at
-    from search_index_records where app_id = $1 order by id
+    \(.searchIndexes) where app_id = $1 order by id
     """
   )
 
   static let unfinished = Statement<SearchIndex>(
     "search_indexes.unfinished",
     """
-    select id, document_kind, path, kind, state, created_at
-    from search_index_records where state <> 'ready' order by id
+    \(.searchIndexes) where state <> 'ready' order by id
     """
   )
 
@@ -71,8 +74,7 @@ package enum SearchIndexQueries {
   static let find = Statement<SearchIndex, AppID, IndexID>(
     "search_indexes.find",
     """
-    select id, document_kind, path, kind, state, created_at
-    from search_index_records where app_id = $1 and id = $2
+    \(.searchIndexes) where app_id = $1 and id = $2
     """
   )
 

@@ -42,7 +42,7 @@ package enum DevicesQueries {
   static let user = Statement<DeviceUser, UserID, DeviceID, Bool>(
     "devices.user",
     """
-    select s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt,
+    select \(.liveSession),
       p.user_id, p.activated_at, u.anonymous, u.name, u.nickname,
       case when u.blocked_at is null then u.email end, u.picture, u.locale,
       s.style, s.provider, floor(extract(epoch from s.authenticated_at))::bigint,
@@ -99,7 +99,7 @@ package enum DevicesQueries {
     where s.user_id = $1 and c.user_id = $1 and s.session_id = $2 and c.blocked_at is null
       and s.ended_at is null and s.expires_at > now() and s.style = $5
       and \(.isRefreshable(longest: "$4::interval", mfa: "$6::boolean"))
-    returning s.session_id, s.device_id, s.scope, s.refresh_generation, s.refresh_salt
+    returning \(.liveSession)
     """
   )
 

@@ -78,6 +78,12 @@ package enum Clients {
   }
 }
 
+extension SQL {
+  /// The select of a `Client`, without a condition.
+  fileprivate static let client: SQL =
+    "select client_id, app_id, kind, name, scope, settings from clients"
+}
+
 package enum ClientQueries {
   /// Returns no row for a client without a secret.
   ///
@@ -85,7 +91,7 @@ package enum ClientQueries {
   static let authenticate = Statement<Client, ClientID, BinaryBytes>(
     "clients.authenticate",
     """
-    select client_id, app_id, kind, name, scope, settings from clients
+    \(.client)
     where client_id = $1 and secret_hash = $2 and disabled_at is null
     """
   )
@@ -94,7 +100,7 @@ package enum ClientQueries {
   static let find = Statement<Client, ClientID, AppID>(
     "clients.find",
     """
-    select client_id, app_id, kind, name, scope, settings from clients
+    \(.client)
     where client_id = $1 and app_id = $2 and disabled_at is null
     """
   )
@@ -103,7 +109,7 @@ package enum ClientQueries {
   static let known = Statement<Client, ClientID, AppID>(
     "clients.known",
     """
-    select client_id, app_id, kind, name, scope, settings from clients
+    \(.client)
     where client_id = $1 and app_id = $2
     """
   )

@@ -143,14 +143,21 @@ package enum ClientGrants {
   }
 }
 
+extension SQL {
+  /// The scopes of the grant `g` that its API `r` still has, in the order of the grant.
+  fileprivate static let grantedScopes: SQL = """
+    array_to_string(array(
+      select s from unnest(string_to_array(g.scope, ' ')) with ordinality u (s, n)
+      where r.scopes -> s is not null order by n), ' ')
+    """
+}
+
 package enum ClientGrantQueries {
   /// Served by the primary key.
   static let scopes = Statement<String, AppID, ClientID, ResourceServerID>(
     "client_grants.scopes",
     """
-    select array_to_string(array(
-      select s from unnest(string_to_array(g.scope, ' ')) with ordinality u (s, n)
-      where r.scopes -> s is not null order by n), ' ')
+    select \(.grantedScopes)
     from client_grants g join resource_servers r using (app_id, resource_server_id)
     where g.app_id = $1 and g.client_id = $2 and g.resource_server_id = $3
     """
@@ -160,9 +167,7 @@ package enum ClientGrantQueries {
   static let list = Statement<Found<ClientGrant>, ClientID>(
     "client_grants.list",
     """
-    select r.resource_server_id, r.identifier, r.name, array_to_string(array(
-      select s from unnest(string_to_array(g.scope, ' ')) with ordinality u (s, n)
-      where r.scopes -> s is not null order by n), ' ')
+    select r.resource_server_id, r.identifier, r.name, \(.grantedScopes)
     from clients c
     left join client_grants g on g.app_id = c.app_id and g.client_id = c.client_id
     left join resource_servers r
@@ -176,9 +181,7 @@ package enum ClientGrantQueries {
   static let ofApp = Statement<AppGrant, AppID, String?>(
     "client_grants.of_app",
     """
-    select r.resource_server_id, r.identifier, r.name, array_to_string(array(
-      select s from unnest(string_to_array(g.scope, ' ')) with ordinality u (s, n)
-      where r.scopes -> s is not null order by n), ' '), g.client_id
+    select r.resource_server_id, r.identifier, r.name, \(.grantedScopes), g.client_id
     from client_grants g join resource_servers r using (app_id, resource_server_id)
     where g.app_id = $1 and ($2::text is null or g.client_id = $2)
     order by g.client_id, r.resource_server_id

@@ -1,14 +1,21 @@
 import Runtime
 package import Postgres
 
+extension SQL {
+  /// The columns of an `ImportProgress`, of the import `i`.
+  fileprivate static let importProgress: SQL = """
+    i.import_id, i.lines, i.bytes, i.digest, i.created, i.updated, i.skipped, i.failed,
+      i.results_before, i.results
+    """
+}
+
 /// The progress of imports.
 package enum ImportQueries {
   static let find = Statement<ImportProgress, AppID, String>(
     "imports.find",
     """
-    select import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
-      results
-    from imports where app_id = $1 and source = $2 for update
+    select \(.importProgress)
+    from imports i where i.app_id = $1 and i.source = $2 for update
     """
   )
 
@@ -18,13 +25,12 @@ package enum ImportQueries {
   static let begin = Statement<ImportProgress, AppID, String, ImportID, Bool>(
     "imports.begin",
     """
-    insert into imports (app_id, source, import_id) values ($1, $2, $3)
+    insert into imports as i (app_id, source, import_id) values ($1, $2, $3)
     on conflict (app_id, source) do update set import_id = excluded.import_id, lines = 0, bytes = 0,
       digest = '', created = 0, updated = 0, skipped = 0, failed = 0, results_before = 0,
       results = '', changed_at = excluded.changed_at, finished_at = null
     where $4::boolean
-    returning import_id, lines, bytes, digest, created, updated, skipped, failed, results_before,
-      results
+    returning \(.importProgress)
     """
   )
 
@@ -47,8 +53,7 @@ package enum ImportQueries {
       changed_at = now(), finished_at = null
     from (select $3::jsonb -> 0, $3::jsonb -> 1) as p (tally, at)
     where i.app_id = $1 and i.import_id = $2
-    returning i.import_id, i.lines, i.bytes, i.digest, i.created, i.updated, i.skipped, i.failed,
-      i.results_before, i.results
+    returning \(.importProgress)
     """
   )
 
