@@ -114,8 +114,7 @@ import Sessions
       for user in [primary, secondary].sorted(by: { $0.text < $1.text }) {
         _ = transaction.send(SessionsQueries.lockUser, user)
       }
-      let live = try await transaction.run(PrincipalQueries.live, primary, context.principal)
-      guard !live.isEmpty else { throw context.gone }
+      try await transaction.requireSession(of: primary)
       let (main, found) = try await (
         transaction.run(UserLinkQueries.party, primary, context.app.id).first,
         transaction.run(UserLinkQueries.party, secondary, context.app.id).first

@@ -46,6 +46,13 @@ package import Postgres
     }
   }
 
+  /// Checks that the principal may access a user, as `RequestContext.requireSession` does.
+  ///
+  /// - Throws: `.sessionEnded`, `.notFound`, `.databaseUnavailable`.
+  package func requireSession(of user: UserID) async throws(Failure) {
+    guard try await !run(PrincipalQueries.live, user, principal).isEmpty else { throw context.gone }
+  }
+
   /// Returns the transaction for statements of another principal.
   package func acting(as principal: Principal) -> Transaction {
     let context = RequestContext(context.dependencies, app: app, principal: principal)

@@ -1,4 +1,5 @@
 package import Runtime
+import EventLoop
 
 /// The settings of sessions and their tokens.
 package struct SessionSettings: SettingsSection {
@@ -87,6 +88,13 @@ package struct SessionSettings: SettingsSection {
 
 extension App {
   package var sessionSettings: SessionSettings { settings[SessionSettings.self] }
+}
+
+extension RequestContext {
+  /// The error for a live session whose last authentication is too old or too weak.
+  package var reauthenticationRequired: Failure {
+    .reauthenticationRequired(maxAge: app.sessionSettings.proofLifetime)
+  }
 }
 
 /// Whether users have a second factor.

@@ -189,10 +189,10 @@ import Postgres
   ///   The transaction that held the lock before may have ended it, as a reset of the password
   ///   does.
   package static func lockUser(_ user: UserID, in transaction: Transaction) async throws(Failure) {
-    let context = transaction.context
     _ = transaction.send(SessionsQueries.lockUser, user)
-    if let device = context.principal.device { _ = transaction.send(DevicesQueries.lock, device) }
-    let live = try await transaction.run(PrincipalQueries.live, user, context.principal)
-    guard !live.isEmpty else { throw context.gone }
+    if let device = transaction.principal.device {
+      _ = transaction.send(DevicesQueries.lock, device)
+    }
+    try await transaction.requireSession(of: user)
   }
 }

@@ -40,7 +40,7 @@ extension Sessions {
   ) async throws(Failure) {
     let authentication = try await authentication(of: user, context)
     guard authentication.isRecent, authentication.meetsSecondFactor else {
-      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+      throw context.reauthenticationRequired
     }
   }
 

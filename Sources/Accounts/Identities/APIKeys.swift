@@ -43,7 +43,7 @@ package import Postgres
       // Serializes key creation of one user, for the limit and the unique name.
       try await Sessions.lockUser(user, in: transaction)
       guard try await Sessions.ofCaller(user, in: transaction).meetsSecondFactor else {
-        throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+        throw context.reauthenticationRequired
       }
       if isSingle {
         let others = try await transaction.run(APIKeyQueries.named, user, name)

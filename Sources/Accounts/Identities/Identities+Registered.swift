@@ -37,12 +37,10 @@ extension Identities {
         for user in [user, account.user].sorted(by: { $0.text < $1.text }) {
           _ = transaction.send(SessionsQueries.lockUser, user)
         }
-        guard
-          try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
-        else { throw context.gone }
+        try await transaction.requireSession(of: user)
         try await requireNoRestore(of: user, in: transaction)
         // A reset may have changed the password during the comparison.
-        let now = try await transaction.run(AccountQueries.read, account.user, address.key).first
+        let now = try await Accounts.find(address, of: account.user, in: transaction)
         guard let now else { throw .identityTaken }
         guard now.hash == account.hash, !now.isBlocked else { throw .wrongCredentials }
         let bare = try await transaction.run(UserOriginQueries.isBare, account.user)

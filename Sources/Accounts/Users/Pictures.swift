@@ -78,8 +78,7 @@ package enum Pictures {
       if let name { _ = transaction.send(PictureQueries.add, user, name, body) }
       guard try await !changed.rows().isEmpty else {
         // A user without a picture does not change; a session that has ended changes nothing.
-        guard try await !transaction.run(PrincipalQueries.live, user, context.principal).isEmpty
-        else { throw context.gone }
+        try await transaction.requireSession(of: user)
         throw .notFound
       }
       let former = try await removed.rows().first

@@ -156,7 +156,7 @@ import Postgres
 
   private static func require(_ found: [Bool], _ context: RequestContext) throws(Failure) {
     guard try found.first.orGone(context) else {
-      throw .reauthenticationRequired(maxAge: context.app.sessionSettings.proofLifetime)
+      throw context.reauthenticationRequired
     }
   }
 
@@ -170,7 +170,7 @@ import Postgres
     try await requirePassed(by: user, in: transaction)
     let session = try await Sessions.ofCaller(user, in: transaction)
     guard !session.provider.isOfGuests else {
-      throw .reauthenticationRequired(maxAge: transaction.app.sessionSettings.proofLifetime)
+      throw transaction.context.reauthenticationRequired
     }
   }
 }
