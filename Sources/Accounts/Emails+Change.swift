@@ -129,7 +129,8 @@ extension Emails {
         token.address.key,
         IdentityID()
       )
-      let before = try await replace(by: token.address, token.email, of: user, in: transaction)
+      let email = token.subject.email
+      let before = try await replace(by: token.address, email, of: user, in: transaction)
       if before.email != nil { notice.queue(in: transaction) }
       if takesPassword {
         try await Users.store(hash, of: user, in: transaction)

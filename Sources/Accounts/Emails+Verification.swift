@@ -51,13 +51,13 @@ extension Emails {
     let isRight = try await limiter.attempt { () async throws(Failure) in
       let isRight = try await context.passwords.verify(
         password,
-        against: token.hash,
+        against: token.subject.hash,
         for: context.owner
       )
       if !isRight { try await Users.recordFailure(of: token.user, context) }
       return isRight
     }
-    guard isRight, let hash = token.hash else { throw .wrongCredentials }
+    guard isRight, let hash = token.subject.hash else { throw .wrongCredentials }
     return try await SignIn.complete(
       VerifiedCredential(of: token.user, .password(hash: hash)),
       countedBy: limiter,

@@ -99,7 +99,8 @@ package enum Emails {
     _ context: RequestContext
   ) async throws(Failure) -> VerifiedCredential {
     let (token, hash) = try await choose(password, by: text, for: .reset, context)
-    try await set(hash, of: token.user, at: token.address, verifies: token.verifies, context) {
+    let (user, verifies) = (token.user, token.subject.verifies)
+    try await set(hash, of: user, at: token.address, verifies: verifies, context) {
       transaction async throws(Failure) in try await token.useForAccount(in: transaction)
     }
     return VerifiedCredential(of: token.user, .password(hash: hash))
@@ -157,7 +158,7 @@ package enum Emails {
     // Also before the token is read: without a token the response to a password is the same.
     try Credentials.check(password, of: nil, context)
     let token = try await PresentedEmailToken(text, for: purpose, context)
-    try Credentials.check(password, of: token.email, context)
+    try Credentials.check(password, of: token.subject.email, context)
     return (token, try await context.passwords.hash(password, for: context.owner))
   }
 }

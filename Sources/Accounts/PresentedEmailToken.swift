@@ -7,15 +7,7 @@ import Postgres
 /// A token from a mail that a client presents.
 package struct PresentedEmailToken {
   package let user: UserID
-  let address: EmailAddress
-  /// The address as it is stored of the user.
-  package let email: String
-  /// The hash of the user's password; nil without one.
-  package let hash: String?
-  /// Whether its use verifies the address.
-  let verifies: Bool
-  /// Where the browser goes after its use; nil for a page of this server.
-  package let resultURL: String?
+  package let subject: MailedSubject
   private let purpose: EmailToken.Purpose
   private let tokenHash: BinaryBytes
 
@@ -40,12 +32,10 @@ package struct PresentedEmailToken {
       context.app.id
     )
     guard let subject = found.first else { throw .invalidMailToken }
-    email = subject.email
-    address = EmailAddress(key: subject.key)
-    hash = subject.hash
-    verifies = subject.verifies
-    resultURL = subject.resultURL
+    self.subject = subject
   }
+
+  var address: EmailAddress { EmailAddress(key: subject.key) }
 
   /// Locks the user, and uses the token up.
   ///

@@ -54,7 +54,7 @@ import WireKit
     by token: PresentedEmailToken,
     _ call: Call
   ) -> Response {
-    if let url = token.resultURL {
+    if let url = token.subject.resultURL {
       let target = RedirectTarget(url)
       if let destination = Destination(target.url(with: [("success", "true")]), of: target) {
         return call.response(with: .handOver(to: destination), hasLanguages: false)

@@ -33,7 +33,7 @@ import WireKit
       let token = try await MailLinkPages.token(text, for: .reset, call)
       let page = Page.newPassword(
         MailLinkPages.target(path, text, call),
-        email: token.email,
+        email: token.subject.email,
         minimumPassword: call.context.app.accountSettings.passwordMinLength,
         errors: state.errors.pageErrors
       )

@@ -24,7 +24,7 @@ import WireKit
       let state = PageState(of: call)
       let page = Page.restoreAddress(
         MailLinkPages.target(path, text ?? "", call),
-        email: token.email,
+        email: token.subject.email,
         minimumPassword: call.context.app.accountSettings.passwordMinLength,
         errors: state.errors.pageErrors
       )

@@ -38,7 +38,7 @@ import WireKit
       let state = PageState(of: call)
       let page = Page.confirmAddress(
         MailLinkPages.target(path, text, call),
-        email: token.email,
+        email: token.subject.email,
         asksForPassword: try await user(of: token, call) == nil && !knowsPassword(of: token, call),
         disown: MailLinkPages.target(disownPath, text, call),
         errors: state.errors.pageErrors
@@ -94,7 +94,7 @@ import WireKit
     let text = form["token"] ?? ""
     do throws(Failure) {
       let token = try await MailLinkPages.token(text, for: .verify, call)
-      return try await ResetPages.begin(for: token.email, call)
+      return try await ResetPages.begin(for: token.subject.email, call)
     } catch .invalidMailToken {
       return call.redirect(to: MailLinkPages.path("verify", text))
     }
@@ -103,7 +103,7 @@ import WireKit
   /// Returns whether the browser has just sent the right password for the address of a token.
   private static func knowsPassword(of token: PresentedEmailToken, _ call: Call) -> Bool {
     let address = BrowserNote.password.address(call)
-    return address?.lowercased().hasSameBytes(as: token.email.lowercased()) ?? false
+    return address?.lowercased().hasSameBytes(as: token.subject.email.lowercased()) ?? false
   }
 
   /// Returns the user of a token, if signed in at the pages in this browser.
