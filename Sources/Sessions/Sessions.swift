@@ -125,13 +125,8 @@ import Postgres
       in: context.app.id,
       scopes: Scopes(live.scope)
     )
-    let lifetime = context.app.sessionSettings.accessTokenLifetime
     return TokenSet(
-      accessToken: try await context.tokens.token(
-        of: context.principal,
-        lifetime: lifetime,
-        style.claims(context)
-      ),
+      accessToken: try await accessToken(as: style, context),
       refreshToken: signedRefreshToken(as: style, context)
         ?? Credential(
           .refreshToken,
@@ -140,7 +135,7 @@ import Postgres
           number: live.generation,
           salt: live.salt
         ).text(context.keys.master),
-      lifetime: lifetime,
+      lifetime: context.app.sessionSettings.accessTokenLifetime,
       user: user,
       device: live.device,
       deviceSecret: live.deviceSecret?.text(context.keys.master)

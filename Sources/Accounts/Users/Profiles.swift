@@ -58,9 +58,7 @@ import ReferenceData
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> Profile {
-    let faults = members.compactMap { name, value in fault(name, value) }
-    guard faults.isEmpty else { throw .invalid(faults) }
-    let text = TextBytes(members.serialized())
+    let text = try checked(members)
     let versions = condition.allowed.map(VersionList.init)
     let changed: Profile?
     if let event = Event(changeOf: "profile", of: user, context) {
@@ -86,6 +84,13 @@ import ReferenceData
     return changed
   }
 
+  /// Returns the text of valid members of a profile.
+  private static func checked(_ members: JSONObject) throws(Failure) -> TextBytes {
+    let faults = members.compactMap { name, value in fault(name, value) }
+    guard faults.isEmpty else { throw .invalid(faults) }
+    return TextBytes(members.serialized())
+  }
+
   /// Changes members of the profile of a locked user, in a transaction.
   ///
   /// - Throws: `.invalid`, `.sessionEnded`, `.notFound`.
@@ -95,13 +100,12 @@ import ReferenceData
     in transaction: Transaction
   ) async throws(Failure) {
     let context = transaction.context
-    let faults = members.compactMap { name, value in fault(name, value) }
-    guard faults.isEmpty else { throw .invalid(faults) }
+    let text = try checked(members)
     let found = try await transaction.run(
       ProfileQueries.change,
       user,
       context.principal,
-      TextBytes(members.serialized()),
+      text,
       nil
     )
     if found.isEmpty { throw context.gone }
