@@ -163,7 +163,7 @@ import Postgres
       calls.append(PendingQuery(OutboxQueries.claim, row.id, Self.void))
       if let token = row.token { calls.append(token.call(of: MailTokenQueries.find)) }
     }
-    var results = try await database.answers(toWrites: calls)[...]
+    var results = try await database.answers(to: calls, on: .exclusive)[...]
     var claimed: [ClaimedRow] = []
     for row in rows {
       let mail = try results.removeFirst().decodeFirst(DueRow.self)
@@ -233,7 +233,7 @@ import Postgres
       // First, since it is not repeated once the row is deleted.
       if let token, !isVoid { calls.insert(token.call(of: MailTokenQueries.prune), at: 0) }
       // If this write fails, the row is handled again.
-      _ = try? await database.answers(toWrites: calls)
+      _ = try? await database.answers(to: calls, on: .exclusive)
     case .failed(let reason, let isPassing):
       await putOff(due, isPassing ? Self.pause(after: due.attempts) : nil, reason)
     }

@@ -7,51 +7,24 @@ extension Database {
   /// On one PostgreSQL these are one transaction, which locks its rows until its end.
   private static var share: Int { 100 }
 
-  /// Runs statements that write, each by a key of its own, and sends many of them together.
+  /// Runs statements, each by a key of its own, and sends many of them together.
   ///
-  /// Reads that need the latest data may be among them.
-  /// They are no transaction. If one fails, others may be undone or not, and the caller repeats
-  /// all of them later. The caller sorts them by their keys, so that no two callers wait for each
+  /// They are no transaction. If a write fails, others may be undone or not, and the caller repeats
+  /// all of them later. The caller sorts writes by their keys, so that no two callers wait for each
   /// other.
   /// - Returns: the result of each, in the order of the calls.
   package func answers(
-    toWrites calls: [PendingQuery],
-    for owner: (any JobOwner)? = nil
-  ) async throws(DatabaseError) -> [ResultSet] {
-    try await answers(to: calls, on: exclusive, for: owner)
-  }
-
-  /// Runs reads that may take long, and sends many of them together.
-  ///
-  /// - Returns: the result of each, in the order of the calls.
-  package func answers(
-    toSearch calls: [PendingQuery],
-    for owner: (any JobOwner)?
-  ) async throws(DatabaseError) -> [ResultSet] {
-    try await answers(to: calls, on: search, for: owner)
-  }
-
-  /// Runs reads with large results, and sends many of them together.
-  ///
-  /// - Returns: the result of each, in the order of the calls.
-  package func answers(
-    toFetch calls: [PendingQuery],
-    for owner: (any JobOwner)?
-  ) async throws(DatabaseError) -> [ResultSet] {
-    try await answers(to: calls, on: large, for: owner)
-  }
-
-  private func answers(
     to calls: [PendingQuery],
-    on lane: Lane,
-    for owner: (any JobOwner)?
+    on lane: DatabaseLane,
+    for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> [ResultSet] {
     if let refusal = guardian.nodes?.refusal(of: calls) { throw refusal }
     var results: [ResultSet] = []
     for start in stride(from: 0, to: calls.count, by: Self.share) {
       let share = calls[start..<min(start + Self.share, calls.count)]
       results += try await retryingConflicts { () async throws(DatabaseError) in
-        try await lane.withConnection(for: owner) { connection async throws(DatabaseError) in
+        try await connections(of: lane).withConnection(for: owner) {
+          connection async throws(DatabaseError) in
           try await Self.results(of: share, on: connection)
         }
       }
@@ -65,7 +38,7 @@ extension Database {
     returning type: Row.Type,
     for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> [Row] {
-    try await answers(toWrites: calls, for: owner).decode(type)
+    try await answers(to: calls, on: .exclusive, for: owner).decode(type)
   }
 
   private static func results(

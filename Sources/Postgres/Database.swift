@@ -223,36 +223,18 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await answer(toWrite: PendingQuery(statement, repeat each values)).decode(Row.self)
+    let call = PendingQuery(statement, repeat each values)
+    return try await answer(to: call, on: .exclusive).decode(Row.self)
   }
 
-  /// Runs one statement that writes, as `write` does.
+  /// Runs one statement on a lane that lends connections, as `write` does.
   package func answer(
-    toWrite call: PendingQuery,
+    to call: PendingQuery,
+    on lane: DatabaseLane,
     for owner: (any JobOwner)? = nil
   ) async throws(DatabaseError) -> ResultSet {
     try await retryingConflicts { () async throws(DatabaseError) in
-      try await exclusive.answer(to: call, for: owner)
-    }
-  }
-
-  /// Runs a read that may take long.
-  package func answer(
-    toSearch call: PendingQuery,
-    for owner: (any JobOwner)?
-  ) async throws(DatabaseError) -> ResultSet {
-    try await retryingConflicts { () async throws(DatabaseError) in
-      try await search.answer(to: call, for: owner)
-    }
-  }
-
-  /// Runs a read with a large result.
-  package func answer(
-    toFetch call: PendingQuery,
-    for owner: (any JobOwner)?
-  ) async throws(DatabaseError) -> ResultSet {
-    try await retryingConflicts { () async throws(DatabaseError) in
-      try await large.answer(to: call, for: owner)
+      try await connections(of: lane).answer(to: call, for: owner)
     }
   }
 
@@ -261,7 +243,25 @@ package import EventLoop
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(DatabaseError) -> [Row] {
-    try await answer(toSearch: PendingQuery(statement, repeat each values), for: nil)
-      .decode(Row.self)
+    let call = PendingQuery(statement, repeat each values)
+    return try await answer(to: call, on: .search).decode(Row.self)
   }
+
+  func connections(of lane: DatabaseLane) -> Lane {
+    switch lane {
+    case .exclusive: exclusive
+    case .search: search
+    case .large: large
+    }
+  }
+}
+
+/// A lane that lends each connection to one caller at a time.
+package enum DatabaseLane: Sendable {
+  /// Writes, and reads that need the latest data.
+  case exclusive
+  /// Reads that may take long.
+  case search
+  /// Reads with large results.
+  case large
 }

@@ -33,7 +33,7 @@ extension RequestContext {
       var rows: [[Row]] = []
       let results =
         isLatest
-        ? try await database.answers(toWrites: calls, for: owner)
+        ? try await database.answers(to: calls, on: .exclusive, for: owner)
         : try await database.answers(to: calls)
       for result in results {
         rows.append(try result.decode(Row.self))
@@ -100,10 +100,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = PendingQuery(statement, repeat each values)
-    return try await metered { () async throws(DatabaseError) in
-      try await database.answer(toWrite: call, for: owner).decode(Row.self)
-    }
+    try await rows(of: PendingQuery(statement, repeat each values), on: .exclusive)
   }
 
   /// Runs one statement that writes, on the exclusive lane.
@@ -130,14 +127,14 @@ extension RequestContext {
     violation: @autoclosure () -> Failure? = nil
   ) async throws(Failure) -> [Row] {
     let rows = try await metered(violation()) { () async throws(DatabaseError) in
-      try await database.answer(toWrite: call, for: owner).decode(Row.self)
+      try await database.answer(to: call, on: .exclusive, for: owner).decode(Row.self)
     }
     hasWritten = true
     endWrite()
     return rows
   }
 
-  /// Runs statements that write, each by a key of its own, as `Database.answers(toWrites:)` does.
+  /// Runs statements that write, each by a key of its own, as `Database.answers(to:on:for:)` does.
   ///
   /// - Returns: the rows of all.
   @discardableResult
@@ -156,10 +153,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = PendingQuery(statement, repeat each values)
-    return try await metered { () async throws(DatabaseError) in
-      try await database.answer(toSearch: call, for: owner).decode(Row.self)
-    }
+    try await rows(of: PendingQuery(statement, repeat each values), on: .search)
   }
 
   /// Runs several reads that may take long in one round trip, on the search lane.
@@ -169,9 +163,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ calls: [PendingQuery]
   ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
-      try await database.answers(toSearch: calls, for: owner).decode(Row.self)
-    }
+    try await rows(of: calls, on: .search)
   }
 
   /// Runs a read with a large result, on the lane for these.
@@ -179,10 +171,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
-    let call = PendingQuery(statement, repeat each values)
-    return try await metered { () async throws(DatabaseError) in
-      try await database.answer(toFetch: call, for: owner).decode(Row.self)
-    }
+    try await rows(of: PendingQuery(statement, repeat each values), on: .large)
   }
 
   /// Runs several reads with large results in one round trip, on the lane for these.
@@ -192,9 +181,7 @@ extension RequestContext {
     _ statement: Statement<Row, repeat each Value>,
     _ calls: [PendingQuery]
   ) async throws(Failure) -> [Row] {
-    try await metered { () async throws(DatabaseError) in
-      try await database.answers(toFetch: calls, for: owner).decode(Row.self)
-    }
+    try await rows(of: calls, on: .large)
   }
 
   /// Runs a composed read, on the search lane.
@@ -205,7 +192,7 @@ extension RequestContext {
     do throws(Failure) {
       return try await metered { () async throws(DatabaseError) in
         do throws(DatabaseError) {
-          return try await database.answer(toSearch: PendingQuery(statement), for: owner)
+          return try await database.answer(to: PendingQuery(statement), on: .search, for: owner)
             .decode(Row.self)
         } catch {
           isTooSlow = error.state == .queryCanceled
@@ -214,6 +201,24 @@ extension RequestContext {
       }
     } catch {
       throw isTooSlow ? .searchTooSlow : error
+    }
+  }
+
+  private func rows<Row: RowDecodable>(
+    of call: PendingQuery,
+    on lane: DatabaseLane
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      try await database.answer(to: call, on: lane, for: owner).decode(Row.self)
+    }
+  }
+
+  private func rows<Row: RowDecodable>(
+    of calls: [PendingQuery],
+    on lane: DatabaseLane
+  ) async throws(Failure) -> [Row] {
+    try await metered { () async throws(DatabaseError) in
+      try await database.answers(to: calls, on: lane, for: owner).decode(Row.self)
     }
   }
 

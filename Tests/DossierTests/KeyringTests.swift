@@ -75,7 +75,7 @@ import WebTokens
     func rotate(_ purpose: KeyPurpose = .native, secondsAgo: Int) async throws {
       let key = try NewSigningKey(for: purpose, of: app, keys.master)
       _ = try await database.write(SigningKeyQueries.retire, app, purpose, .seconds(86_400))
-      _ = try await database.answer(toWrite: KeyringQueries.create(key, of: app))
+      _ = try await database.answer(to: KeyringQueries.create(key, of: app), on: .exclusive)
       _ = try await connection.query(
         "update signing_keys set created_at = created_at - $1 * interval '1 second'",
         ["\(secondsAgo)"]

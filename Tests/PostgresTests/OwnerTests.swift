@@ -32,7 +32,7 @@ import Testing
     EventLoop.task {
       do throws(DatabaseError) {
         let call = PendingQuery(Queries.echo, "x")
-        _ = try await database.answer(toWrite: call, for: owner)
+        _ = try await database.answer(to: call, on: .exclusive, for: owner)
         return "done"
       } catch {
         return error.state.rawValue

@@ -215,7 +215,7 @@ package enum SearchIndexes {
       let users = try await database.write(page, index, count).sorted { $0.text < $1.text }
       guard !users.isEmpty else { continue }
       let calls = users.map { PendingQuery(SearchIndexQueries.clear, $0, index) }
-      _ = try await database.answers(toWrites: calls)
+      _ = try await database.answers(to: calls, on: .exclusive)
       return IndexBatch(count: users.count, isLast: false)
     }
     _ = try await database.write(SearchIndexQueries.drop, index)

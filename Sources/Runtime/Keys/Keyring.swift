@@ -58,7 +58,7 @@ package import Postgres
   private func create(for purpose: KeyPurpose, of app: AppID) async throws(Failure) {
     let key = try await newKey(for: purpose, of: app)
     do throws(DatabaseError) {
-      _ = try await database.answer(toWrite: KeyringQueries.create(key, of: app))
+      _ = try await database.answer(to: KeyringQueries.create(key, of: app), on: .exclusive)
     } catch {
       throw Failure(error)
     }

@@ -23,7 +23,7 @@ import Sessions
     try await users.run(database) { (page) async throws(DatabaseError) in
       let stale = page.filter(\.isStale)
       let reads = stale.map { PendingQuery(UnusedQueries.find, $0.user) }
-      let found = try await database.answers(toWrites: reads)
+      let found = try await database.answers(to: reads, on: .exclusive)
       for (user, found) in zip(stale, found) where found.count > 0 {
         if try await remove(user, database) { removed += 1 }
       }
