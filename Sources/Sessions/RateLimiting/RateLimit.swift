@@ -132,11 +132,6 @@ package struct RateLimitSet {
     guard used.isEmpty else { try await refuse(used) }
   }
 
-  /// Returns whether an attempt of each is left.
-  @EventLoop func areLeft() async throws(Failure) -> Bool {
-    try await !zip(all, aheads()).contains { $0.isUsedUp($1) }
-  }
-
   /// Uses one attempt of each in the transaction that makes the attempt.
   ///
   /// If one of them is used up, the transaction is undone. Use this only for attempts that are no
@@ -146,24 +141,21 @@ package struct RateLimitSet {
     return { () async throws(Failure) in note(try await sent()) }
   }
 
-  /// Uses one attempt of each, if each has one left, and reports to the client what is left.
+  /// Uses one attempt of each, if each has one left.
   ///
+  /// - Parameter isReported: whether the response reports what is left.
   /// - Returns: whether the attempts were used.
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package func spendIfLeft() async throws(Failure) -> Bool {
-    guard let aheads = try await spentIfLeft() else { return false }
-    note(aheads)
+  @EventLoop package func spendIfLeft(isReported: Bool = true) async throws(Failure) -> Bool {
+    let isUsedUp = try await zip(all, aheads()).contains { $0.isUsedUp($1) }
+    guard !isUsedUp, let aheads = try await spent(Self.noRead)?.aheads else { return false }
+    if isReported { note(aheads) }
     return true
   }
 
   /// Does as `spendIfLeft`, but reports nothing to the client.
   @EventLoop package func spendUnseen() async throws(Failure) -> Bool {
-    try await spentIfLeft() != nil
-  }
-
-  @EventLoop private func spentIfLeft() async throws(Failure) -> [Int]? {
-    guard try await areLeft() else { return nil }
-    return try await spent(Self.noRead)?.aheads
+    try await spendIfLeft(isReported: false)
   }
 
   /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
