@@ -1,7 +1,7 @@
 package import JSON
 package import Postgres
 package import Runtime
-package import EventLoop
+import EventLoop
 
 /// A scope of an API that a role or a user has.
 package struct Permission: RowDecodable {
