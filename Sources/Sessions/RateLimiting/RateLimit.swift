@@ -147,7 +147,7 @@ package struct RateLimitSet {
   /// - Returns: whether the attempts were used.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package func spendIfLeft(isReported: Bool = true) async throws(Failure) -> Bool {
-    let isUsedUp = try await zip(all, aheads()).contains { $0.isUsedUp($1) }
+    let isUsedUp = try await zip(all, self.aheads()).contains { $0.isUsedUp($1) }
     guard !isUsedUp, let aheads = try await spent(Self.noRead)?.aheads else { return false }
     if isReported { note(aheads) }
     return true
