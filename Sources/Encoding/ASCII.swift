@@ -22,7 +22,7 @@ extension String {
   /// A longer number has all its digits.
   package init(_ number: some BinaryInteger, digits: Int, radix: Int = 10) {
     let plain = String(number, radix: radix)
-    self = String(repeating: "0", count: max(0, digits - plain.utf8.count)) + plain
+    self = String(repeating: "0", count: Swift.max(0, digits - plain.utf8.count)) + plain
   }
 
   /// A code as people type it, without the spaces and hyphens that do not count.
