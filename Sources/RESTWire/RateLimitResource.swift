@@ -75,14 +75,9 @@ import WireKit
     if all == true {
       count = try await RateLimits.resetAll(call.context)
     } else {
-      var (user, key) = (user, String?.none)
-      if let email {
-        user = try await Users.holder(of: email, call.context)
-        key = try await EmailAddress(email, call.context).key
-      }
       count = try await RateLimits.reset(
-        of: key,
-        user.map { [$0] } ?? [],
+        ofEmail: email,
+        user: user,
         from: network.flatMap { IPAddress($0) },
         call.context
       )

@@ -57,6 +57,16 @@ class Lists(Auth0Case):
             self.expect(self.management("DELETE", path, token=self.back_end_token()), 204)
             self.expect(self.login(mail, PASSWORD), 200)
 
+    def test_a_reset_folds_the_address(self):
+        self.settings(failures_per_identifier=2)
+        mail = self.own_email()
+        while self.login(mail, "wrong horse").status == 401:
+            pass
+        self.expect(self.login(mail, "wrong horse"), 429)
+        path = f"user-blocks?identifier={mail.upper()}"
+        self.expect(self.management("DELETE", path, token=self.back_end_token()), 204)
+        self.expect(self.login(mail, "wrong horse"), 401)
+
     def test_lists_of_unknown_users(self):
         token = self.back_end_token()
         for path in ["users/{}/organizations", "users/{}/enrollments", "user-blocks/{}",

@@ -24,8 +24,7 @@ import WireKit
     Route(.delete, path, access: update, summary: "Reset the rate limits of an address") {
       call async throws(Failure) in
       let email = try identifier(of: call)
-      let user = try await Users.holder(of: email, call.context)
-      _ = try await RateLimits.reset(of: email, user.map { [$0] } ?? [], from: nil, call.context)
+      _ = try await RateLimits.reset(ofEmail: email, call.context)
       return Response(.noContent)
     },
     Route(.get, "\(path)/{user}", access: read, summary: "List the blocks of a user") {
@@ -37,7 +36,7 @@ import WireKit
       call async throws(Failure) in
       let user = try await call.managedUser()
       let profile = try await Profiles.read(of: user, call.context)
-      _ = try await RateLimits.reset(of: profile.email, [user], from: nil, call.context)
+      _ = try await RateLimits.reset(ofEmail: profile.email, user: user, call.context)
       return Response(.noContent)
     },
   ]
