@@ -112,7 +112,9 @@ package import Tenancy
   ) async throws(Failure) -> JSON {
     guard let stored = try await Documents.load(kind, of: user, context) else { return .null }
     let bytes = stored.body
-    return try await context.calculate(on: bytes.count) { (try? JSON.parse(bytes)) ?? .null }
+    return try await context.calculate(on: bytes.count) { () throws(Failure) in
+      try Documents.parsed(bytes)
+    }
   }
 }
 

@@ -96,11 +96,7 @@ import WireKit
     _ context: RequestContext
   ) async throws(Failure) -> JSON {
     guard context.app.documentSettings.isAppMetadataReadable else { return [:] }
-    let stored = try await Documents.read(.appMetadata, of: user, context)
-    guard let json = try? JSON.parse(stored.body, limits: .stored) else {
-      throw .internalError("stored metadata cannot be parsed")
-    }
-    return json
+    return try Documents.parsed(await Documents.read(.appMetadata, of: user, context).body)
   }
 }
 

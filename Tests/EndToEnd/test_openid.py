@@ -134,6 +134,9 @@ class CodeFlow(OpenIDCase):
         self.expect(self.site.request("PUT", f"/v1/users/{user}/app-metadata", {"plan": ["gold"]},
                                       {"Content-Type": "application/json"},
                                       token=program["secret"]), 200)
+        # A stored document may be deeper than the body of a request.
+        deep = '{"deep": %s}' % ("[" * 70 + "]" * 70)
+        self.site.sql(f"update documents set body = body || '{deep}' where user_id = '{user}'")
         tokens, _ = self.tokens(email, self.web)
         identity = claims(tokens["id_token"])
         self.assertEqual(
