@@ -75,6 +75,9 @@ package struct Response: Sendable {
     }
   }
 
+  /// Whether the response may be stored and repeated.
+  package var isKept: Bool { Status.kept.contains(status) }
+
   /// The stored form of the response, from which `init(kept:)` recreates it.
   package var kept: [UInt8] { head + Array("\r\n".utf8) + body }
 

@@ -40,7 +40,12 @@ extension Service {
     }
     do throws(Failure) {
       let response = try await route.handler(call)
-      await IdempotencyRecords.keep(response.kept, for: key, call.context)
+      if response.isKept {
+        await IdempotencyRecords.keep(response.kept, for: key, call.context)
+      } else {
+        // Some wires return their errors as responses.
+        await IdempotencyRecords.forget(key, call.context)
+      }
       return response
     } catch {
       if !error.leavesChangeUnknown { await IdempotencyRecords.forget(key, call.context) }

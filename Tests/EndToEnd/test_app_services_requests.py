@@ -51,6 +51,16 @@ class Requests(Recording):
         other = self.ask("POST", self.path("/auth/providers/anon-user/login"), again, CORE)
         self.assertEqual(other.json["device_id"], answer.json["device_id"])
 
+    def test_a_repeated_call_gets_the_error_of_the_first(self):
+        user = self.anonymous()
+        for service, status in [("nowhere", 404), (None, 404), ("mongodb-atlas", 400)]:
+            for _ in range(2):
+                answer = self.ask(
+                    "POST", f"{self.app.path}/functions/call",
+                    {"name": "findOne", "service": service, "arguments": []},
+                    {**JSON, "Idempotency-Key": f"k{service}"}, user.access)
+                self.assertEqual(answer.status, status, answer.body)
+
     def test_a_login_ignores_the_authorization_header(self):
         for value in ["Bearer null", "Bearer", "Basic x", "Bearer a.b.c", ""]:
             answer = self.ask("POST", self.path("/auth/providers/anon-user/login"), {},
