@@ -154,6 +154,20 @@ class Requests(RoleCase):
                      {"name": "a", "description": "x" * 501}, {"name": "a", "type": "b"}, []]:
             with self.subTest(body):
                 self.refused(self.call("POST", "roles", body), 400, "invalid_body")
+        entry = {**self.names("read:posts")["permissions"][0], "other": 1}
+        for path, body in [
+                ("roles", {"name": "a", "other": 1}), (f"{user}/roles", {"roles": ["x"], "other": 1}),
+                (f"roles/{role}/users", {"users": ["x"], "other": 1}),
+                (f"{user}/permissions", {**self.names("read:posts"), "other": 1}),
+                (f"{user}/permissions", {"permissions": [entry]})]:
+            with self.subTest(path):
+                answer = self.call("POST", path, body)
+                self.refused(answer, 400, "invalid_body")
+                self.assertIn("Additional properties not allowed: other", answer.json["message"])
+        path = f"resource-servers/{self.api_id()}"
+        answer = self.call("PATCH", path, {"identifier": "https://other.example.com"})
+        self.assertIn("'The identifier cannot change' on property identifier.",
+                      answer.json["message"])
         for query in ["page=-1", "per_page=101", "page=20", "include_totals=x", "name_filter=%FF"]:
             self.assertEqual(self.call("GET", f"roles?{query}").status, 400, query)
         for query in ["take=0", "take=101", "take=x", "from=x", "take=5&from=%00"]:

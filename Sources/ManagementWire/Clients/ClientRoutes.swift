@@ -91,9 +91,7 @@ import WireKit
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ClientBody(call.json.objectOfBody)
-    guard let name = body.name else {
-      throw .invalid([FieldError("/name", "missing", "Missing required property: name.")])
-    }
+    guard let name = body.name else { throw .invalid([.missingProperty("name")]) }
     let kind = try body.kindOfNew()
     var settings = body.settings
     settings["claims_profile"] = .string(ClientSettings.ClaimsProfile.auth0.rawValue)

@@ -69,9 +69,7 @@ import WireKit
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ResourceServerBody(call.json.objectOfBody)
     guard let identifier = body.identifier else {
-      throw .invalid([
-        FieldError("/identifier", "missing", "Missing required property: identifier.")
-      ])
+      throw .invalid([.missingProperty("identifier")])
     }
     // Each app has the Management API already.
     let stored = ManagementAPI.identifier(of: identifier, at: call.issuer)
@@ -90,7 +88,7 @@ import WireKit
     try requireOwn(server)
     let body = try ResourceServerBody(call.json.objectOfBody)
     guard body.identifier == nil else {
-      throw .invalid([FieldError("/identifier", "unknown_member", "The identifier cannot change.")])
+      throw .invalid([FieldError("/identifier", "value", "The identifier cannot change.")])
     }
     let changed = try await ResourceServers.change(
       server.id,

@@ -128,25 +128,30 @@ struct PermissionReference {
   ///
   /// - Throws: `.invalid`.
   static func list(_ body: JSON) throws(Failure) -> [PermissionReference] {
-    var members = try ObjectDecoder(body, known: ["permissions"])
-    let list = members.list("permissions")
-    try members.check()
-    guard (1...RoleLimits.permissions).contains(list.count) else {
-      let rule = "This member must have 1 to \(RoleLimits.permissions) entries."
-      throw .invalid([FieldError("/permissions", "length", rule)])
-    }
     var references: [PermissionReference] = []
-    for json in list {
-      var members = try ObjectDecoder(
-        json,
-        known: ["resource_server_identifier", "permission_name"]
-      )
-      let audience = members.string("resource_server_identifier")
-      let scope = members.string("permission_name")
-      try members.check()
-      references.append(PermissionReference(audience: audience, scope: scope))
+    for json in try body.list("permissions", atMost: RoleLimits.permissions) {
+      references.append(try PermissionReference(json))
     }
     return references
+  }
+
+  private init(_ json: JSON) throws(Failure) {
+    var texts: [String: String] = [:]
+    var reader = MemberReader()
+    for (name, value) in try json.objectOfBody {
+      switch name {
+      case "resource_server_identifier", "permission_name":
+        texts[name] = reader.string(name, value)
+      default: reader.refuse(.unknownProperty(name))
+      }
+    }
+    try reader.check()
+    func text(_ name: String) throws(Failure) -> String {
+      guard let text = texts[name] else { throw .invalid([.missingProperty(name)]) }
+      return text
+    }
+    audience = try text("resource_server_identifier")
+    scope = try text("permission_name")
   }
 }
 

@@ -26,9 +26,7 @@ import WireKit
       summary: "Create a role"
     ) { call async throws(Failure) in
       let change = try change(call.json)
-      guard let name = change.name else {
-        throw .invalid([FieldError("/name", "missing", "Missing required property: name.")])
-      }
+      guard let name = change.name else { throw .invalid([.missingProperty("name")]) }
       let description = change.description ?? ""
       let app = call.context.app
       let role = try await Roles.create(name, description, of: app, call.context)
@@ -64,13 +62,15 @@ import WireKit
 
   /// Reads a name and a description; null is as absent.
   private static func change(_ body: JSON) throws(Failure) -> RoleChange {
-    var members = try ObjectDecoder(body, known: ["name", "description"])
-    let change = RoleChange(
-      name: members.isNull("name") || !members.has("name") ? nil : members.string("name"),
-      description: members.isNull("description") || !members.has("description")
-        ? nil : members.string("description")
-    )
-    try members.check()
+    var (reader, change) = (MemberReader(), RoleChange(name: nil, description: nil))
+    for (name, value) in try body.objectOfBody where value != .null {
+      switch name {
+      case "name": change.name = reader.string(name, value)
+      case "description": change.description = reader.string(name, value)
+      default: reader.refuse(.unknownProperty(name))
+      }
+    }
+    try reader.check()
     return change
   }
 }
@@ -105,18 +105,39 @@ extension Call {
 }
 
 extension JSON {
+  /// Returns the only member of a body: a list with at least one entry.
+  ///
+  /// - Throws: `.invalid`.
+  func list(
+    _ name: String,
+    atMost limit: Int,
+    _ type: String = "an array"
+  ) throws(Failure) -> JSONArray {
+    var (reader, list) = (MemberReader(), JSONArray?.none)
+    for (member, value) in try objectOfBody {
+      if member == name {
+        list = reader.require(value.array, name, type)
+      } else {
+        reader.refuse(.unknownProperty(member))
+      }
+    }
+    try reader.check()
+    guard let list else { throw .invalid([.missingProperty(name)]) }
+    guard (1...limit).contains(list.count) else {
+      let rule = "This member must have 1 to \(limit) entries."
+      throw .invalid([FieldError("/\(name)", "length", rule)])
+    }
+    return list
+  }
+
   /// Returns the only member of a body: a list of texts with at least one.
   ///
   /// - Throws: `.invalid`.
   func texts(_ name: String, atMost limit: Int) throws(Failure) -> [String] {
-    var members = try ObjectDecoder(self, known: [name])
-    let texts = members.strings(name)
-    try members.check()
-    guard (1...limit).contains(texts.count) else {
-      throw .invalid([
-        FieldError("/\(name)", "length", "This member must have 1 to \(limit) entries.")
-      ])
-    }
+    let type = "an array of strings"
+    let entries = try list(name, atMost: limit, type)
+    let texts = entries.compactMap(\.string)
+    guard texts.count == entries.count else { throw .invalid([.wrongType("/\(name)", type)]) }
     return texts
   }
 }

@@ -87,8 +87,7 @@ struct UserDescription {
   /// - Throws: `.connectionUnknown`, `.invalid`.
   init(_ body: JSONObject) throws(Failure) {
     guard let connection = body["connection"]?.string else {
-      throw .invalid([FieldError("/connection", "missing", "Missing required property: connection")]
-      )
+      throw .invalid([.missingProperty("connection")])
     }
     guard connection.hasSameBytes(as: ClientSettings.Connection.password.auth0Name) else {
       throw Failure(.connectionUnknown)
@@ -114,7 +113,7 @@ struct UserDescription {
       }
     }
     for name in ["email", "password"] where row[name]?.string == nil {
-      reader.refuse(name, "missing", "Missing required property: \(name)")
+      reader.refuse(.missingProperty(name))
     }
     try reader.check()
     json = .object(row)
@@ -165,6 +164,11 @@ extension FieldError {
       unknownPropertyCode,
       "Additional properties not allowed: \(name.excerpt(100))"
     )
+  }
+
+  /// Returns the fault of a body without a member that it needs.
+  static func missingProperty(_ name: String) -> FieldError {
+    FieldError("/\(name)", "missing", "Missing required property: \(name).")
   }
 }
 
