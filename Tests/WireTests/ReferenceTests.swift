@@ -22,4 +22,12 @@ import Testing
     other.cancel()
     #expect(await other.value > RESTWire.chapters.count / 2)
   }
+
+  @Test @EventLoop func `requests at the same time share one rendering`() async {
+    let tasks = (0..<3).map { _ in
+      EventLoop.task { await ReferenceResource.rendered(for: .users, SettingsCatalog.all) }
+    }
+    let first = await tasks[0].value
+    for task in tasks { #expect(await task.value === first) }
+  }
 }

@@ -88,16 +88,31 @@ import WireKit
 
   /// The references that this worker has rendered.
   private static var references: [ReferenceAudience: Reference] = [:]
+  /// The renderings, which requests that arrive meanwhile share.
+  private static var renderings: [ReferenceAudience: SharedTask<Reference, Never>] = [:]
 
   private static func reference(for call: Call) async throws(Failure) -> Reference {
     await reference(try ReferenceQuery(call, knows: ["for"]).audience, call)
   }
 
   private static func reference(_ audience: ReferenceAudience, _ call: Call) async -> Reference {
+    await rendered(for: audience, call.context.apps.catalog.settings)
+  }
+
+  /// Returns the worker's reference for an audience, and renders it once.
+  static func rendered(
+    for audience: ReferenceAudience,
+    _ catalog: SettingsCatalog
+  ) async -> Reference {
     if let reference = references[audience] { return reference }
-    let reference = await Reference.rendered(for: audience, call.context.apps.catalog.settings)
-    references[audience] = reference
-    return reference
+    let rendering = renderings[audience] ?? SharedTask()
+    renderings[audience] = rendering
+    let task = rendering.begin {
+      let reference = await Reference.rendered(for: audience, catalog)
+      references[audience] = reference
+      return reference
+    }
+    return await task.value.get()
   }
 
   private static func show(_ page: [UInt8]) -> Response { show("text/html; charset=utf-8", page) }
