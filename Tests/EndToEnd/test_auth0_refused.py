@@ -71,6 +71,8 @@ class Refused(Auth0Case):
                 self.error(self.post(path, "{"), 400, "invalid_request")
         self.error(self.site.get("/mfa/authenticators"), 403, "unauthorized_client")
         self.error(self.site.get("/mfa/authenticators", token="x"), 403, "unauthorized_client")
+        for path in ["/bc-authorize/x", "/passkey/x", "/mfa/x", "/otp/x"]:
+            self.error(self.post(path, "{}"), 404, "not_found")
 
     def test_other_grants(self):
         party = Party(self, self.page)

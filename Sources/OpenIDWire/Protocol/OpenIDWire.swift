@@ -20,7 +20,10 @@ package struct OpenIDWire: Wire {
   }
 
   /// The prefixes whose clients are programs, and get JSON.
-  private static let endpoints = ["/oauth", "/passwordless", "/userinfo", "/.well-known"]
+  private static let endpoints = [
+    "/oauth", "/passwordless", "/userinfo", "/.well-known", "/bc-authorize", "/passkey", "/mfa",
+    "/otp",
+  ]
 
   package var prefixes: [String] {
     Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]
@@ -38,7 +41,11 @@ package struct OpenIDWire: Wire {
   }
 
   private static func isEndpoint(_ path: Substring) -> Bool {
-    endpoints.contains { path.utf8.starts(with: $0.utf8) } || UnsupportedRoutes.own(path)
+    endpoints.contains { endpoint in
+      let rest = path.utf8.dropFirst(endpoint.utf8.count)
+      return path.utf8.starts(with: endpoint.utf8)
+        && (rest.isEmpty || rest.first == UInt8(ascii: "/"))
+    }
   }
 
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {

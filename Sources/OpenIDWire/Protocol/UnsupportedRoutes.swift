@@ -23,10 +23,6 @@ enum UnsupportedRoutes {
       refusal(.get, authenticators, "http://auth0.com/oauth/grant-type/mfa-oob")
     ]
 
-  static func own(_ path: Substring) -> Bool {
-    ["/bc-authorize", "/passkey/", "/mfa/", "/otp/"].contains { path.utf8.starts(with: $0.utf8) }
-  }
-
   private static func refusal(_ method: Method, _ path: String, _ grant: String) -> Route {
     Route(
       method,
