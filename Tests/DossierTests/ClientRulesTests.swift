@@ -31,6 +31,7 @@ import Testing
     "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "DATA:x",
     "file:///etc/passwd",
     "vbscript:x", "about:blank", "blob:https://a.example/x", "filesystem:x", "view-source:x",
+    "intent://x", "mailto:a@example.com", "ftp://a.example/", "wss://a.example/", "TEL:1",
   ])
   func `browsers may not be sent to other texts`(_ url: String) {
     #expect(ClientURL.reason(against: url) != nil)

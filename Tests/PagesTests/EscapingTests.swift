@@ -118,7 +118,8 @@ import Testing
     for (url, scheme) in [
       ("javascript:alert(1)", "javascript"), ("data:x", "data"), ("com.a.b:/cb", "com.a"),
       ("COM.A.B:/cb", "COM.A.B"), ("com.a.b:", "com.a.b"), ("com.a.b:/ c", "com.a.b"),
-      ("1a:/cb", "1a"), (":/cb", ""), ("com.a.b:/\"", "com.a.b"),
+      ("1a:/cb", "1a"), (":/cb", ""), ("com.a.b:/\"", "com.a.b"), ("intent:/cb", "intent"),
+      ("https:/cb", "https"), ("http://a.example/", "http"),
     ] {
       #expect(Destination(url: url, registeredScheme: scheme) == nil, "\(url)")
     }

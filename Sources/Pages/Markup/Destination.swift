@@ -49,7 +49,7 @@ package struct Destination: Sendable, Hashable {
     let bytes = Array(scheme.utf8)
     guard let first = bytes.first, first.isLetterOrDigit, !first.isDigit,
       bytes.allSatisfy({ ($0.isLetterOrDigit && !$0.isUpperCase) || "+-.".utf8.contains($0) }),
-      !Self.forbiddenSchemes.contains(scheme),
+      scheme != "http", scheme != "https", !URLScheme.isReserved(scheme),
       url.prefix(bytes.count).lowercased().utf8.elementsEqual(bytes),
       url.utf8.dropFirst(bytes.count).first == UInt8(ascii: ":"),
       url.utf8.count > bytes.count + 1,
@@ -67,12 +67,6 @@ package struct Destination: Sendable, Hashable {
     text = "mailto:\(address)"
     origin = nil
   }
-
-  private static let forbiddenSchemes: Set<String> = [
-    "about", "blob", "chrome", "content", "data", "file", "filesystem", "ftp", "http", "https",
-    "intent", "javascript", "mailto", "resource", "sms", "tel", "vbscript", "view-source", "ws",
-    "wss",
-  ]
 }
 
 /// The scheme, host and port of an `https` URL, or of an `http` URL to this machine.

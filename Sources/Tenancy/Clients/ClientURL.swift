@@ -31,7 +31,7 @@ package enum ClientURL {
       return "it must begin with a scheme: https://app.example.com/callback or myapp:/callback."
     }
     guard !rest.isEmpty else { return "it must not be only a scheme." }
-    if refusedSchemes.contains(scheme) { return "the scheme \(scheme) is refused." }
+    if URLScheme.isReserved(scheme) { return "the scheme \(scheme) is refused." }
     guard scheme == "http" || scheme == "https" else { return nil }
     guard let host = host(in: rest) else {
       return "http: and https: need //host, without a user name; a port must be 1 to 65535."
@@ -75,11 +75,6 @@ package enum ClientURL {
     else { return nil }
     return (url[..<colon].lowercased(), url[url.utf8.index(after: colon)...])
   }
-
-  /// Schemes whose URLs run as scripts, or show what is not of a client.
-  private static let refusedSchemes: Set<String> = [
-    "about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source",
-  ]
 
   /// Returns the host of an authority; nil if it is malformed.
   ///
