@@ -26,6 +26,11 @@ import Testing
     }
   }
 
+  @Test func `the scope of an API is no standard scope`() {
+    #expect(ScopeGroup.standard(["openid"]) != nil)
+    #expect(ScopeGroup.standard(["address", "read:posts"]) == nil)
+  }
+
   @Test func `no line of a table is ignored`() {
     for (catalog, tables) in [
       (Catalog.english, Catalog.englishTables), (.german, Catalog.germanTables),

@@ -125,7 +125,6 @@ extension Catalog {
     scopeProfile = Your name, picture, language and time zone
     scopeEmail = Your email address
     scopePhone = Your phone number
-    scopeAddress = Your postal address
     scopeOffline = All of this while you are away
     confirmApplicationTitle = Confirm the application
     confirmApplication = Are you signing in to {client}?

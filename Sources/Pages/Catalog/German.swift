@@ -125,7 +125,6 @@ extension Catalog {
     scopeProfile = Name, Bild, Sprache und Zeitzone
     scopeEmail = E-Mail-Adresse
     scopePhone = Telefonnummer
-    scopeAddress = Postanschrift
     scopeOffline = Alles auch während der Abwesenheit
     confirmApplicationTitle = Anwendung bestätigen
     confirmApplication = Anmeldung bei {client}?

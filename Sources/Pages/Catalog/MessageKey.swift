@@ -34,7 +34,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   // Consent.
   case consentTitle, consent, consentScopes, consentTarget, consentRevocation
   case unregisteredClient, allow, deny, notYou, clientTerms, clientPrivacy
-  case scopeResource, scopeOpenID, scopeProfile, scopeEmail, scopePhone, scopeAddress
+  case scopeResource, scopeOpenID, scopeProfile, scopeEmail, scopePhone
   case scopeOffline
   case confirmApplicationTitle, confirmApplication, confirmApplicationIntroduction
   // Accounts of a browser.

@@ -46,7 +46,7 @@ package struct ScopeGroup: Sendable {
 
   private static let standardScopes: [String: MessageKey] = [
     "openid": .scopeOpenID, "profile": .scopeProfile, "email": .scopeEmail, "phone": .scopePhone,
-    "address": .scopeAddress, "offline_access": .scopeOffline,
+    "offline_access": .scopeOffline,
   ]
 }
 
