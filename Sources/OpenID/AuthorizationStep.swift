@@ -1,3 +1,4 @@
+import Accounts
 import JSON
 import EventLoop
 import Glibc
@@ -49,8 +50,10 @@ extension Authorizations {
     let state = authorization.state
     let all = try await BrowserUsers.all(context)
     let users = all.filter { !$0.lacksFactor }
-    guard let user = chosen(of: users, by: authorization) else {
-      if let user = chosen(of: all, by: authorization) { return .stepUp(user) }
+    guard let user = try await chosen(of: users, by: authorization, context) else {
+      if let user = try await chosen(of: all, by: authorization, context) {
+        return .stepUp(user)
+      }
       let canChoose =
         request.hintedUser == nil && !request.needsSignIn && !state.hasAuthenticated
       guard canChoose else { return .signIn }
@@ -97,7 +100,7 @@ extension Authorizations {
     else { return nil }
     let users = try await BrowserUsers.list(context)
     if let hinted = request.hintedUser { return users.first { $0.user == hinted } }
-    if let hint = request.loginHint { return users.first { $0.has(email: hint) } }
+    if let hint = request.loginHint { return try await users.first(ofEmail: hint, context) }
     return users.first { $0.isActive }
   }
 
@@ -105,14 +108,13 @@ extension Authorizations {
   /// has named, or else the active user.
   private static func chosen(
     of users: [BrowserUser],
-    by authorization: Authorization
-  ) -> BrowserUser? {
+    by authorization: Authorization,
+    _ context: RequestContext
+  ) async throws(Failure) -> BrowserUser? {
     let request = authorization.request
     if let user = authorization.state.user { return users.first { $0.user == user } }
     if let hinted = request.hintedUser { return users.first { $0.user == hinted } }
-    if let hint = request.loginHint,
-      let user = users.first(where: { $0.has(email: hint) })
-    {
+    if let hint = request.loginHint, let user = try await users.first(ofEmail: hint, context) {
       return user
     }
     return users.first { $0.isActive }
@@ -130,10 +132,20 @@ extension Authorizations {
   }
 }
 
-extension BrowserUser {
-  /// Returns whether the user has an address, in any case of its letters.
-  package func has(email address: String) -> Bool {
-    email?.lowercased().hasSameBytes(as: address.lowercased()) == true
+extension [BrowserUser] {
+  /// Returns the first user who has an address; nil without one.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop fileprivate func first(
+    ofEmail address: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> BrowserUser? {
+    let key = try await EmailAddress(address, context).key
+    for user in self {
+      guard let email = user.email else { continue }
+      if try await EmailAddress(email, context).key.hasSameBytes(as: key) { return user }
+    }
+    return nil
   }
 }
 

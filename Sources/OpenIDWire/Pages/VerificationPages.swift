@@ -36,10 +36,11 @@ import WireKit
     do throws(Failure) {
       let token = try await MailLinkPages.token(text, for: .verify, call)
       let state = PageState(of: call)
+      let knowsPassword = try await knowsPassword(of: token, call)
       let page = Page.confirmAddress(
         MailLinkPages.target(path, text, call),
         email: token.subject.email,
-        asksForPassword: try await user(of: token, call) == nil && !knowsPassword(of: token, call),
+        asksForPassword: try await user(of: token, call) == nil && !knowsPassword,
         disown: MailLinkPages.target(disownPath, text, call),
         errors: state.errors.pageErrors
       )
@@ -61,7 +62,7 @@ import WireKit
       return call.redirect(to: page)
     }
     let password = form.text(.password)
-    let knowsPassword = knowsPassword(of: token, call)
+    let knowsPassword = try await knowsPassword(of: token, call)
     if let user = try await user(of: token, call) {
       call.context.principal = user.principal(in: call.context.app.id)
     } else if password.isEmpty, !knowsPassword {
@@ -101,9 +102,15 @@ import WireKit
   }
 
   /// Returns whether the browser has just sent the right password for the address of a token.
-  private static func knowsPassword(of token: PresentedEmailToken, _ call: Call) -> Bool {
-    let address = BrowserNote.password.address(call)
-    return address?.lowercased().hasSameBytes(as: token.subject.email.lowercased()) ?? false
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  private static func knowsPassword(
+    of token: PresentedEmailToken,
+    _ call: Call
+  ) async throws(Failure) -> Bool {
+    guard let address = BrowserNote.password.address(call) else { return false }
+    let key = try await EmailAddress(address, call.context).key
+    return try await EmailAddress(token.subject.email, call.context).key.hasSameBytes(as: key)
   }
 
   /// Returns the user of a token, if signed in at the pages in this browser.
