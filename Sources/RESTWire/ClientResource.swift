@@ -133,13 +133,14 @@ import WireKit
     var change = ClientChange()
     (change.name, change.scopes, change.isDisabled) = (name, scopes, isDisabled)
     if let settings { change.settings = settings }
-    let client = try await Clients.change(
-      call.captured("client"),
-      change,
-      if: call.condition,
-      call.context
-    )
-    if isDisabled == true { try await Sessions.endAll(of: client, call.context) }
+    let id: ClientID = try call.captured("client")
+    let condition = try call.condition
+    let client =
+      if isDisabled == true {
+        try await Clients.disable(id, with: change, if: condition, call.context)
+      } else {
+        try await Clients.change(id, change, if: condition, call.context)
+      }
     return response(.ok, client)
   }
 

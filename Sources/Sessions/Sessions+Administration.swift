@@ -39,7 +39,7 @@ extension Sessions {
   /// Ends all sessions of a disabled client, and queues the messages about them.
   ///
   /// - Throws: `.databaseUnavailable`.
-  @EventLoop package static func endAll(
+  @EventLoop fileprivate static func endAll(
     of client: ClientRecord,
     _ context: RequestContext
   ) async throws(Failure) {
@@ -103,6 +103,33 @@ extension Sessions {
 }
 
 extension Clients {
+  /// Disables a client, together with other changes, and ends its sessions.
+  ///
+  /// It can be repeated after an interruption: the sessions of a disabled client end even if its
+  /// version is another by then.
+  /// - Returns: the client.
+  /// - Throws: as `change`.
+  @EventLoop @discardableResult package static func disable(
+    _ id: ClientID,
+    with others: ClientChange = ClientChange(),
+    if condition: VersionCondition = VersionCondition(),
+    _ context: RequestContext
+  ) async throws(Failure) -> ClientRecord {
+    var disabling = others
+    disabling.isDisabled = true
+    let client: ClientRecord
+    do throws(Failure) {
+      client = try await change(id, disabling, if: condition, context)
+    } catch {
+      if error.type == .preconditionFailed {
+        try await Sessions.endAll(of: record(of: id, context), context)
+      }
+      throw error
+    }
+    try await Sessions.endAll(of: client, context)
+    return client
+  }
+
   /// Disables a client, ends its sessions, and deletes it with its grants.
   ///
   /// It can be repeated after an interruption: the client stays disabled.
@@ -111,13 +138,12 @@ extension Clients {
     _ id: ClientID,
     _ context: RequestContext
   ) async throws(Failure) {
-    var client = try await record(of: id, context)
+    let client = try await record(of: id, context)
     if client.kind != .machine, !client.isDisabled {
-      var disabled = ClientChange()
-      disabled.isDisabled = true
-      client = try await change(id, disabled, if: VersionCondition(), context)
+      try await disable(id, context)
+    } else {
+      try await Sessions.endAll(of: client, context)
     }
-    try await Sessions.endAll(of: client, context)
     try await delete(id, context)
   }
 }

@@ -7,6 +7,8 @@ import unittest
 import urllib.parse
 
 from cases import Held
+
+from asking import MERGE
 from hosted import PASSWORD
 from machine import wait_until
 from openid import CALLBACK, OpenIDCase, Party, claims, verified
@@ -234,6 +236,22 @@ class BackChannel(BackChannelCase):
                 found = self.message()
                 self.assertEqual((found["sid"], found["aud"]),
                                  (claims(tokens["id_token"])["sid"], client["id"]))
+
+    def test_a_repeated_disabling_ends_sessions_that_the_first_left(self):
+        client = self.new_client("single_page", "--callback", CALLBACK)
+        email, _ = self.user()
+        party = Party(self, client, prompt="login", scope="openid")
+        self.expect(party.exchange(party.code(self.signed_in(party, email))), 200)
+        # As after an interruption between the two steps.
+        self.site.sql("update clients set disabled_at = now(), version = version + 1 "
+                      f"where client_id = '{client['id']}'")
+        answer = self.site.request("PATCH", f"/v1/clients/{client['id']}", {"disabled": True},
+                                   {**MERGE, "If-Match": '"1"'},
+                                   token=self.site.client("--operator")["secret"])
+        self.expect(answer, 412, "precondition_failed")
+        self.assertEqual(self.site.sql(
+            "select string_agg(end_reason, ' ') from sessions "
+            f"where client_id = '{client['id']}'"), "client_disabled")
 
     def test_an_earlier_sign_in_of_the_browser_is_notified(self):
         email, _ = self.user()
