@@ -4,6 +4,7 @@ import HTTP
 import JSON
 import OpenID
 import Pages
+import PasswordHashes
 import Runtime
 import Sessions
 import Tenancy
@@ -167,7 +168,8 @@ import WireKit
   /// - Throws: `.authorizationExpired` if the browser has no pass.
   private func current(after step: Int, _ mark: String) async throws(Failure) -> Response {
     guard authorization.isRecent, step == authorization.step - 1,
-      state.lastForm == mark || state.pass != nil && hasPass
+      areSame(state.lastForm.map { Array($0.utf8) }, Array(mark.utf8))
+        || state.pass != nil && hasPass
     else {
       guard hasPass else { throw .authorizationExpired }
       return call.redirect(to: path(state.page))
@@ -212,7 +214,7 @@ import WireKit
   /// Whether no credential was verified yet, or the browser is the one where it was.
   private var hasPass: Bool {
     guard let pass = authorization.state.pass else { return true }
-    return sentPass?.hasSameBytes(as: pass) == true
+    return areSame(sentPass.map { Array($0.utf8) }, Array(pass.utf8))
   }
 
   private var sentPass: String? {
