@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import EventLoop
 import HTTP
 import JSON
@@ -109,24 +110,31 @@ import WireKit
     _ selection: FieldSelection,
     _ context: RequestContext
   ) async throws(Failure) -> [JSON] {
-    var names: [UserID: (id: String, name: String?)] = [:]
-    var objects: [JSON] = []
-    for entry in entries {
-      if let user = entry.user, names[user] == nil {
-        let id = try await ForeignIDs.id(of: user, context)
-        do throws(Failure) {
-          let profile = try await Profiles.read(of: user, context)
-          names[user] = (id, profile.email ?? profile.name)
-        } catch .notFound {
-          // The user was deleted.
-          names[user] = (id, nil)
-        }
-      }
-      let known = entry.user.flatMap { names[$0] }
-      let log = LogObject(entry, user: known?.id, named: known?.name)
-      objects.append(selection.applied(to: log.json))
+    let names = try await names(of: Array(Set(entries.compactMap(\.user))), context)
+    return entries.map { entry in
+      let name = entry.user.flatMap { names[$0] }
+      // No name is known of a user who was deleted.
+      let id = name?.id ?? entry.user.map { ForeignIDs.id(of: $0) }
+      return selection.applied(to: LogObject(entry, user: id, named: name?.text).json)
     }
-    return objects
+  }
+
+  /// Returns the ids and the names of users, without those that were deleted.
+  private static func names(
+    of users: [UserID],
+    _ context: RequestContext
+  ) async throws(Failure) -> [UserID: (id: String, text: String?)] {
+    var names: [UserID: (id: String, text: String?)] = [:]
+    for start in stride(from: 0, to: users.count, by: UserListRoutes.batch) {
+      let some = users[start..<min(start + UserListRoutes.batch, users.count)]
+      for record in try await Users.records(of: some, context) {
+        let profile = record.profile
+        names[profile.id] = (
+          record.foreignID ?? ForeignIDs.id(of: profile.id), profile.email ?? profile.name
+        )
+      }
+    }
+    return names
   }
 
   private static func response(
