@@ -36,8 +36,6 @@ package struct AuthorizationState: Sendable {
   package var pass: String?
   /// New recovery codes, until the user has seen them.
   package var recoveryCodes: [String] = []
-  /// The language that the user has chosen on a page.
-  package var language: String?
   /// The code that has ended the authorization.
   var code: String?
 
@@ -58,7 +56,6 @@ package struct AuthorizationState: Sendable {
     json["last_form"] = lastForm.map(JSON.string)
     json["pass"] = pass.map(JSON.string)
     json["recovery_codes"] = list(recoveryCodes)
-    json["language"] = language.map(JSON.string)
     json["code"] = code.map(JSON.string)
     return .object(json)
   }
@@ -77,7 +74,6 @@ package struct AuthorizationState: Sendable {
     lastForm = json["last_form"]?.string
     pass = json["pass"]?.string
     recoveryCodes = list("recovery_codes")
-    language = json["language"]?.string
     code = json["code"]?.string
   }
 }

@@ -35,13 +35,6 @@ extension ErrorType {
     .remedied(
       "Check that backchannel_logout_url is an endpoint of the client that responds with 2xx."
     )
-
-  /// The types of error of OpenID Connect.
-  package static let openID: [ErrorType] = [
-    authorizationExpired, invalidCodeOfClient, otherRedirect, invalidVerifier, refreshOfBlockedUser,
-    refreshOfDeletedUser, scopeNotGranted,
-    audienceNotGranted, clientUnreachable,
-  ]
 }
 
 extension Failure {

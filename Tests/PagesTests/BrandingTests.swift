@@ -149,3 +149,10 @@ import Testing
     }
   }
 }
+
+extension Palette {
+  /// The grounds on which a link may stand.
+  fileprivate var grounds: [Color] {
+    [background, surface, hover, dangerBackground, successBackground]
+  }
+}

@@ -16,11 +16,6 @@ extension ErrorType {
   package static let unregisteredRedirect = ErrorType("unregistered_redirect", .malformed)
     .titled("The application has not registered this redirect_uri.")
     .remedied("Register exactly this URL as a callback URL of the application.")
-
-  /// The types of error that only pages show.
-  package static let pageErrors: [ErrorType] = [
-    cookiesNeeded, formForged, unknownApplication, unregisteredRedirect,
-  ]
 }
 
 extension Failure {

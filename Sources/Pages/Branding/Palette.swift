@@ -80,11 +80,6 @@ package struct Palette: Sendable {
     )
   }
 
-  /// The grounds on which a link may stand.
-  package var grounds: [Color] {
-    [background, surface, hover, dangerBackground, successBackground]
-  }
-
   // MARK: Derivation
 
   private enum Accents {

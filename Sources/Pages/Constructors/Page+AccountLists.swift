@@ -32,22 +32,17 @@ extension Page {
   }
 
   /// Lists the identities of a user.
-  ///
-  /// - `link`: the pages that link a further identity.
   package static func identities(
     _ identities: [IdentityDescription],
-    link: [Link] = [],
     back: Destination
   ) -> Page {
     var page = accountPage(.identities, back: back)
     page.introduction = [.message(.identitiesIntroduction)]
     let rows = identities.map { identity in
-      var values = identity.account.map { [Text.name($0)] } ?? []
-      if let day = identity.linkedOn { values.append(.message(.linkedOn, ["day": .day(day)])) }
+      let values = identity.linkedOn.map { [Text.message(.linkedOn, ["day": .day($0)])] } ?? []
       return Row(identity.issuer, values: values, actions: button(.unlink, identity.unlink))
     }
     page.body = [rows.isEmpty ? .paragraphs([.message(.nothingYet)]) : .rows(rows)]
-    if !link.isEmpty { page.body.append(.links(link)) }
     return page
   }
 

@@ -142,7 +142,6 @@ extension PageError {
   package static let factorLimit = PageError(.message(.factorLimit))
   package static let lastIdentity = PageError(.message(.lastIdentity))
   package static let changedMeanwhile = PageError(.message(.changedMeanwhile))
-  package static let linkExpired = PageError(.message(.linkExpiredText))
   package static let signInExpired = PageError(.message(.signInExpiredText))
   package static let pictureMissing = PageError(.message(.pictureMissing), field: "picture")
   package static let pictureUnreadable = PageError(.message(.pictureUnreadable), field: "picture")

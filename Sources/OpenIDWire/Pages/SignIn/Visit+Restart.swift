@@ -47,7 +47,6 @@ extension Visit {
     let visit = Visit(call, try await Authorizations.begin(request, in: browser, context))
     let form = call.request.method == .post ? try? call.form(of: id.text) : nil
     visit.state.email = form?["email"] ?? expired.state.email
-    visit.state.language = expired.state.language
     return try await visit.finish(.errors([FormError(.signInExpired)], on: .signIn))
   }
 }
