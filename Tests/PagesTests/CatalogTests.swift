@@ -117,8 +117,12 @@ import Testing
   }
 
   @Test func `names are set apart from the words around them`() throws {
-    let parts = Catalog.english.parts(of: .pendingAddress, ["email": .name("ada")])
-    #expect(parts == [.words("Waiting for the code sent to "), .name("ada")])
+    let parts = Catalog.english.parts(of: .codeSent, ["email": .name("ada")])
+    #expect(
+      parts == [
+        .words("If "), .name("ada"), .words(" can be used here, a code is on its way."),
+      ]
+    )
     let page = Fixtures().pages.first { $0.name == "confirm-address" }?.page
     let html = Fixtures.html(page ?? .unknownApplication())
     #expect(html.contains("Use <bdi>ada@example.com</bdi> for your account"))

@@ -26,7 +26,6 @@ extension Fixtures {
       language: text("English"),
       zone: text("Europe/London"),
       isVerified: true,
-      pendingEmail: text("countess@example.org"),
       signIn: (hasPassword: true, hasAuthenticator: true, recoveryCodes: 1),
       counts: (sessions: 3, identities: 1, applications: 0)
     )
@@ -76,11 +75,10 @@ extension Fixtures {
           [
             IdentityDescription(
               issuer: .name(text("Contoso")),
-              account: text("ada@contoso.example"),
               linkedOn: day,
               unlink: target()
             ),
-            IdentityDescription(issuer: .message(.password), account: email),
+            IdentityDescription(issuer: .message(.password)),
           ],
           back: back
         )

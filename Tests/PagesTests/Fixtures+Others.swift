@@ -4,12 +4,11 @@ import Testing
 @testable import Pages
 
 extension Fixtures {
-  private func client(isRegistered: Bool, hasLogo: Bool) -> ClientDescription {
+  private func client(hasLogo: Bool) -> ClientDescription {
     ClientDescription(
       name: text("Contoso Mail"),
       logo: hasLogo ? ImageSource(Self.path("/logo.svg")) : nil,
       target: text("mail.contoso.example"),
-      isRegistered: isRegistered,
       terms: Destination(url: "https://contoso.example/terms"),
       privacy: Destination(url: "https://contoso.example/privacy")
     )
@@ -41,17 +40,17 @@ extension Fixtures {
         "consent",
         .consent(
           target(),
-          client: client(isRegistered: true, hasLogo: true),
+          client: client(hasLogo: true),
           person: person,
           groups: scopeGroups,
           otherUser: Self.link("/accounts")
         )
       ),
       (
-        "consent-unregistered",
+        "consent-without-logo",
         .consent(
           target(),
-          client: client(isRegistered: false, hasLogo: false),
+          client: client(hasLogo: false),
           person: Person(email: email),
           groups: scopeGroups
         )

@@ -65,6 +65,7 @@ extension Fixtures {
           target(),
           email: email,
           for: purpose,
+          digits: 8,
           change: change,
           resend: target(),
           password: Self.link("/u/t/0123/password")
@@ -81,6 +82,7 @@ extension Fixtures {
           target(),
           email: email,
           for: .signIn,
+          digits: 8,
           change: change,
           resend: target(),
           errors: [error]

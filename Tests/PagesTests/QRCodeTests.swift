@@ -50,6 +50,5 @@ import Testing
   @Test func `the path has only letters, digits and signs`() throws {
     let code = try #require(QRCode("\"><script>"))
     #expect(code.path.utf8.allSatisfy { "MhvHz -0123456789".utf8.contains($0) })
-    #expect(code.svg.contains(code.path) && !code.svg.contains("script"))
   }
 }

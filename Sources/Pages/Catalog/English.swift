@@ -114,7 +114,6 @@ extension Catalog {
     consentScopes = This allows it to use:
     consentTarget = You return to {target}.
     consentRevocation = You can remove the access in your account at any time.
-    unregisteredClient = {app} has not checked this application. It calls itself {client}.
     allow = Allow
     deny = Deny
     notYou = Not you?
@@ -170,7 +169,6 @@ extension Catalog {
     nothingYet = Nothing yet
     verified = Verified
     unverified = Not verified
-    pendingAddress = Waiting for the code sent to {email}
     backToAccount = Your account
     passwordIsSet = Set
     passwordIsNotSet = Not set

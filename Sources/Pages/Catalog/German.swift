@@ -114,7 +114,6 @@ extension Catalog {
     consentScopes = Das erlaubt die Nutzung von:
     consentTarget = Danach geht es zurück zu {target}.
     consentRevocation = Der Zugriff lässt sich im Konto jederzeit entfernen.
-    unregisteredClient = {app} hat diese Anwendung nicht geprüft. Sie nennt sich {client}.
     allow = Zulassen
     deny = Ablehnen
     notYou = Anderes Konto?
@@ -170,7 +169,6 @@ extension Catalog {
     nothingYet = Noch nichts
     verified = Bestätigt
     unverified = Nicht bestätigt
-    pendingAddress = Wartet auf die Bestätigung von {email}
     backToAccount = Konto
     passwordIsSet = Festgelegt
     passwordIsNotSet = Nicht festgelegt

@@ -33,7 +33,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case accountDeleted, accountDeletedText
   // Consent.
   case consentTitle, consent, consentScopes, consentTarget, consentRevocation
-  case unregisteredClient, allow, deny, notYou, clientTerms, clientPrivacy
+  case allow, deny, notYou, clientTerms, clientPrivacy
   case scopeResource, scopeOpenID, scopeProfile, scopeEmail, scopePhone
   case scopeOffline
   case confirmApplicationTitle, confirmApplication, confirmApplicationIntroduction
@@ -49,7 +49,7 @@ package enum MessageKey: String, Sendable, CaseIterable {
   case recoveryCodeUse, savedOn
   // The account.
   case account, profile, picture, nameAndLanguage, signInMethods, access, data, yourData
-  case yourDataText, nothingYet, verified, unverified, pendingAddress, backToAccount
+  case yourDataText, nothingYet, verified, unverified, backToAccount
   case passwordIsSet, passwordIsNotSet, set, authenticatorApp, authenticatorIsOn
   case authenticatorIsOff, setUp, turnOff, recoveryCodes, recoveryCodesLeft, replace
   case sessions, sessionCount, identities, identityCount, applications, applicationCount

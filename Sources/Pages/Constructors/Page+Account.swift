@@ -7,8 +7,6 @@ package struct AccountOverview: Sendable {
   package var language: String?
   package var zone: String?
   package var isVerified: Bool
-  /// A new address that its owner has not verified yet.
-  package var pendingEmail: String?
   package var hasPassword: Bool
   package var hasAuthenticator: Bool
   package var recoveryCodes: Int
@@ -21,7 +19,6 @@ package struct AccountOverview: Sendable {
     language: String? = nil,
     zone: String? = nil,
     isVerified: Bool,
-    pendingEmail: String? = nil,
     signIn: (hasPassword: Bool, hasAuthenticator: Bool, recoveryCodes: Int),
     counts: (sessions: Int, identities: Int, applications: Int)
   ) {
@@ -29,7 +26,6 @@ package struct AccountOverview: Sendable {
     self.language = language
     self.zone = zone
     self.isVerified = isVerified
-    self.pendingEmail = pendingEmail
     hasPassword = signIn.hasPassword
     hasAuthenticator = signIn.hasAuthenticator
     recoveryCodes = signIn.recoveryCodes
@@ -97,16 +93,13 @@ extension Page {
     )
     address.badge = .message(account.isVerified ? .verified : .unverified)
     address.isWarning = !account.isVerified
-    let pending = account.pendingEmail.map { email in
-      Row(.message(.newAddress), values: [.message(.pendingAddress, ["email": .name(email)])])
-    }
     let details = [account.person.name, account.language, account.zone].compactMap(\.self)
     let profile = Row(
       .message(.nameAndLanguage),
       values: details.isEmpty ? [.message(.nothingYet)] : details.map(Text.name),
       action(.change, paths.profile)
     )
-    return [picture, profile, address] + [pending].compactMap(\.self)
+    return [picture, profile, address]
   }
 
   private static func signInRows(_ account: AccountOverview, _ paths: AccountPaths) -> [Row] {
@@ -225,20 +218,16 @@ package struct SessionDescription: Sendable {
 /// An identity of the user at another issuer.
 package struct IdentityDescription: Sendable {
   package let issuer: Text
-  /// The name of the account there.
-  package let account: String?
   package let linkedOn: CalendarDay?
   /// Unlinks the identity; nil for the last way to sign in.
   package let unlink: FormTarget?
 
   package init(
     issuer: Text,
-    account: String? = nil,
     linkedOn: CalendarDay? = nil,
     unlink: FormTarget? = nil
   ) {
     self.issuer = issuer
-    self.account = account
     self.linkedOn = linkedOn
     self.unlink = unlink
   }

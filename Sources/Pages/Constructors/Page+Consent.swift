@@ -4,8 +4,6 @@ package struct ClientDescription: Sendable {
   package let logo: ImageSource?
   /// The host, or the scheme of a native app, that receives the answer.
   package let target: String
-  /// Whether an operator has registered the client, and so vouches for its name.
-  package let isRegistered: Bool
   package let terms: Destination?
   package let privacy: Destination?
 
@@ -13,14 +11,12 @@ package struct ClientDescription: Sendable {
     name: String,
     logo: ImageSource? = nil,
     target: String,
-    isRegistered: Bool,
     terms: Destination? = nil,
     privacy: Destination? = nil
   ) {
     self.name = name
     self.logo = logo
     self.target = target
-    self.isRegistered = isRegistered
     self.terms = terms
     self.privacy = privacy
   }
@@ -63,17 +59,11 @@ extension Page {
     groups: [ScopeGroup],
     otherUser: Destination? = nil
   ) -> Page {
-    let name = client.isRegistered ? client.name : client.target
     var page = Page(
       title: .consentTitle,
-      heading: .message(.consent, ["client": .name(name)])
+      heading: .message(.consent, ["client": .name(client.name)])
     )
-    if !client.isRegistered {
-      page.notices = [
-        Notice(.warning, .message(.unregisteredClient, ["client": .name(client.name)]))
-      ]
-    }
-    if let logo = client.logo, client.isRegistered {
+    if let logo = client.logo {
       page.body.append(.picture(Picture(logo, alternative: .name(client.name))))
     }
     page.body.append(.person(person))

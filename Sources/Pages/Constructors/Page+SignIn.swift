@@ -56,7 +56,7 @@ extension Page {
     _ target: FormTarget,
     email: String,
     for purpose: MailCodePurpose,
-    digits: Int = 8,
+    digits: Int,
     change: Destination? = nil,
     resend: FormTarget?,
     password: Destination? = nil,

@@ -44,15 +44,4 @@ package struct QRCode: Sendable {
     }
     return path
   }
-
-  /// An SVG document, for a web server that serves the code as an image.
-  package var svg: String {
-    let width = size + 2 * Self.margin
-    return """
-      <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(width)" \
-      shape-rendering="crispEdges"><path fill="#fff" d="M0 0h\(width)v\(width)H0z"/>\
-      <path d="\(path)"/></svg>
-
-      """
-  }
 }

@@ -44,7 +44,6 @@ import WireKit
       name: decision.client.name,
       logo: settings.logoURL.flatMap { ImageSource(url: $0) },
       target: RedirectTarget(visit.authorization.request.redirect).name,
-      isRegistered: true,
       terms: settings.termsURL.flatMap { Destination(url: $0) },
       privacy: settings.privacyURL.flatMap { Destination(url: $0) }
     )
