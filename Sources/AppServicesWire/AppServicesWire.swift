@@ -27,8 +27,6 @@ package struct AppServicesWire: Wire {
 
   package var prefixes: [String] { ["/api/client"] }
 
-  package var writtenFields: [WrittenField] { [.clientOrigin] }
-
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
       sent: [.authorization, .contentType, .accept, .requestID],

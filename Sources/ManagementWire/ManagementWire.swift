@@ -21,8 +21,6 @@ package struct ManagementWire: Wire {
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }
 
-  package var writtenFields: [WrittenField] { [.clientOrigin] }
-
   package var crossOrigin: CrossOriginFields { .auth0 }
 
   @EventLoop package func app(of call: Call) -> AppReference { .host }

@@ -29,8 +29,6 @@ package struct ParraWire: Wire {
 
   package var prefixes: [String] { [Self.prefix, Self.hostPrefix] + Self.foreignPrefixes }
 
-  package var writtenFields: [WrittenField] { [.clientOrigin] }
-
   package var crossOrigin: CrossOriginFields {
     CrossOriginFields(
       sent: [.authorization, .contentType, .requestID],

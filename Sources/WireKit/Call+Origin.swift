@@ -30,12 +30,9 @@ extension Call {
   }
 }
 
-extension WrittenField {
-  /// The origin of the client's request, as the web server saw it.
-  package static let clientOrigin = WrittenField(.clientOrigin, "$dossier_scheme://$http_host")
-}
-
 extension FieldName {
   /// The scheme, host and port of the client's request, as the web server saw them.
+  ///
+  /// The web server writes this field, so none that a client sends arrives.
   package static let clientOrigin = FieldName("Dossier-Client-Origin")
 }

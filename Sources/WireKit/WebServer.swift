@@ -14,8 +14,6 @@ package enum WebServer {
   package static func parameters(of wires: [any Wire]) -> String {
     var seen = Set(first + others)
     let own = wires.flatMap(\.fields).filter { seen.insert($0).inserted }
-    let written = wires.flatMap(\.writtenFields).filter { seen.insert($0.name).inserted }
-      .map { parameter($0.name, $0.expression) }
     return """
       # Made by `dossierd fastcgi-params` from what the wires declare; a test compares.
       #
@@ -33,7 +31,8 @@ package enum WebServer {
       # Of several apps, the one that is asked. In lower case and without a port.
       fastcgi_param HTTP_HOST $host;
       # Of one wire or another.
-      \(([lines(own)] + written.map { "\($0);" }).joined(separator: "\n"))
+      \(lines(own))
+      \(parameter(.clientOrigin, "$dossier_scheme://$http_host"));
       # Of browsers, and of whoever asks for a version.
       \(lines(others))
       fastcgi_param CONTENT_TYPE $content_type if_not_empty;

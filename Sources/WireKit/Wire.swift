@@ -12,8 +12,6 @@ package protocol Wire: Sendable {
   var prefixes: [String] { get }
   /// The header fields that the wire reads in addition to those of every request; see `WebServer`.
   var fields: [FieldName] { get }
-  /// Header fields that the web server writes for the wire, replacing any that a client sends.
-  var writtenFields: [WrittenField] { get }
   /// The field with the device secret, or with a request for a cookie that holds it.
   ///
   /// Nil if the wire does not authenticate devices.
@@ -46,7 +44,6 @@ package protocol Wire: Sendable {
 extension Wire {
   package var prefixes: [String] { [] }
   package var fields: [FieldName] { [] }
-  package var writtenFields: [WrittenField] { [] }
   package var deviceField: FieldName? { nil }
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
 }
@@ -58,18 +55,6 @@ package enum AppReference: Sendable {
   case host
   /// The app that a token names. The keys of that app must verify the token.
   case id(AppID)
-}
-
-/// A header field that the web server writes.
-package struct WrittenField: Sendable {
-  package let name: FieldName
-  /// The value as an expression of nginx's variables, such as `$scheme`.
-  package let expression: String
-
-  package init(_ name: FieldName, _ expression: String) {
-    self.name = name
-    self.expression = expression
-  }
 }
 
 /// CORS header fields in addition to those that the Fetch Standard always allows.

@@ -29,8 +29,6 @@ package struct OpenIDWire: Wire {
     Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]
   }
 
-  package var writtenFields: [WrittenField] { [.clientOrigin] }
-
   package var crossOrigin: CrossOriginFields { .auth0 }
 
   @EventLoop package func app(of call: Call) -> AppReference { .host }
