@@ -99,7 +99,7 @@ import WireKit
     guard let id = ClientID(try text("client_id", body)),
       let client = try await Clients.client(id, of: context.app.id, context),
       client.kind != .machine,
-      client.settings.connections.isEmpty || client.settings.connections.contains(.password)
+      client.settings.allows(.password)
     else { throw Failure(.applicationUnknown) }
     guard
       try text("connection", body).hasSameBytes(as: ClientSettings.Connection.password.auth0Name)

@@ -152,9 +152,7 @@ extension [BrowserUser] {
 extension Client {
   /// Returns whether a user has signed in in a way that the client accepts.
   package func accepts(_ user: BrowserUser) -> Bool {
-    let allowed = settings.connections
-    guard !allowed.isEmpty else { return true }
-    return ClientSettings.Connection(provider: user.provider).map(allowed.contains) ?? false
+    settings.allows(ClientSettings.Connection(provider: user.provider))
   }
 
   /// Returns whether users are asked before the client gets tokens for a resource server.

@@ -222,9 +222,8 @@ struct AuthorizationParameters {
     into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     guard let name = values["connection"], !name.isEmpty else { return }
-    let allowed = client.settings.connections
     request.connection = ClientSettings.Connection.allCases.first {
-      $0.auth0Name.hasSameBytes(as: name) && (allowed.isEmpty || allowed.contains($0))
+      $0.auth0Name.hasSameBytes(as: name) && client.settings.allows($0)
     }
     guard request.connection != nil else {
       throw AuthorizationError("invalid_request", "the connection was not found")

@@ -69,6 +69,11 @@ package struct ClientSettings: SettingsSection {
     }
   }
 
+  /// Returns whether the client accepts a way of signing in; nil is a way without a connection.
+  package func allows(_ connection: Connection?) -> Bool {
+    connections.isEmpty || connection.map(connections.contains) == true
+  }
+
   package init(_ read: inout SettingsReader) {
     callbackURLs = read.urls(
       "callback_urls",

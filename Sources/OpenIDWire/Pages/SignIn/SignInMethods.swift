@@ -19,9 +19,8 @@ struct SignInMethods {
   /// If the request wants one of them, only that counts.
   init(_ app: App, _ client: Client?, only wanted: ClientSettings.Connection? = nil) {
     let settings = app.accountSettings
-    let allowed = client?.settings.connections ?? []
     func isAllowed(_ way: ClientSettings.Connection) -> Bool {
-      (allowed.isEmpty || allowed.contains(way)) && (wanted ?? way) == way
+      client?.settings.allows(way) != false && (wanted ?? way) == way
     }
     takesPassword = settings.isOpen(.password) && isAllowed(.password)
     takesCode = settings.isOpen(.emailCode) && isAllowed(.emailCode)
