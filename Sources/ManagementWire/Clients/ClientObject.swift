@@ -52,32 +52,21 @@ enum ClientObject {
 
   /// Returns the grants that a client may use.
   private static func grants(of kind: ClientKind, _ settings: ClientSettings) -> [String] {
-    let direct = DirectGrant.allCases.filter { grant in
-      switch grant {
-      case .password, .passwordRealm: settings.allowsPasswordGrant
-      case .emailCode: settings.allowsEmailCodeGrant
-      case .factorCode, .recoveryCode:
-        settings.allowsPasswordGrant || settings.allowsEmailCodeGrant
-      }
-    }.map(\.rawValue)
-    return fixedGrants(of: kind) + direct
-  }
-
-  /// Returns the grants that each client of a kind may use.
-  static func fixedGrants(of kind: ClientKind) -> [String] {
-    switch kind {
-    case .machine: ["client_credentials"]
-    case .web: ["authorization_code", "refresh_token", "client_credentials"]
-    case .native, .singlePage: ["authorization_code", "refresh_token"]
+    let direct = DirectGrant.allCases.filter {
+      $0.isOpen(
+        password: settings.allowsPasswordGrant,
+        emailCode: settings.allowsEmailCodeGrant
+      )
     }
+    return kind.grants.map(\.rawValue) + direct.map(\.rawValue)
   }
 
   /// Returns the settings that allow grants; nil if one is not supported.
   static func settings(for grants: [String]) -> [(String, JSON)]? {
-    let usual = ["authorization_code", "refresh_token", "client_credentials"]
-    guard grants.allSatisfy({ usual.contains($0) || DirectGrant(rawValue: $0) != nil }) else {
-      return nil
+    let areKnown = grants.allSatisfy {
+      StandardGrant(rawValue: $0) != nil || DirectGrant(rawValue: $0) != nil
     }
+    guard areKnown else { return nil }
     func has(_ all: DirectGrant...) -> JSON { .bool(all.contains { grants.contains($0.rawValue) }) }
     return [
       ("password_grant", has(.password, .passwordRealm)), ("email_code_grant", has(.emailCode)),
@@ -172,7 +161,7 @@ struct ClientBody {
     if let kind, kind != stored {
       throw .invalid([FieldError("/app_type", "kind", "The type of an application cannot change.")])
     }
-    let fixed = ClientObject.fixedGrants(of: stored)
+    let fixed = stored.grants.map(\.rawValue)
     if let grants, !fixed.allSatisfy(grants.contains) {
       let detail = "An application of this type always has \(fixed.joined(separator: ", "))."
       throw .invalid([FieldError("/grant_types", "kind", detail)])

@@ -16,13 +16,10 @@ extension DirectGrant {
   @EventLoop func isAllowed(for client: Client, in app: App) -> Bool {
     let (settings, methods) = (client.settings, SignInMethods(app, client))
     guard settings.isFirstParty, client.kind != .machine else { return false }
-    let takesPassword = settings.allowsPasswordGrant && methods.takesPassword
-    let takesCode = settings.allowsEmailCodeGrant && methods.takesCode
-    return switch self {
-    case .password, .passwordRealm: takesPassword
-    case .emailCode: takesCode
-    case .factorCode, .recoveryCode: takesPassword || takesCode
-    }
+    return isOpen(
+      password: settings.allowsPasswordGrant && methods.takesPassword,
+      emailCode: settings.allowsEmailCodeGrant && methods.takesCode
+    )
   }
 }
 

@@ -66,8 +66,7 @@ import WireKit
       "response_types_supported": ["code"],
       "response_modes_supported": list(ResponseMode.allCases.map(\.rawValue)),
       "grant_types_supported": list(
-        ["authorization_code", "refresh_token", "client_credentials"]
-          + DirectGrant.allCases.map(\.rawValue)
+        StandardGrant.allCases.map(\.rawValue) + DirectGrant.allCases.map(\.rawValue)
       ),
       "code_challenge_methods_supported": ["S256"],
       "subject_types_supported": ["public"],

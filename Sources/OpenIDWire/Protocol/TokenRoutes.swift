@@ -21,26 +21,50 @@ import WireKit
     ) { call in
       await ClientAuthentication.response(to: call) {
         (parameters, client) async throws(TokenError) in
-        let grant = try Grant(parameters, by: client)
-        return response(try await tokens(grant, parameters.scopes, client, call.provider, call))
+        response(try await tokens(parameters, client, call))
       }
     }
   ]
 
+  /// Returns the tokens of the grant that a client sends.
+  ///
+  /// - Throws: the error of the token endpoint.
   private static func tokens(
-    _ grant: Grant,
-    _ scopes: [String]?,
+    _ parameters: TokenParameters,
     _ client: Client,
-    _ provider: Provider,
     _ call: Call
   ) async throws(TokenError) -> IssuedTokens {
-    let context = call.context
+    let type = try parameters.required("grant_type")
+    let (context, provider, scopes) = (call.context, call.provider, parameters.scopes)
+    if let grant = DirectGrant(rawValue: type) {
+      let exchange = DirectExchange(
+        parameters: parameters,
+        client: client,
+        provider: provider,
+        call: call
+      )
+      return try await exchange.tokens(grant)
+    }
+    guard let grant = StandardGrant(rawValue: type) else {
+      throw TokenError(
+        .forbidden,
+        "unsupported_grant_type",
+        "grant_type must be one of grant_types_supported in the discovery document."
+      )
+    }
+    guard client.kind.grants.contains(grant) else { throw .unauthorizedClient }
     switch grant {
-    case .code(let code, let proof):
+    case .authorizationCode:
+      let code = try parameters.required("code")
+      let proof = AuthorizationCodes.Proof(
+        redirect: parameters["redirect_uri"],
+        verifier: parameters["code_verifier"]
+      )
       return try await call.attempt { () async throws(Failure) in
         try await AuthorizationCodes.redeem(code, by: client, proof, at: provider, context)
       }
-    case .refreshToken(let token, let audience):
+    case .refreshToken:
+      let (token, audience) = (try parameters.required("refresh_token"), parameters["audience"])
       return try await call.attempt { () async throws(Failure) in
         try await ClientTokens.refresh(
           token,
@@ -51,18 +75,11 @@ import WireKit
           context
         )
       }
-    case .client(let audience):
+    case .clientCredentials:
+      let audience = try parameters.required("audience")
       return try await call.attempt { () async throws(Failure) in
         try await ClientTokens.token(for: audience, scopes, by: client, at: provider, context)
       }
-    case .direct(let grant, let parameters):
-      let exchange = DirectExchange(
-        parameters: parameters,
-        client: client,
-        provider: provider,
-        call: call
-      )
-      return try await exchange.tokens(grant)
     }
   }
 
@@ -84,52 +101,4 @@ import WireKit
 extension BodyRule {
   /// The body of the token endpoint and its siblings, in which SDKs send JSON or a form.
   static let token = BodyRule.of(.form, .json, limit: 65_536)
-}
-
-/// The grant that a client exchanges for tokens.
-private enum Grant {
-  case code(String, AuthorizationCodes.Proof)
-  case refreshToken(String, audience: String?)
-  /// The client's own secret, for a resource server.
-  case client(audience: String)
-
-  /// The password or the code of a user.
-  case direct(DirectGrant, TokenParameters)
-
-  init(_ parameters: TokenParameters, by client: Client) throws(TokenError) {
-    let type = try parameters.required("grant_type")
-    switch type {
-    case "authorization_code":
-      try Self.require(client.kind != .machine)
-      self = .code(
-        try parameters.required("code"),
-        AuthorizationCodes.Proof(
-          redirect: parameters["redirect_uri"],
-          verifier: parameters["code_verifier"]
-        )
-      )
-    case "refresh_token":
-      try Self.require(client.kind != .machine)
-      self = .refreshToken(
-        try parameters.required("refresh_token"),
-        audience: parameters["audience"]
-      )
-    case "client_credentials":
-      try Self.require(!client.kind.isPublic)
-      self = .client(audience: try parameters.required("audience"))
-    default:
-      guard let grant = DirectGrant(rawValue: type) else {
-        throw TokenError(
-          .forbidden,
-          "unsupported_grant_type",
-          "grant_type must be one of grant_types_supported in the discovery document."
-        )
-      }
-      self = .direct(grant, parameters)
-    }
-  }
-
-  private static func require(_ isAllowed: Bool) throws(TokenError) {
-    guard isAllowed else { throw .unauthorizedClient }
-  }
 }
