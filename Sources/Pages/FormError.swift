@@ -1,39 +1,47 @@
 /// An error of the last form, as the state of its pages keeps it.
 package struct FormError: Sendable, Equatable {
-  /// The errors, with the names under which they are stored.
-  package enum Kind: String, Sendable {
-    case emailMissing = "email_missing"
-    case emailMalformed = "email_malformed"
-    case emailTaken = "email_taken"
-    case emailSame = "email_same"
-    case nameMalformed = "name_malformed"
-    case passwordMissing = "password_missing"
-    case newPasswordMissing = "new_password_missing"
-    case passwordShort = "password_short"
-    case passwordLong = "password_long"
-    case passwordCommon = "password_common"
-    case passwordPersonal = "password_personal"
-    case signInWrong = "sign_in_wrong"
-    case passwordWrong = "password_wrong"
-    case codeMalformed = "code_malformed"
-    case mailCodeWrong = "mail_code_wrong"
-    case codeExpired = "code_expired"
-    case codeAttempts = "code_attempts"
-    case appCodeWrong = "app_code_wrong"
-    case recoveryCodeWrong = "recovery_code_wrong"
-    case attempts
-    case unavailable
-    case mailUnavailable = "mail_unavailable"
-    case signUpClosed = "sign_up_closed"
-    case methodClosed = "method_closed"
-    case browserFull = "browser_full"
-    case factorLimit = "factor_limit"
-    case lastIdentity = "last_identity"
-    case changedMeanwhile = "changed_meanwhile"
-    case pictureMissing = "picture_missing"
-    case pictureUnreadable = "picture_unreadable"
-    case confirmationWrong = "confirmation_wrong"
-    case signInExpired = "sign_in_expired"
+  /// The errors, with the names under which they are stored: those of their texts, if they have one
+  /// of their own.
+  package enum Kind: String, Sendable, CaseIterable {
+    case emailMissing, emailMalformed, emailTaken, emailSame, nameMalformed
+    case passwordMissing, newPasswordMissing, passwordShort, passwordLong, passwordCommon
+    case passwordPersonal, signInWrong, passwordWrong
+    case codeMalformed, mailCodeWrong, codeExpired, codeAttempts, authenticatorCodeWrong
+    case recoveryCodeWrong
+    case attempts, unavailable, mailUnavailable, signUpClosed, methodClosed, browserFull
+    case factorLimit, lastIdentity, changedMeanwhile
+    case pictureMissing, pictureUnreadable, confirmationWrong, signInExpired
+
+    /// The text of the error.
+    var key: MessageKey {
+      switch self {
+      case .newPasswordMissing: .passwordMissing
+      case .attempts: .throttledText
+      case .unavailable: .serviceUnavailableText
+      case .signInExpired: .signInExpiredText
+      default: MessageKey(rawValue: rawValue) ?? .internalErrorText
+      }
+    }
+
+    /// The field that has to change; nil if no field can mend the error.
+    fileprivate var field: InputName? {
+      switch self {
+      case .emailMissing, .emailMalformed, .emailTaken, .emailSame: .email
+      case .nameMalformed: "name"
+      case .passwordMissing, .signInWrong, .passwordWrong: .password
+      case .newPasswordMissing, .passwordShort, .passwordLong, .passwordCommon,
+        .passwordPersonal:
+        .newPassword
+      case .codeMalformed, .mailCodeWrong, .codeExpired, .codeAttempts, .authenticatorCodeWrong:
+        .code
+      case .recoveryCodeWrong: .recoveryCode
+      case .pictureMissing, .pictureUnreadable: "picture"
+      case .confirmationWrong: "confirmation"
+      case .attempts, .unavailable, .mailUnavailable, .signUpClosed, .methodClosed, .browserFull,
+        .factorLimit, .lastIdentity, .changedMeanwhile, .signInExpired:
+        nil
+      }
+    }
   }
 
   package let kind: Kind
@@ -57,40 +65,13 @@ package struct FormError: Sendable, Equatable {
 
   /// The error as a page shows it.
   package var pageError: PageError {
-    switch kind {
-    case .emailMissing: .emailMissing
-    case .emailMalformed: .emailMalformed
-    case .emailTaken: .emailTaken
-    case .emailSame: .emailSame
-    case .nameMalformed: .nameMalformed
-    case .passwordMissing: .passwordMissing
-    case .newPasswordMissing: .newPasswordMissing
-    case .passwordShort: .passwordShort(minimum: number ?? 0)
-    case .passwordLong: .passwordLong
-    case .passwordCommon: .passwordCommon
-    case .passwordPersonal: .passwordPersonal
-    case .signInWrong: .signInWrong
-    case .passwordWrong: .passwordWrong
-    case .codeMalformed: .codeMalformed(digits: number ?? 0)
-    case .mailCodeWrong: .mailCodeWrong
-    case .codeExpired: .codeExpired
-    case .codeAttempts: .codeAttempts
-    case .appCodeWrong: .authenticatorCodeWrong
-    case .recoveryCodeWrong: .recoveryCodeWrong
-    case .attempts: .attempts(wait: .seconds(number ?? 1))
-    case .unavailable: .unavailable(wait: .seconds(number ?? 1))
-    case .mailUnavailable: .mailUnavailable
-    case .signUpClosed: .signUpClosed
-    case .methodClosed: .methodClosed
-    case .browserFull: .browserFull
-    case .factorLimit: .factorLimit
-    case .lastIdentity: .lastIdentity
-    case .changedMeanwhile: .changedMeanwhile
-    case .pictureMissing: .pictureMissing
-    case .pictureUnreadable: .pictureUnreadable
-    case .confirmationWrong: .confirmationWrong
-    case .signInExpired: .signInExpired
-    }
+    let values: [String: Text.Argument] =
+      switch kind {
+      case .codeMalformed, .passwordShort: ["count": .count(number ?? 0)]
+      case .attempts, .unavailable: ["time": .wait(.seconds(number ?? 1))]
+      default: [:]
+      }
+    return PageError(.message(kind.key, values), field: kind.field)
   }
 }
 

@@ -31,6 +31,19 @@ import Testing
     #expect(ScopeGroup.standard(["address", "read:posts"]) == nil)
   }
 
+  @Test(arguments: FormError.Kind.allCases)
+  func `each error of a form has a text, and is read back`(_ kind: FormError.Kind) throws {
+    #expect(kind.key != .internalErrorText)
+    let error = FormError(kind, 3)
+    #expect(FormError(error.text) == error)
+    guard case .message(let key, let values) = error.pageError.text else {
+      Issue.record("no text of the catalog")
+      return
+    }
+    let places = try #require(Catalog.english.messages[key]?.forms[.other]).placeholders
+    #expect(Set(places).subtracting(["app"]) == Set(values.keys))
+  }
+
   @Test func `no line of a table is ignored`() {
     for (catalog, tables) in [
       (Catalog.english, Catalog.englishTables), (.german, Catalog.germanTables),

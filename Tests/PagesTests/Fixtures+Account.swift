@@ -134,12 +134,12 @@ extension Fixtures {
           target(),
           person: Person(name: name),
           back: back,
-          errors: [.pictureMissing]
+          errors: [.form(.pictureMissing)]
         )
       ),
       (
         "picture-unreadable",
-        .changePicture(target(), person: person, back: back, errors: [.pictureUnreadable])
+        .changePicture(target(), person: person, back: back, errors: [.form(.pictureUnreadable)])
       ),
       ("address", .changeAddress(target(), current: email, back: back)),
       (
@@ -149,7 +149,7 @@ extension Fixtures {
           current: email,
           email: text("ada@"),
           back: back,
-          errors: [.emailMalformed]
+          errors: [.form(.emailMalformed)]
         )
       ),
       (
@@ -168,7 +168,7 @@ extension Fixtures {
           email: email,
           minimumPassword: 15,
           back: back,
-          errors: [.passwordWrong, .passwordCommon]
+          errors: [.form(.passwordWrong), .form(.passwordCommon)]
         )
       ),
       ("unlink", .unlinkIdentity(target(), issuer: text("Contoso"), back: back)),
@@ -184,7 +184,7 @@ extension Fixtures {
       ),
       (
         "delete-wrong",
-        .deleteAccount(target(), email: email, back: back, errors: [.confirmationWrong])
+        .deleteAccount(target(), email: email, back: back, errors: [.form(.confirmationWrong)])
       ),
     ]
   }
@@ -208,7 +208,7 @@ extension Fixtures {
           target(),
           key: text(key),
           code: Self.qrCode,
-          errors: [.authenticatorCodeWrong]
+          errors: [.form(.authenticatorCodeWrong)]
         )
       ),
       (
@@ -223,9 +223,9 @@ extension Fixtures {
 
   private var confirmationPages: [(name: String, page: Page)] {
     let methods: [(name: String, method: Page.ConfirmationMethod, wrong: PageError)] = [
-      ("password", .password, .passwordWrong),
-      ("mailCode", .mailCode(digits: 8), .mailCodeWrong),
-      ("authenticator", .authenticator, .authenticatorCodeWrong),
+      ("password", .password, .form(.passwordWrong)),
+      ("mailCode", .mailCode(digits: 8), .form(.mailCodeWrong)),
+      ("authenticator", .authenticator, .form(.authenticatorCodeWrong)),
     ]
     let toClient = Page.confirmIdentity(
       target(),

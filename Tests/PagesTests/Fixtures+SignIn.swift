@@ -3,7 +3,7 @@ import Testing
 @testable import Pages
 
 extension Fixtures {
-  private var attempts: PageError { .attempts(wait: .seconds(754)) }
+  private var attempts: PageError { .form(.attempts, 754) }
 
   var signInPages: [(name: String, page: Page)] {
     let signUp = Self.link("/u/t/0123/sign-up")
@@ -18,10 +18,15 @@ extension Fixtures {
           client: text("Contoso Mail")
         )
       ),
-      ("sign-in-missing", .signIn(target(), signUp: signUp, errors: [.emailMissing])),
+      ("sign-in-missing", .signIn(target(), signUp: signUp, errors: [.form(.emailMissing)])),
       (
         "sign-in-malformed",
-        .signIn(target(), email: text("ada@"), signUp: signUp, errors: [.emailMalformed, attempts])
+        .signIn(
+          target(),
+          email: text("ada@"),
+          signUp: signUp,
+          errors: [.form(.emailMalformed), attempts]
+        )
       ),
       (
         "password",
@@ -41,7 +46,7 @@ extension Fixtures {
           change: Self.link("/u/t/0123"),
           reset: reset,
           mailCode: target(),
-          errors: [.signInWrong]
+          errors: [.form(.signInWrong)]
         )
       ),
       (
@@ -50,7 +55,7 @@ extension Fixtures {
           target(),
           email: email,
           change: Self.link("/u/t/0123"),
-          errors: [.passwordMissing, attempts]
+          errors: [.form(.passwordMissing), attempts]
         )
       ),
     ] + codePages + signUpPages + recoveryPages
@@ -73,7 +78,7 @@ extension Fixtures {
       )
     }
     let errors: [PageError] = [
-      .codeMalformed(digits: 8), .mailCodeWrong, .codeExpired, .codeAttempts,
+      .form(.codeMalformed, 8), .form(.mailCodeWrong), .form(.codeExpired), .form(.codeAttempts),
     ]
     let wrong = errors.enumerated().map { index, error in
       (
@@ -93,20 +98,21 @@ extension Fixtures {
       ("second-factor", .secondFactor(target(), recoveryCode: change, cancel: target())),
       (
         "second-factor-wrong",
-        .secondFactor(target(), recoveryCode: change, errors: [.authenticatorCodeWrong])
+        .secondFactor(target(), recoveryCode: change, errors: [.form(.authenticatorCodeWrong)])
       ),
       ("recovery-code", .recoveryCode(target(), authenticator: change, cancel: target())),
       (
         "recovery-code-wrong",
-        .recoveryCode(target(), authenticator: change, errors: [.recoveryCodeWrong])
+        .recoveryCode(target(), authenticator: change, errors: [.form(.recoveryCodeWrong)])
       ),
     ]
   }
 
   private var signUpPages: [(name: String, page: Page)] {
     let errors: [PageError] = [
-      .emailMissing, .emailTaken, .newPasswordMissing, .passwordShort(minimum: 15),
-      .passwordCommon,
+      .form(.emailMissing), .form(.emailTaken), .form(.newPasswordMissing),
+      .form(.passwordShort, 15),
+      .form(.passwordCommon),
     ]
     let terms = Self.link("/terms")
     return [
@@ -146,7 +152,7 @@ extension Fixtures {
       ("reset", .resetRequest(target(), signIn: Self.link("/u/t/0123"))),
       (
         "reset-missing",
-        .resetRequest(target(), signIn: Self.link("/u/t/0123"), errors: [.emailMissing])
+        .resetRequest(target(), signIn: Self.link("/u/t/0123"), errors: [.form(.emailMissing)])
       ),
       (
         "reset-sent",
@@ -163,7 +169,7 @@ extension Fixtures {
           target(),
           email: email,
           minimumPassword: 8,
-          errors: [.passwordShort(minimum: 8)]
+          errors: [.form(.passwordShort, 8)]
         )
       ),
       (
@@ -177,7 +183,7 @@ extension Fixtures {
           email: email,
           asksForPassword: true,
           disown: target(),
-          errors: [.passwordWrong]
+          errors: [.form(.passwordWrong)]
         )
       ),
       ("confirm-address-session", .confirmAddress(target(), email: email, asksForPassword: false)),
@@ -187,7 +193,7 @@ extension Fixtures {
           target(),
           email: email,
           minimumPassword: 8,
-          errors: [.passwordPersonal]
+          errors: [.form(.passwordPersonal)]
         )
       ),
     ]

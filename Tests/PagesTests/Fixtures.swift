@@ -70,6 +70,13 @@ struct Fixtures {
   var pages: [(name: String, page: Page)] { signInPages + consentPages + accountPages + otherPages }
 }
 
+extension PageError {
+  /// Returns an error of a form as a page shows it.
+  static func form(_ kind: FormError.Kind, _ number: Int? = nil) -> PageError {
+    FormError(kind, number).pageError
+  }
+}
+
 /// A language in which each text is marked and longer, as translations may be.
 extension Catalog {
   static let pseudo: Catalog = {

@@ -118,7 +118,8 @@ import WireKit
     }
     var confirmed: (grant: Sessions.TokenSet, recoveryCodes: [String])?
     do throws(Failure) {
-      let errors = try await visit.call.errors(wrong: .appCodeWrong) { () async throws(Failure) in
+      let errors = try await visit.call.errors(wrong: .authenticatorCodeWrong) {
+        () async throws(Failure) in
         confirmed = try await SecondFactors.confirm(
           code,
           of: factor,

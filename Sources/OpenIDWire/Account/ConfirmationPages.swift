@@ -132,7 +132,8 @@ import WireKit
       return try visit.response(to: [FormError(.codeMalformed, digits)], of: page, values)
     }
     var tokens: Sessions.TokenSet?
-    let errors = try await visit.call.errors(wrong: .appCodeWrong) { () async throws(Failure) in
+    let errors = try await visit.call.errors(wrong: .authenticatorCodeWrong) {
+      () async throws(Failure) in
       tokens = try await Sessions.passSecondFactor(code, of: visit.user, as: .pages, visit.context)
     }
     return visit.keep(tokens, in: try visit.response(to: errors, of: page, values, next: next))

@@ -26,7 +26,7 @@ import WireKit
       guard let code = form.code(digits: TimeBasedCode.length) else {
         return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .factor)
       }
-      return try await complete(visit, by: code, on: .factor, wrong: .appCodeWrong)
+      return try await complete(visit, by: code, on: .factor, wrong: .authenticatorCodeWrong)
     },
     SignInPages.show(.recovery, "Show the form of a recovery code") {
       (visit) async throws(Failure) in
@@ -63,7 +63,7 @@ import WireKit
       guard let code = form.code(digits: TimeBasedCode.length) else {
         return .errors([FormError(.codeMalformed, TimeBasedCode.length)], on: .enroll)
       }
-      return try await complete(visit, by: code, on: .enroll, wrong: .appCodeWrong)
+      return try await complete(visit, by: code, on: .enroll, wrong: .authenticatorCodeWrong)
     },
     SignInPages.show(.recoveryCodes, "Show new recovery codes") {
       (visit) async throws(Failure) in
