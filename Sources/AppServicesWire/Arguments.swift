@@ -18,20 +18,20 @@ struct Arguments: Sendable {
   func lacks(_ name: String) -> Bool { members[name] == nil }
 
   /// Returns a document, or an empty one if the member is omitted.
-  func document(_ name: String) throws(CallFault) -> JSON {
+  func document(_ name: String) throws(ServiceError) -> JSON {
     guard let value = self[name] else { return [:] }
-    guard value.object != nil else { throw .service(.database("'\(name)' must be a document")) }
+    guard value.object != nil else { throw .database("'\(name)' must be a document") }
     return try wellFormed(value, name)
   }
 
-  func required(_ name: String) throws(CallFault) -> JSON {
-    guard let value = self[name] else { throw .service(.database("'\(name)' is required")) }
+  func required(_ name: String) throws(ServiceError) -> JSON {
+    guard let value = self[name] else { throw .database("'\(name)' is required") }
     return try wellFormed(value, name)
   }
 
-  func array(_ name: String) throws(CallFault) -> [JSON] {
+  func array(_ name: String) throws(ServiceError) -> [JSON] {
     guard let value = self[name] else { return [] }
-    guard let array = value.array else { throw .service(.database("'\(name)' must be an array")) }
+    guard let array = value.array else { throw .database("'\(name)' must be an array") }
     _ = try wellFormed(value, name)
     return Array(array)
   }
@@ -39,28 +39,28 @@ struct Arguments: Sendable {
   /// Returns the value if it has no malformed wrapper.
   ///
   /// Some clients would crash when they read one back.
-  private func wellFormed(_ value: JSON, _ name: String) throws(CallFault) -> JSON {
+  private func wellFormed(_ value: JSON, _ name: String) throws(ServiceError) -> JSON {
     guard let place = BSON.malformedWrapper(in: value) else { return value }
-    throw .service(.invalidCall("/\(name)\(place) only looks like Extended JSON"))
+    throw .invalidCall("/\(name)\(place) only looks like Extended JSON")
   }
 
-  func flag(_ name: String) throws(CallFault) -> Bool {
+  func flag(_ name: String) throws(ServiceError) -> Bool {
     guard let value = self[name] else { return false }
-    guard let flag = value.bool else { throw .service(.database("'\(name)' must be a boolean")) }
+    guard let flag = value.bool else { throw .database("'\(name)' must be a boolean") }
     return flag
   }
 
   /// Returns an integer, or zero if the member is omitted.
-  func integer(_ name: String) throws(CallFault) -> Int {
+  func integer(_ name: String) throws(ServiceError) -> Int {
     guard let value = self[name] else { return 0 }
     guard let number = try mongo({ () throws(OperatorError) in try BSON(value) }).integer else {
-      throw .service(.database("'\(name)' must be a whole number"))
+      throw .database("'\(name)' must be a whole number")
     }
     return number
   }
 }
 
 /// Runs code of `Operators`, and turns its errors into errors of the service.
-func mongo<Value>(_ body: () throws(OperatorError) -> Value) throws(CallFault) -> Value {
-  do throws(OperatorError) { return try body() } catch { throw .service(ServiceError(error)) }
+func mongo<Value>(_ body: () throws(OperatorError) -> Value) throws(ServiceError) -> Value {
+  do throws(OperatorError) { return try body() } catch { throw ServiceError(error) }
 }

@@ -1,3 +1,4 @@
+import Documents
 import EventLoop
 import JSON
 import Operators
@@ -12,21 +13,21 @@ enum CollectionOperation: String, Sendable {
   case updateOne, updateMany, replaceOne
   case deleteOne, deleteMany
 
-  /// Returns the text of the result.
+  /// Returns the text of the result, or the error of the service.
   ///
   /// The work runs off the event loop.
   @EventLoop func perform(
     _ arguments: Arguments,
     on collection: CustomDataCollection
-  ) async throws(CallFault) -> [UInt8] {
+  ) async throws(Failure) -> Result<[UInt8], ServiceError> {
     let rules = collection.rules
     switch self {
     case .find, .findOne, .countAll, .aggregate:
-      return try await collection.look { (document) throws(CallFault) in
+      return try await collection.look { (document) throws(ServiceError) in
         try looked(for: arguments, document)
       }
     default:
-      return try await collection.change { (document) throws(CallFault) in
+      return try await collection.change { (document) throws(ServiceError) in
         try changed(by: arguments, document, rules)
       }
     }
@@ -35,7 +36,7 @@ enum CollectionOperation: String, Sendable {
   private func looked(
     for arguments: Arguments,
     _ document: BSONDocument?
-  ) throws(CallFault) -> JSON {
+  ) throws(ServiceError) -> JSON {
     var budget = Budget()
     guard self != .aggregate else {
       let pipeline = try Pipeline(try arguments.array("pipeline"))
@@ -54,11 +55,11 @@ enum CollectionOperation: String, Sendable {
     by arguments: Arguments,
     _ document: BSONDocument?,
     _ rules: CollectionRules
-  ) throws(CallFault) -> (CollectionChange, JSON) {
+  ) throws(ServiceError) -> (DocumentEdit, JSON) {
     var budget = Budget()
     switch self {
     case .find, .findOne, .countAll, .aggregate:
-      return (.none, try looked(for: arguments, document))
+      return (.keep, try looked(for: arguments, document))
     case .insertOne:
       let new = [try arguments.required("document")]
       let (change, ids) = try insert(new, beside: document, rules)
@@ -66,7 +67,7 @@ enum CollectionOperation: String, Sendable {
     case .insertMany:
       let documents = try arguments.array("documents")
       guard !documents.isEmpty else {
-        throw .service(.database("must provide at least one element in input slice"))
+        throw .database("must provide at least one element in input slice")
       }
       let (change, ids) = try insert(documents, beside: document, rules)
       return (change, ["insertedIds": .array(ids)])
@@ -77,13 +78,13 @@ enum CollectionOperation: String, Sendable {
     case .deleteOne, .deleteMany:
       let search = try Search(arguments, query: "query", projection: "project")
       let isFound = try search.finds(document, &budget)
-      return (isFound ? .remove : .none, ["deletedCount": count(isFound)])
+      return (isFound ? .remove : .keep, ["deletedCount": count(isFound)])
     // realm-web sends findOneAndDelete as findOneAndReplace without `update`.
     case .findOneAndReplace where arguments.lacks("update"): fallthrough
     case .findOneAndDelete:
       let search = try Search(arguments, query: "filter", projection: "projection")
       let result = try search.result(document, &budget)
-      return (result == nil ? .none : .remove, result ?? .null)
+      return (result == nil ? .keep : .remove, result ?? .null)
     case .findOneAndUpdate, .findOneAndReplace:
       let kind =
         self == .findOneAndReplace ? DocumentRevision.Kind.replacement : .either
@@ -111,7 +112,7 @@ private func insert(
   _ documents: [JSON],
   beside present: BSONDocument?,
   _ rules: CollectionRules
-) throws(CallFault) -> (CollectionChange, [JSON]) {
+) throws(ServiceError) -> (DocumentEdit, [JSON]) {
   var made: [(document: BSONDocument, id: BSON)] = []
   for json in documents.prefix(2) {
     let new = try mongo { () throws(OperatorError) in
@@ -124,8 +125,8 @@ private func insert(
     try rules.requireOwn(new.0, "insert")
     made.append(new)
   }
-  guard present == nil, made.count == 1 else { throw .service(.duplicate) }
-  return (.put(made[0].document), [made[0].id.json(.canonical)])
+  guard present == nil, made.count == 1 else { throw .duplicate }
+  return (.put(made[0].document.json(.stored)), [made[0].id.json(.canonical)])
 }
 
 extension ServiceError {

@@ -44,15 +44,13 @@ import Operators
   ///
   /// `body` runs off the event loop.
   func look(
-    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> JSON
-  ) async throws(CallFault) -> [UInt8] {
-    try await answer { [rules] () async throws(Failure) in
-      let stored = try await stored()
-      // The size of the document does not predict the cost of a query.
-      return try await context.calculate(on: .max) { () throws(Failure) in
-        let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
-        return Result { () throws(CallFault) in try body(document).serialized() }
-      }
+    _ body: @escaping @Sendable (BSONDocument?) throws(ServiceError) -> JSON
+  ) async throws(Failure) -> Result<[UInt8], ServiceError> {
+    let stored = try await stored()
+    // The size of the document does not predict the cost of a query.
+    return try await context.calculate(on: .max) { [rules] () throws(Failure) in
+      let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
+      return Result { () throws(ServiceError) in try body(document).serialized() }
     }
   }
 
@@ -60,47 +58,21 @@ import Operators
   ///
   /// Repeats `body` if a concurrent request changed the document first.
   func change(
-    _ body: @escaping @Sendable (BSONDocument?) throws(CallFault) -> (CollectionChange, JSON)
-  ) async throws(CallFault) -> [UInt8] {
-    try await answer { [rules] () async throws(Failure) in
-      try await Documents.revise(.customData, of: user, context) { (stored) throws(Failure) in
-        let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
-        do throws(CallFault) {
-          let (change, answer) = try body(document)
-          return (change.edit, .success(answer.serialized()))
-        } catch {
-          return (.keep, .failure(error))
-        }
-      }.outcome
-    }
-  }
-
-  /// Unwraps a result, and turns a `Failure` into a `CallFault`.
-  private func answer<Value>(
-    _ body: @EventLoop () async throws(Failure) -> Result<Value, CallFault>
-  ) async throws(CallFault) -> Value {
-    let result: Result<Value, CallFault>
-    do throws(Failure) { result = try await body() } catch { throw .domain(error) }
-    return try result.get()
+    _ body: @escaping @Sendable (BSONDocument?) throws(ServiceError) -> (DocumentEdit, JSON)
+  ) async throws(Failure) -> Result<[UInt8], ServiceError> {
+    try await Documents.revise(.customData, of: user, context) { [rules] (stored) throws(Failure) in
+      let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
+      do throws(ServiceError) {
+        let (edit, answer) = try body(document)
+        return (edit, .success(answer.serialized()))
+      } catch {
+        return (.keep, .failure(error))
+      }
+    }.outcome
   }
 
   private func stored() async throws(Failure) -> StoredDocument? {
     try await Documents.stored(.customData, of: user, context)
-  }
-}
-
-/// The change of the document.
-enum CollectionChange: Sendable {
-  case none
-  case put(BSONDocument)
-  case remove
-
-  fileprivate var edit: DocumentEdit {
-    switch self {
-    case .none: .keep
-    case .put(let document): .put(document.json(.stored))
-    case .remove: .remove
-    }
   }
 }
 
@@ -124,9 +96,9 @@ struct CollectionRules: Sendable {
 
   /// Checks that the document belongs to the user.
   ///
-  /// - Throws: `.service(.notPermitted)` if it does not.
-  func requireOwn(_ document: BSONDocument, _ what: String) throws(CallFault) {
-    guard document[userField] == .string(user.text) else { throw .service(.notPermitted(what)) }
+  /// - Throws: `.notPermitted` if it does not.
+  func requireOwn(_ document: BSONDocument, _ what: String) throws(ServiceError) {
+    guard document[userField] == .string(user.text) else { throw .notPermitted(what) }
   }
 
   /// Returns the document with an `_id`, and that `_id`.

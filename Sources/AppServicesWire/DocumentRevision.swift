@@ -1,3 +1,4 @@
+import Documents
 import HTTP
 import JSON
 import Operators
@@ -14,7 +15,7 @@ struct DocumentRevision: Sendable {
 
   /// The effect of the update on the document, which may not exist yet.
   struct Effect: Sendable {
-    var change = CollectionChange.none
+    var change = DocumentEdit.keep
     var before: BSONDocument?
     var after: BSONDocument?
     fileprivate var isModified = false
@@ -23,7 +24,7 @@ struct DocumentRevision: Sendable {
     /// The change, and its counts.
     ///
     /// `upsertedId` is present only after an insertion.
-    var counted: (CollectionChange, JSON) {
+    var counted: (DocumentEdit, JSON) {
       var counts = JSONObject()
       counts["matchedCount"] = count(before != nil)
       counts["modifiedCount"] = count(isModified)
@@ -36,11 +37,11 @@ struct DocumentRevision: Sendable {
   private let update: Update
   private let isUpsert: Bool
 
-  init(_ arguments: Arguments, query name: String, _ kind: Kind) throws(CallFault) {
+  init(_ arguments: Arguments, query name: String, _ kind: Kind) throws(ServiceError) {
     let json = try arguments.required("update")
     if kind == .replacement, let first = json.object?.keys.first, first.hasPrefix("$") {
       let rule = "the replace operation document must not contain atomic operators"
-      throw .service(ServiceError(.badRequest, rule, .database))
+      throw ServiceError(.badRequest, rule, .database)
     }
     let filters = try arguments.array("arrayFilters")
     isUpsert = try arguments.flag("upsert")
@@ -64,7 +65,7 @@ struct DocumentRevision: Sendable {
     to document: BSONDocument?,
     _ rules: CollectionRules,
     _ budget: inout Budget
-  ) throws(CallFault) -> Effect {
+  ) throws(ServiceError) -> Effect {
     let result: Update.UpdatedDocument? = try mongo { () throws(OperatorError) in
       guard let document else { return nil }
       let now = Timestamp.now.wholeMilliseconds
@@ -75,7 +76,7 @@ struct DocumentRevision: Sendable {
       // A malformed wrapper that another API stored may stay, and may be removed.
       if document.malformedWrapper == nil { _ = try Self.wellFormed(result.document) }
       return Effect(
-        change: result.isModified ? .put(result.document) : .none,
+        change: result.isModified ? .put(result.document.json(.stored)) : .keep,
         before: document,
         after: result.document,
         isModified: result.isModified
@@ -87,15 +88,15 @@ struct DocumentRevision: Sendable {
       return try rules.identified(try update.insertion(for: query, now: now, &budget))
     }
     try rules.requireOwn(Self.wellFormed(made), "insert")
-    guard document == nil else { throw .service(.duplicate) }
-    return Effect(change: .put(made), after: made, insertedID: id)
+    guard document == nil else { throw .duplicate }
+    return Effect(change: .put(made.json(.stored)), after: made, insertedID: id)
   }
 
   /// Returns the document if it has no malformed wrapper.
   ///
   /// An update can also create one: `{"$set": {"a.$oid": "x"}}`.
-  private static func wellFormed(_ document: BSONDocument) throws(CallFault) -> BSONDocument {
+  private static func wellFormed(_ document: BSONDocument) throws(ServiceError) -> BSONDocument {
     guard let place = document.malformedWrapper else { return document }
-    throw .service(.lookalike("update would leave", at: place))
+    throw .lookalike("update would leave", at: place)
   }
 }

@@ -26,38 +26,30 @@ import WireKit
   private nonisolated static let resultType = "application/json; charset=utf-8"
 
   private static func call(_ call: Call) async throws(Failure) -> Response {
-    do throws(CallFault) {
-      let result = try await result(of: call)
+    switch try await result(of: call) {
+    case .success(let result):
       var response = Response(.ok)
       response.body = result
       response.add(.contentType, resultType)
       response.add(.cacheControl, "no-store")
       return response
-    } catch {
-      switch error {
-      case .service(let error): return error.response(to: call)
-      case .domain(let failure): throw failure
-      }
+    case .failure(let error): return error.response(to: call)
     }
   }
 
-  private static func result(of call: Call) async throws(CallFault) -> [UInt8] {
-    guard let name = call.json["name"]?.string else { throw .service(.invalidCall) }
-    let context: RequestContext
-    let user: UserID
-    do throws(Failure) { (context, user) = (call.context, try call.user) } catch {
-      throw .domain(error)
-    }
+  private static func result(
+    of call: Call
+  ) async throws(Failure) -> Result<[UInt8], ServiceError> {
+    guard let name = call.json["name"]?.string else { return .failure(.invalidCall) }
+    let (context, user) = (call.context, try call.user)
     let operation: CollectionOperation
     let arguments: Arguments
     do throws(ServiceError) {
       (operation, arguments) = try request(call.json, name, Namespace(context.app))
     } catch {
       // If the session has ended, return only that error.
-      do throws(Failure) { try await context.requireSession(of: user) } catch {
-        throw .domain(error)
-      }
-      throw .service(error)
+      try await context.requireSession(of: user)
+      return .failure(error)
     }
     return try await operation.perform(arguments, on: CustomDataCollection(of: user, context))
   }
@@ -96,12 +88,6 @@ import WireKit
     }
     return (operation, Arguments(only))
   }
-}
-
-/// The reason why a call has no result.
-enum CallFault: Error {
-  case service(ServiceError)
-  case domain(Failure)
 }
 
 /// The operator's names for the collection of custom data.

@@ -9,7 +9,7 @@ struct Search: Sendable {
   /// Reads both from the arguments, by the names that the operation uses.
   ///
   /// The sort is checked but has no effect on a single document.
-  init(_ arguments: Arguments, query: String, projection: String) throws(CallFault) {
+  init(_ arguments: Arguments, query: String, projection: String) throws(ServiceError) {
     let (condition, fields) = (try arguments.document(query), try arguments.document(projection))
     self.query = try mongo { () throws(OperatorError) in try Query(condition, order: .stored) }
     self.projection = try mongo { () throws(OperatorError) in try Projection(fields) }
@@ -19,17 +19,17 @@ struct Search: Sendable {
     _ = try arguments.integer("limit")
   }
 
-  func finds(_ document: BSONDocument?, _ budget: inout Budget) throws(CallFault) -> Bool {
+  func finds(_ document: BSONDocument?, _ budget: inout Budget) throws(ServiceError) -> Bool {
     guard let document else { return false }
     return try mongo { () throws(OperatorError) in try query.matches(document, &budget) }
   }
 
-  func result(_ document: BSONDocument?, _ budget: inout Budget) throws(CallFault) -> JSON? {
+  func result(_ document: BSONDocument?, _ budget: inout Budget) throws(ServiceError) -> JSON? {
     guard let document, try finds(document, &budget) else { return nil }
     return try shown(document, &budget)
   }
 
-  func shown(_ document: BSONDocument, _ budget: inout Budget) throws(CallFault) -> JSON {
+  func shown(_ document: BSONDocument, _ budget: inout Budget) throws(ServiceError) -> JSON {
     try mongo { () throws(OperatorError) in try projection.apply(to: document, &budget) }
       .canonical
   }
@@ -41,9 +41,9 @@ extension BSONDocument {
   /// - Throws: an error if it has a malformed wrapper. Other APIs store them, and some clients
   ///   crash when they read one.
   var canonical: JSON {
-    get throws(CallFault) {
+    get throws(ServiceError) {
       if let place = malformedWrapper {
-        throw .service(.lookalike("document has", at: place))
+        throw .lookalike("document has", at: place)
       }
       return json(.canonical)
     }
@@ -66,9 +66,9 @@ struct Pipeline: Sendable {
   /// More stages than any client needs.
   private static let limit = 100
 
-  init(_ stages: [JSON]) throws(CallFault) {
+  init(_ stages: [JSON]) throws(ServiceError) {
     guard stages.count <= Self.limit else {
-      throw .service(.database("a pipeline may have at most \(Self.limit) stages"))
+      throw .database("a pipeline may have at most \(Self.limit) stages")
     }
     let patterns = PatternAllowance()
     var read: [Stage] = []
@@ -76,11 +76,13 @@ struct Pipeline: Sendable {
     self.stages = read
   }
 
-  private static func stage(_ json: JSON, _ patterns: PatternAllowance) throws(CallFault) -> Stage {
+  private static func stage(_ json: JSON, _ patterns: PatternAllowance) throws(ServiceError)
+    -> Stage
+  {
     guard let object = json.object, object.count == 1, let name = object.keys.first,
       let operand = object[name]
     else {
-      throw .service(.database("a stage of a pipeline must be a document with one field"))
+      throw .database("a stage of a pipeline must be a document with one field")
     }
     switch name {
     case "$match":
@@ -89,7 +91,7 @@ struct Pipeline: Sendable {
       )
     case "$project":
       guard let fields = operand.object, fields.count > 0 else {
-        throw .service(.database("$project must be a document that is not empty"))
+        throw .database("$project must be a document that is not empty")
       }
       return .project(try mongo { () throws(OperatorError) in try Projection(operand) })
     case "$sort":
@@ -100,9 +102,9 @@ struct Pipeline: Sendable {
     case "$count":
       guard let field = operand.string, !field.isEmpty, !field.hasPrefix("$"),
         !field.utf8.contains(UInt8(ascii: "."))
-      else { throw .service(.database("$count must be the name of a field")) }
+      else { throw .database("$count must be the name of a field") }
       return .count(field)
-    default: throw .service(.database("Unrecognized pipeline stage name: '\(name)'"))
+    default: throw .database("Unrecognized pipeline stage name: '\(name)'")
     }
   }
 
@@ -110,15 +112,16 @@ struct Pipeline: Sendable {
     _ operand: JSON,
     _ name: String,
     from least: Int
-  ) throws(CallFault) -> Int {
+  ) throws(ServiceError) -> Int {
     let number = try mongo { () throws(OperatorError) in try BSON(operand) }.integer
     guard let number, number >= least else {
-      throw .service(.database("\(name) must be a whole number of at least \(least)"))
+      throw .database("\(name) must be a whole number of at least \(least)")
     }
     return number
   }
 
-  func run(on document: BSONDocument?, _ budget: inout Budget) throws(CallFault) -> BSONDocument? {
+  func run(on document: BSONDocument?, _ budget: inout Budget) throws(ServiceError) -> BSONDocument?
+  {
     var current = document
     for stage in stages {
       guard let document = current else { return nil }
