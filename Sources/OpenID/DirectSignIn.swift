@@ -1,7 +1,6 @@
 import Accounts
 import Encoding
 package import EventLoop
-import Glibc
 import JSON
 package import Runtime
 package import Sessions
@@ -80,10 +79,12 @@ package import Tenancy
     by client: Client,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard let sealed = [UInt8](base64URL: token),
-      let json = context.keys.master.openedJSON(sealed, as: Self.name(client, context)),
-      let scope = json["scope"]?.string,
-      let expiry = json["expires_at"]?.number?.int
+    guard
+      let (json, hasExpired) = context.keys.master.openedText(
+        token,
+        as: Self.name(client, context)
+      ),
+      let scope = json["scope"]?.string
     else { return nil }
     var server: ResourceServer?
     if let audience = json["audience"]?.string {
@@ -92,7 +93,7 @@ package import Tenancy
     }
     signIn = DirectSignIn(by: client, [String](scopes: scope), at: server)
     flow = json["flow"]?.string
-    hasExpired = expiry <= time(nil)
+    self.hasExpired = hasExpired
   }
 
   fileprivate static func name(_ client: Client, _ context: RequestContext) -> String {
@@ -113,10 +114,7 @@ extension DirectSignIn {
     json["flow"] = flow.map(JSON.string)
     json["scope"] = .string(scopes.joined(separator: " "))
     json["audience"] = (server?.identifier).map(JSON.string)
-    json["expires_at"] = .number(
-      JSONNumber(time(nil) + SecondFactorFlow.lifetime.wholeSeconds)
-    )
     let name = DirectSecondStep.name(client, context)
-    return try context.keys.master.sealed(json.serialized(), as: name).base64URL
+    return try context.keys.master.sealedText(json, as: name, for: SecondFactorFlow.lifetime)
   }
 }

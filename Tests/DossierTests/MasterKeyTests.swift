@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 import Testing
 
 @testable import Runtime
@@ -16,6 +17,16 @@ import Testing
     #expect(MasterKey(new).opened(next, as: "x") == [6])
     #expect(MasterKey(new).opened(sealed, as: "x") == nil)
     #expect(both.opened(sealed, as: "y") == nil)
+  }
+
+  @Test func `a text is read back under its name, until it expires`() throws {
+    let master = MasterKey(old)
+    let text = try master.sealedText(JSONObject([("a", 1)]), as: "x", for: .seconds(60))
+    let read = try #require(master.openedText(text, as: "x"))
+    #expect(read.json["a"] == 1 && !read.hasExpired)
+    #expect(master.openedText(text, as: "y") == nil && master.openedText("?", as: "x") == nil)
+    let late = try master.sealedText(JSONObject([("a", 1)]), as: "x", for: .zero)
+    #expect(master.openedText(late, as: "x")?.hasExpired == true)
   }
 
   @Test func `the key that issued a credential verifies it, with the original hash`() throws {

@@ -1,6 +1,5 @@
 import Encoding
 import EventLoop
-import Glibc
 import HTTP
 import JSON
 import OpenID
@@ -22,9 +21,10 @@ enum BrowserNote: String {
   @EventLoop func address(_ call: Call) -> String? {
     guard let browser = call.knownBrowser,
       let text = Cookie.value(of: name(call), in: call.request.field(.cookie)),
-      let sealed = [UInt8](base64URL: text),
-      let json = call.context.keys.master.openedJSON(sealed, as: sealName(browser.text, call)),
-      let end = json["until"]?.number?.int, end > time(nil)
+      let (json, hasExpired) = call.context.keys.master.openedText(
+        text,
+        as: sealName(browser.text, call)
+      ), !hasExpired
     else { return nil }
     return json["email"]?.string
   }
@@ -33,13 +33,9 @@ enum BrowserNote: String {
   @EventLoop func keep(_ address: String?, _ call: Call) {
     var value = ""
     if let address {
-      let json: JSON = [
-        "email": .string(address.excerpt(320)),
-        "until": .number(JSONNumber(time(nil) + lifetime.wholeSeconds)),
-      ]
+      let json = JSONObject([("email", .string(address.excerpt(320)))])
       let name = sealName(call.browser.key.text, call)
-      let sealed = try? call.context.keys.master.sealed(json.serialized(), as: name)
-      value = sealed?.base64URL ?? ""
+      value = (try? call.context.keys.master.sealedText(json, as: name, for: lifetime)) ?? ""
     }
     let lifetime = value.isEmpty ? .zero : lifetime
     let field = Cookie.setting(name(call), to: value, for: lifetime, .lax)

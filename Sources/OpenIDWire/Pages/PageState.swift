@@ -1,6 +1,4 @@
 import EventLoop
-import Encoding
-import Glibc
 import HTTP
 import JSON
 import OpenID
@@ -20,7 +18,7 @@ struct PageState {
 
   /// The name of the parameter.
   private static let parameter = "state"
-  private static let lifetime = 600
+  private static let lifetime = Duration.seconds(600)
   /// The longest value that is kept, in bytes: it returns in the address of the page.
   private static let longest = 1_300
 
@@ -33,12 +31,11 @@ struct PageState {
   @EventLoop init(of call: Call) {
     self.init()
     guard let text = FormValues(call.request.query)?[Self.parameter],
-      let browser = call.knownBrowser, let sealed = [UInt8](base64URL: text),
-      let json = call.context.keys.master.openedJSON(
-        sealed,
+      let browser = call.knownBrowser,
+      let (json, hasExpired) = call.context.keys.master.openedText(
+        text,
         as: Self.name(String(call.request.path), browser, call)
-      ),
-      let end = json["until"]?.number?.int, end > time(nil)
+      ), !hasExpired
     else { return }
     errors = json["errors"]?.array?.compactMap { $0.string.flatMap(FormError.init) } ?? []
     for (name, value) in json["values"]?.object ?? JSONObject() { values[name] = value.string }
@@ -53,15 +50,13 @@ struct PageState {
   /// - Throws: `.internalError` if the state cannot be encrypted.
   @EventLoop func path(_ path: LocalPath, _ call: Call) throws(Failure) -> LocalPath {
     guard !errors.isEmpty || !values.isEmpty else { return path }
-    let json: JSON = [
-      "errors": .array(errors.map { .string($0.text) }),
-      "values": .object(JSONObject(values.map { ($0.key, .string($0.value)) })),
-      "until": .number(JSONNumber(time(nil) + Self.lifetime)),
-    ]
+    var json = JSONObject()
+    json["errors"] = .array(errors.map { .string($0.text) })
+    json["values"] = .object(JSONObject(values.map { ($0.key, .string($0.value)) }))
     let page = path.text.prefix { $0 != "?" }
     let name = Self.name(String(page), call.browser.key, call)
-    let sealed = try call.context.keys.master.sealed(json.serialized(), as: name)
-    return path.with(Self.parameter, sealed.base64URL)
+    let text = try call.context.keys.master.sealedText(json, as: name, for: Self.lifetime)
+    return path.with(Self.parameter, text)
   }
 
   @EventLoop private static func name(
