@@ -1,4 +1,5 @@
 import Accounts
+import Encoding
 import Runtime
 import EventLoop
 import HTTP
@@ -109,11 +110,6 @@ import WireKit
   }
 
   private nonisolated static func isAllowed(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-      true
-    default: false
-    }
+    byte.isLetterOrDigit || "_-".utf8.contains(byte)
   }
 }

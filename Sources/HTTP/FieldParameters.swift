@@ -1,3 +1,5 @@
+import Encoding
+
 /// A field value with parameters, such as `form-data; name="picture"`.
 ///
 /// - Source: RFC 9110 section 5.6.6, and quoted strings of section 5.6.4.
@@ -64,13 +66,7 @@ package struct FieldParameters {
   }
 
   private static func isOfToken(_ byte: UInt8, _ others: StaticString) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"),
-      UInt8(ascii: "."):
-      true
-    default:
-      others.withUTF8Buffer { $0.contains(byte) } || "!#$%&'*^_`|~".utf8.contains(byte)
-    }
+    byte.isLetterOrDigit || others.withUTF8Buffer { $0.contains(byte) }
+      || "-+.!#$%&'*^_`|~".utf8.contains(byte)
   }
 }

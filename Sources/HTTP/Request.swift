@@ -1,3 +1,4 @@
+import Encoding
 import Synchronization
 
 /// A request without its body, which is read only when a route needs it.
@@ -97,11 +98,8 @@ package struct RequestID: Sendable, CustomStringConvertible {
 
   private static func isAllowed(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-      UInt8(ascii: "."):
-      true
-    default: false
+    case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+    default: byte.isLetterOrDigit
     }
   }
 }
@@ -151,12 +149,10 @@ package enum BearerToken: Equatable {
 
   private static func isToken68(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-      UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "/"),
-      UInt8(ascii: "="):
+    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"),
+      UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
       true
-    default: false
+    default: byte.isLetterOrDigit
     }
   }
 }

@@ -1,4 +1,5 @@
 import Accounts
+import Encoding
 package import Runtime
 
 /// The settings of clients of Parra.
@@ -28,14 +29,7 @@ package struct ParraSettings: SettingsSection {
   }
 
   private static func isBundleID(_ text: String) -> Bool {
-    text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
-        true
-      default: false
-      }
-    }
+    text.utf8.allSatisfy { $0.isLetterOrDigit || "-.".utf8.contains($0) }
   }
 }
 

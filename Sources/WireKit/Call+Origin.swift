@@ -1,3 +1,4 @@
+import Encoding
 import EventLoop
 package import HTTP
 import Runtime
@@ -15,15 +16,7 @@ extension Call {
   private static func origin(_ text: String) -> String? {
     for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
       let host = text.dropFirst(scheme.count)
-      let isFit = host.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
-          UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
-          true
-        default: false
-        }
-      }
+      let isFit = host.utf8.allSatisfy { $0.isLetterOrDigit || ".-:[]".utf8.contains($0) }
       return !host.isEmpty && isFit ? text : nil
     }
     return nil

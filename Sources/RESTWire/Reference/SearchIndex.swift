@@ -1,4 +1,5 @@
 import Declarations
+import Encoding
 
 /// Finds places of the reference by words.
 ///
@@ -110,14 +111,9 @@ struct SearchIndex {
 
   /// Returns the words of a text in lower case: letters, digits and dollars.
   private static func words(of text: String) -> [[UInt8]] {
-    text.lowercased().utf8.split { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-        UInt8(ascii: "$"), 0x80...:
-        false
-      default: true
-      }
-    }.map(Array.init)
+    text.lowercased().utf8
+      .split { !$0.isLetterOrDigit && $0 != UInt8(ascii: "$") && $0 < 0x80 }
+      .map(Array.init)
   }
 }
 
