@@ -1,5 +1,6 @@
 import Accounts
 import Documents
+import EventLoop
 import HTTP
 import JSON
 import OpenID
@@ -149,5 +150,13 @@ extension ErrorType {
 }
 
 extension Failure {
+  /// Returns the result of a verb of the domain, whose faults are placed as the API names them.
+  @EventLoop static func placing<Value>(
+    _ form: (String) -> String,
+    _ verb: @EventLoop () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    do throws(Failure) { return try await verb() } catch { throw error.placed(form) }
+  }
+
   static func queryMalformed(_ detail: String) -> Failure { Failure(.queryMalformed, detail) }
 }

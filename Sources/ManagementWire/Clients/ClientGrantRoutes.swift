@@ -99,18 +99,21 @@ import WireKit
     guard scopes.count == body["scope"]?.array?.count else {
       throw .invalid([.wrongType("/scope", "an array of strings")])
     }
-    do throws(Failure) {
-      let (grant, _) = try await ClientGrants.set(
+    let (grant, _) = try await Failure.placing(renamed) { () async throws(Failure) in
+      try await ClientGrants.set(
         scopes,
         of: client,
         at: server,
         mustBeNew: isNew,
         call.context
       )
-      return json(client, grant, call)
-    } catch {
-      throw error.placed { $0.hasPrefix("/scopes") ? "/scope\($0.dropFirst(7))" : $0 }
     }
+    return json(client, grant, call)
+  }
+
+  /// Returns the place of a fault of the domain as the API names it.
+  private nonisolated static func renamed(_ place: String) -> String {
+    place.hasPrefix("/scopes") ? "/scope\(place.dropFirst(7))" : place
   }
 
   private static func check(

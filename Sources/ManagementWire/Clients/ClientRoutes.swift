@@ -103,7 +103,8 @@ import WireKit
       kind: kind,
       settings: settings
     )
-    let (client, secret) = try await renaming { () async throws(Failure) in
+    let (client, secret) = try await Failure.placing(ClientObject.renamed) {
+      () async throws(Failure) in
       try await Clients.create(description, call.context)
     }
     return response(.created, client, secret)
@@ -115,19 +116,11 @@ import WireKit
     try body.check(against: before.kind)
     var change = ClientChange()
     (change.name, change.settings) = (body.name, body.settings)
-    let client = try await renaming { [change] () async throws(Failure) in
+    let client = try await Failure.placing(ClientObject.renamed) {
+      [change] () async throws(Failure) in
       try await Clients.change(before.id, change, if: VersionCondition(), call.context)
     }
     return response(.ok, client, nil)
-  }
-
-  /// Returns the result of a verb, whose faults are named as the members of the API.
-  private static func renaming<Value>(
-    _ verb: @EventLoop () async throws(Failure) -> Value
-  ) async throws(Failure) -> Value {
-    do throws(Failure) { return try await verb() } catch {
-      throw error.placed(ClientObject.renamed)
-    }
   }
 
   private static func response(

@@ -144,13 +144,9 @@ enum UserMember {
     return (names[String(first)] ?? String(first)) + path.dropFirst(first.count)
   }
 
-  /// Returns the result of a verb of the domain, whose faults are named as the members of the API.
-  @EventLoop static func naming<Value>(
-    _ verb: @EventLoop () async throws(Failure) -> Value
-  ) async throws(Failure) -> Value {
-    do throws(Failure) { return try await verb() } catch {
-      throw error.placed { $0.isEmpty ? $0 : "/" + path(String($0.dropFirst()), separator: "/") }
-    }
+  /// Returns the place of a fault of the domain as the API names it.
+  static func renamed(_ place: String) -> String {
+    place.isEmpty ? place : "/" + path(String(place.dropFirst()), separator: "/")
   }
 }
 

@@ -96,7 +96,7 @@ import WireKit
     let change = try UserChange(body)
     if change.asksToVerify { try requireMail(context) }
     do throws(Failure) {
-      try await UserMember.naming { () async throws(Failure) in
+      try await Failure.placing(UserMember.renamed) { () async throws(Failure) in
         try await Users.revise(user, change.revision, context)
       }
     } catch .emailTaken {
@@ -130,7 +130,7 @@ import WireKit
     let context = call.context
     let description = try UserDescription(body)
     if description.asksToVerify == true { try requireMail(context) }
-    let made = try await UserMember.naming { () async throws(Failure) in
+    let made = try await Failure.placing(UserMember.renamed) { () async throws(Failure) in
       try await Users.create(NewUser(description.json, context), context)
     }
     let verifies = description.asksToVerify ?? context.mailer.isConfigured

@@ -238,9 +238,8 @@ import WireKit
   static func signIn(_ call: Call) async throws(Failure) -> Response {
     let users = try await BrowserUsers.list(call.context)
     guard users.isEmpty else { return call.redirect(to: SwitchPages.path) }
-    let request = AuthorizationRequest(client: .pages, redirect: String(call.request.path))
-    let authorization = try await Authorizations.begin(request, in: call.browser.key, call.context)
-    return call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/sign-in"))
+    let page = String(call.request.path)
+    return try await call.beginSignIn(AuthorizationRequest(client: .pages, redirect: page))
   }
 }
 

@@ -76,7 +76,6 @@ import WireKit
     var request = AuthorizationRequest(client: .pages, redirect: LocalPath.account.text)
     request.prompts = [.login]
     request.loginHint = hint
-    let authorization = try await Authorizations.begin(request, in: call.browser.key, call.context)
-    return call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/sign-in"))
+    return try await call.beginSignIn(request)
   }
 }

@@ -71,8 +71,7 @@ import WireKit
   static func begin(for email: String?, _ call: Call) async throws(Failure) -> Response {
     var request = AuthorizationRequest(client: .pages, redirect: LocalPath.account.text)
     request.loginHint = email
-    let authorization = try await Authorizations.begin(request, in: call.browser.key, call.context)
-    return call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/forgot"))
+    return try await call.beginSignIn(request, at: .forgot)
   }
 
   /// Mails a link to a new password, and returns the errors of the request.

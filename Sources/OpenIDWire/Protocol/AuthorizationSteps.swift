@@ -51,15 +51,18 @@ import WireKit
     isFirst: Bool = false
   ) async throws(Failure) -> Response {
     let context = call.context
+    func redirect(to page: SignInPage) -> Response {
+      call.redirect(to: page.path(of: authorization))
+    }
     switch step {
     case .signIn:
       let startsSignUp = authorization.request.startsSignUp
-      return redirect(authorization, to: startsSignUp ? "sign-up" : "sign-in", call)
-    case .stepUp: return redirect(authorization, to: "sign-in", call)
-    case .chooseAccount: return redirect(authorization, to: "choose", call)
+      return redirect(to: startsSignUp ? .signUp : .signIn)
+    case .stepUp: return redirect(to: .signIn)
+    case .chooseAccount: return redirect(to: .choose)
     case .otherUser: return handOver.response(.otherUser, to: call, afterForm: !isFirst)
-    case .consent: return redirect(authorization, to: "consent", call)
-    case .confirm: return redirect(authorization, to: "confirm", call)
+    case .consent: return redirect(to: .consent)
+    case .confirm: return redirect(to: .confirm)
     case .finish(let user):
       context.principal = user.principal(in: context.app.id)
       let code = try await AuthorizationCodes.issue(
@@ -97,11 +100,5 @@ import WireKit
       throw .unknownApplication
     }
     return (client, HandOver(authorization.request, client: client))
-  }
-
-  private static func redirect(_ authorization: Authorization, to page: String, _ call: Call)
-    -> Response
-  {
-    call.redirect(to: LocalPath(checked: "/u/\(authorization.id)/\(page)"))
   }
 }

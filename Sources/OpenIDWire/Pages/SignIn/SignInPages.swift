@@ -71,3 +71,16 @@ import WireKit
 
   private nonisolated static func path(_ name: String) -> String { "/u/{authorization}/\(name)" }
 }
+
+extension Call {
+  /// Begins a sign-in at the pages, and returns the redirect to one of them.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  func beginSignIn(
+    _ request: AuthorizationRequest,
+    at page: SignInPage = .signIn
+  ) async throws(Failure) -> Response {
+    let authorization = try await Authorizations.begin(request, in: browser.key, context)
+    return redirect(to: page.path(of: authorization))
+  }
+}

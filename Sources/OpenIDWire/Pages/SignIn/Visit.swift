@@ -45,7 +45,7 @@ import WireKit
   // MARK: Pages
 
   /// Returns the path of a page of this authorization.
-  func path(_ page: SignInPage) -> LocalPath { path(below: page.rawValue) }
+  func path(_ page: SignInPage) -> LocalPath { page.path(of: authorization) }
 
   func path(below name: String) -> LocalPath {
     LocalPath(checked: "/u/\(authorization.id)/\(name)")
@@ -239,6 +239,11 @@ enum SignInPage: String {
   case choose
   case consent
   case confirm
+
+  /// Returns the path of the page of an authorization.
+  func path(of authorization: Authorization) -> LocalPath {
+    LocalPath(checked: "/u/\(authorization.id)/\(rawValue)")
+  }
 }
 
 extension ClientID {
