@@ -2,6 +2,9 @@
 ///
 /// - Source: RFC 6265 section 5.4.
 package enum Cookie {
+  /// 400 days, the longest lifetime that browsers allow.
+  package static let longestLifetime = Duration.seconds(34_560_000)
+
   /// Returns the value of the first cookie with this name in a `Cookie` field.
   package static func value(of name: String, in field: String?) -> String? {
     guard let field else { return nil }

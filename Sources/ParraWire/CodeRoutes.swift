@@ -1,7 +1,6 @@
 import Accounts
 import Runtime
 import EventLoop
-import Glibc
 import HTTP
 import JSON
 import WireKit
@@ -36,10 +35,11 @@ import WireKit
   private static func logIn(_ call: Call) async throws(Failure) -> Response {
     let digits = call.context.app.parraSettings.codeDigits
     try await EmailCodes.start(for: try call.identity.email, digits: digits, call.context)
-    let end = time(nil) + AuthenticationFlow.lifetime.wholeSeconds
+    let lifetime = AuthenticationFlow.lifetime.wholeSeconds
+    let end = Timestamp(microseconds: Timestamp.now.microseconds + lifetime * 1_000_000)
     let body: JSON = [
       "strategy": "email", "status": "pending",
-      "expires_at": .string(Timestamp(microseconds: end * 1_000_000).milliseconds),
+      "expires_at": .string(end.milliseconds),
     ]
     return Response(.ok, json: body.serialized())
   }

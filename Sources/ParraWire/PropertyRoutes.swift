@@ -80,7 +80,7 @@ import WireKit
   }
 
   private static func response(_ properties: [Property]) -> Response {
-    Response(.ok, json: properties.parraJSON.serialized())
+    Response(.ok, json: properties.values.serialized())
   }
 }
 

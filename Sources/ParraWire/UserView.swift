@@ -21,7 +21,7 @@ import WireKit
     json["is_anonymous"] = .bool(profile.isAnonymous)
     json["has_password"] = .bool(identities.contains { $0.provider == .password })
     json["identities"] = .array(identities.map { identity($0, of: profile) })
-    json["properties"] = properties.parraJSON
+    json["properties"] = .object(properties.values)
     json["metadata"] = try await metadata(of: user, context)
     json["settings"] = [:]
     json["entitlements"] = []
@@ -104,14 +104,5 @@ extension Role {
   /// The role as the SDK reads it; its name is also its key.
   fileprivate var parraJSON: JSON {
     ["id": .string(id.text), "name": .string(name), "key": .string(name)]
-  }
-}
-
-extension [Property] {
-  /// The flat map of all properties.
-  var parraJSON: JSON {
-    var object = JSONObject()
-    for property in self { object[property.key] = property.value }
-    return .object(object)
   }
 }

@@ -26,7 +26,7 @@ import WireKit
       ) { (call) async throws(Failure) in
         let withVersions = try call.wantsVersions
         let all = try await Properties.read(of: call.user, call.context)
-        let object = withVersions ? versioned(all) : flat(all)
+        let object = withVersions ? versioned(all) : all.values
         let tag = EntityTag(Properties.state(of: all))
         return Response(.ok, json: object.serialized(), tag: tag)
       },
@@ -108,19 +108,11 @@ import WireKit
     _ change: PropertyChange,
     _ call: Call
   ) async throws(Failure) -> [Property] {
-    let properties = try await Properties.apply(change, of: call.user, call.context)
-    return properties
+    try await Properties.apply(change, of: call.user, call.context)
   }
 
   private static func response(_ properties: [Property]) -> Response {
-    Response(.ok, json: flat(properties).serialized())
-  }
-
-  /// Returns the values by key.
-  private static func flat(_ properties: [Property]) -> JSONObject {
-    var object = JSONObject()
-    for property in properties { object[property.key] = property.value }
-    return object
+    Response(.ok, json: properties.values.serialized())
   }
 
   /// Returns the values and versions by key.

@@ -65,9 +65,6 @@ package enum DeviceCookie {
   /// The value of a wire's `deviceField` with which a login asks for a cookie.
   package static let wish = "cookie"
 
-  /// 400 days, the longest lifetime that browsers allow.
-  fileprivate static let lifetime = Duration.seconds(34_560_000)
-
   /// Returns the cookie name of an app.
   ///
   /// Browsers keep cookies by host, and one host may serve several apps. So each app has its own
@@ -86,7 +83,8 @@ extension Call {
     let app = context.app
     let name = DeviceCookie.name(of: app.id)
     let sameSite = app.browserSettings.deviceCookieSameSite
-    response.add(.setCookie, Cookie.setting(name, to: secret, for: DeviceCookie.lifetime, sameSite))
+    let lifetime = Cookie.longestLifetime
+    response.add(.setCookie, Cookie.setting(name, to: secret, for: lifetime, sameSite))
     // The browser may still have a cookie from before the app changed its `SameSite` setting.
     guard Cookie.value(of: name, in: request.field(.cookie)) != nil else { return }
     response.add(.setCookie, Cookie.clearing(name, besides: sameSite))

@@ -16,6 +16,11 @@ package struct Property: Sendable, Equatable {
   }
 }
 
+extension [Property] {
+  /// The values by key.
+  package var values: JSONObject { JSONObject(map { ($0.key, $0.value) }) }
+}
+
 /// A change of properties.
 package enum PropertyChange: Sendable {
   /// Replaces all properties.

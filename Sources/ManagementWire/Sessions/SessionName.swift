@@ -73,7 +73,10 @@ struct SessionObject {
       object["rotating"] = true
       let audience = session.audience.map { ManagementAPI.audience(of: $0, at: issuer) }
       object["resource_servers"] = [
-        ["audience": .string(audience ?? issuer + "userinfo"), "scopes": .string(session.scope)]
+        [
+          "audience": .string(audience ?? Provider.userInfo(of: issuer)),
+          "scopes": .string(session.scope),
+        ]
       ]
     }
     json = .object(object)

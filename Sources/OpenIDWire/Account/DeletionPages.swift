@@ -33,7 +33,7 @@ import WireKit
         return try visit.response(to: errors, of: LocalPath(checked: path))
       }
       try await Users.delete(visit.user, next: .none, visit.context)
-      return visit.call.redirect(to: CompletedTask.accountDeleted.path)
+      return visit.call.redirect(to: Page.CompletedTask.accountDeleted.path)
     },
   ]
 

@@ -10,8 +10,6 @@ import WireKit
   /// Whether the browser has not sent the cookie, and so gets one.
   let isNew: Bool
 
-  /// 400 days, the longest lifetime that browsers allow.
-  nonisolated static let lifetime = Duration.seconds(34_560_000)
   private nonisolated static let cookie = "__Host-dossier-browser"
 
   fileprivate init(_ request: Request) {
@@ -22,7 +20,7 @@ import WireKit
 
   /// The field that sets the cookie.
   fileprivate var field: String {
-    Cookie.setting(Self.cookie, to: key.text, for: Self.lifetime, .lax)
+    Cookie.setting(Self.cookie, to: key.text, for: Cookie.longestLifetime, .lax)
   }
 }
 

@@ -15,7 +15,7 @@ enum BrowserNote: String {
   /// The address that the user wants to find in the form of the next sign-in.
   case address
 
-  private var lifetime: Duration { self == .password ? .seconds(3_600) : Browser.lifetime }
+  private var lifetime: Duration { self == .password ? .seconds(3_600) : Cookie.longestLifetime }
 
   /// Returns the address; nil if the browser has none.
   @EventLoop func address(_ call: Call) -> String? {

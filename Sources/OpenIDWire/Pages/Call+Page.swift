@@ -49,7 +49,7 @@ extension Call {
     if let chosen = chosenLanguage {
       response.add(
         .setCookie,
-        Cookie.setting(LanguageCookie.name, to: chosen, for: Browser.lifetime, .lax)
+        Cookie.setting(LanguageCookie.name, to: chosen, for: Cookie.longestLifetime, .lax)
       )
     }
     keepBrowser(in: &response)

@@ -21,7 +21,7 @@ import WireKit
         summary: "Show that the task of a mailed link is done"
       ) { (call) throws(Failure) in
         let name = call.text("task")
-        guard let task = CompletedTask(rawValue: name) else { throw .routeNotFound }
+        guard let task = Page.CompletedTask(rawValue: name) else { throw .routeNotFound }
         return call.response(with: task.page)
       }
     ]
@@ -50,7 +50,7 @@ import WireKit
 
   /// Returns the response after the task of a token: to the URL of its ticket, or to our page.
   static func completed(
-    _ task: CompletedTask,
+    _ task: Page.CompletedTask,
     by token: PresentedEmailToken,
     _ call: Call
   ) -> Response {
@@ -70,13 +70,7 @@ import WireKit
   }
 }
 
-/// A task that a page has completed, with its name in the path.
-enum CompletedTask: String {
-  case addressConfirmed = "address-confirmed"
-  case addressRestored = "address-restored"
-  case passwordSaved = "password-saved"
-  case accountDeleted = "account-deleted"
-
+extension Page.CompletedTask {
   /// The path of the page that reports it.
   var path: LocalPath { LocalPath(checked: "/u/done/\(rawValue)") }
 
@@ -84,11 +78,9 @@ enum CompletedTask: String {
   var page: Page {
     let account = Destination(.account)
     return switch self {
-    case .addressConfirmed:
-      .done(.addressConfirmed, next: .next(.account, to: account))
-    case .addressRestored: .done(.addressRestored, next: .next(.signIn, to: account))
-    case .passwordSaved: .done(.passwordSaved, next: .next(.signIn, to: account))
-    case .accountDeleted: .done(.accountDeleted)
+    case .addressConfirmed: .done(self, next: .next(.account, to: account))
+    case .addressRestored, .passwordSaved: .done(self, next: .next(.signIn, to: account))
+    case .accountDeleted: .done(self)
     }
   }
 }

@@ -59,7 +59,7 @@ import WireKit
     } catch .invalidMailToken {
       return call.redirect(to: page)
     }
-    var response = call.redirect(to: CompletedTask.addressRestored.path)
+    var response = call.redirect(to: Page.CompletedTask.addressRestored.path)
     call.set(signInDevice: secret, in: &response)
     return response
   }

@@ -19,7 +19,8 @@ extension Call {
   /// Sets the cookie with the secret of that device.
   func set(signInDevice secret: String?, in response: inout Response) {
     guard let secret else { return }
-    response.add(.setCookie, Cookie.setting(signInCookie, to: secret, for: Browser.lifetime, .lax))
+    let field = Cookie.setting(signInCookie, to: secret, for: Cookie.longestLifetime, .lax)
+    response.add(.setCookie, field)
   }
 
   /// Browsers keep cookies by host, and one host may serve several apps.

@@ -69,11 +69,10 @@ import WireKit
       try await call.signOutAllOfBrowser()
       return try ending(request, call, afterForm: false)
     }
-    let person = Person(name: user.name, email: user.email, picture: call.image(user.picture))
     let target = call.target(LocalPath(checked: confirmPath), of: path, request.fields)
     let page = Page.signOut(
       target,
-      person: person,
+      person: call.person(user),
       stay: call.target(LocalPath(checked: confirmPath), of: path, request.fields + [.stay])
     )
     return call.response(with: page, locales: request.locales)

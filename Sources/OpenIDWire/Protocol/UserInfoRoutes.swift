@@ -57,7 +57,7 @@ extension BearerKind {
     let principal = try await call.context.tokens.principal(
       of: token,
       app: call.context.app.id,
-      audience: call.issuer + "userinfo"
+      audience: Provider.userInfo(of: call.issuer)
     )
     let scope = StandardScope.openID.rawValue
     guard principal.scopes.contains(scope) else { throw .insufficientScope(scope) }

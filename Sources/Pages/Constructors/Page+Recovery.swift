@@ -103,7 +103,11 @@ extension Page {
     return page
   }
 
-  package enum CompletedTask: Sendable, CaseIterable {
-    case addressConfirmed, addressRestored, passwordSaved, accountDeleted
+  /// A task that a page has completed, with its name in paths.
+  package enum CompletedTask: String, Sendable, CaseIterable {
+    case addressConfirmed = "address-confirmed"
+    case addressRestored = "address-restored"
+    case passwordSaved = "password-saved"
+    case accountDeleted = "account-deleted"
   }
 }
