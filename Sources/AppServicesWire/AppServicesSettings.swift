@@ -42,13 +42,7 @@ package struct AppServicesSettings: SettingsSection {
   }
 
   private static func isCollection(_ text: String) -> Bool {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    return text.isEmpty
-      || parts.count == 3
-        && parts.allSatisfy { part in
-          (1...120).contains(part.utf8.count)
-            && !part.hasControlCharacters
-        }
+    text.isEmpty || !text.hasControlCharacters && Namespace(text) != nil
   }
 
   private static func isField(_ text: String) -> Bool {

@@ -45,7 +45,8 @@ import WireKit
     let operation: CollectionOperation
     let arguments: Arguments
     do throws(ServiceError) {
-      (operation, arguments) = try request(call.json, name, Namespace(context.app))
+      let namespace = Namespace(context.app.appServicesSettings.collection)
+      (operation, arguments) = try request(call.json, name, namespace)
     } catch {
       // If the session has ended, return only that error.
       try await context.requireSession(of: user)
@@ -96,10 +97,10 @@ struct Namespace: Sendable {
   private let database: String
   private let collection: String
 
-  /// Returns nil if the app has no such collection.
-  init?(_ app: App) {
-    let parts = app.appServicesSettings.collection.utf8.split(separator: UInt8(ascii: "/"))
-    guard parts.count == 3 else { return nil }
+  /// Reads `service/database/collection`; nil for another text, such as an empty one.
+  init?(_ text: String) {
+    let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard parts.count == 3, parts.allSatisfy({ (1...120).contains($0.count) }) else { return nil }
     service = String(Substring(parts[0]))
     database = String(Substring(parts[1]))
     collection = String(Substring(parts[2]))

@@ -69,12 +69,11 @@ import WireKit
         ? ServiceError.authError : .noProvider(provider.rawValue))
         .response(to: call)
     }
-    let tokens = ServiceTokens(
-      principal: context.principal,
+    return ServiceTokens.response(
+      context.principal,
       access: grant.accessToken,
       refresh: grant.refreshToken
     )
-    return Response(.ok, json: tokens.login)
   }
 
   /// Returns the device id that an earlier login response gave the client.
@@ -147,12 +146,11 @@ import WireKit
       return ServiceError(.badRequest, "the token is refused: \(error.explanation)", .auth)
         .response(to: call)
     }
-    let tokens = ServiceTokens(
-      principal: context.principal,
+    return ServiceTokens.response(
+      context.principal,
       access: try await Sessions.accessToken(as: .appServices, context),
       refresh: Sessions.signedRefreshToken(as: .appServices, context) ?? ""
     )
-    return Response(.ok, json: tokens.login)
   }
 }
 

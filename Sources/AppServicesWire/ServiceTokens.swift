@@ -2,22 +2,19 @@ import Documents
 import Runtime
 import Sessions
 import EventLoop
+import HTTP
 import JSON
 
 /// The tokens of a session in the form that the clients of App Services read.
-@EventLoop struct ServiceTokens {
-  let principal: Principal
-  let access: String
-  let refresh: String
-
+@EventLoop enum ServiceTokens {
   /// The maximum length of `user_data` in bytes.
   ///
   /// With the other claims, the token then fits the 8 KiB that web servers allow for a header
   /// field.
   private static let userDataLimit = 4_096
 
-  /// The JSON of the response to a login and to a link.
-  var login: [UInt8] {
+  /// Returns the response to a login and to a link.
+  static func response(_ principal: Principal, access: String, refresh: String) -> Response {
     var body = JSONWriter()
     body.beginObject()
     body.member("access_token", access)
@@ -25,7 +22,7 @@ import JSON
     body.member("user_id", principal.user?.text ?? "")
     body.member("device_id", principal.device?.text ?? "")
     body.endObject()
-    return body.bytes
+    return Response(.ok, json: body.bytes)
   }
 
   fileprivate static func accessClaims(
