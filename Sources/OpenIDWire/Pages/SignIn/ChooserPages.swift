@@ -18,8 +18,8 @@ import WireKit
         users.map { user in
           visit.call.choice(
             user,
-            choose: visit.target(.choose, [user.field]),
-            remove: visit.target(below: "choose/remove", [user.field])
+            choose: visit.target(.choose, [user.user.field]),
+            remove: visit.target(below: "choose/remove", [user.user.field])
           )
         },
         another: visit.target(below: "choose/another"),
@@ -53,7 +53,9 @@ import WireKit
     _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     let users = try await visit.call.usersOfBrowser()
-    guard let user = users.first(where: { $0.isNamed(by: form) }) else { return .page(.choose) }
+    guard let user = users.first(where: { $0.user.isNamed(by: form) }) else {
+      return .page(.choose)
+    }
     visit.state.email = user.email
     if user.state != .loggedOut, try await visit.call.activate(user.user) {
       visit.state.user = user.user
@@ -103,7 +105,7 @@ extension Call {
   @discardableResult
   func signOutOfBrowser(_ form: FormValues) async throws(Failure) -> UserID? {
     let users = try await usersOfBrowser()
-    guard let user = users.first(where: { $0.isNamed(by: form) }) else { return nil }
+    guard let user = users.first(where: { $0.user.isNamed(by: form) }) else { return nil }
     do throws(Failure) {
       if user.state == .loggedOut {
         try await Devices.remove(user.user, next: .none, context)
@@ -134,15 +136,5 @@ extension Call {
       isSignedOut: user.state == .loggedOut,
       removal: remove
     )
-  }
-}
-
-extension DeviceUser {
-  /// The hidden field that names the user.
-  var field: HiddenField { HiddenField("user", user.text) }
-
-  /// Returns whether a form names the user.
-  func isNamed(by form: FormValues) -> Bool {
-    form["user"].map { $0.utf8.elementsEqual(user.text.utf8) } ?? false
   }
 }
