@@ -149,10 +149,3 @@ import Testing
     }
   }
 }
-
-extension Palette {
-  /// The grounds on which a link may stand.
-  fileprivate var grounds: [Color] {
-    [background, surface, hover, dangerBackground, successBackground]
-  }
-}
