@@ -6,9 +6,8 @@ import threading
 import unittest
 import urllib.parse
 
-from cases import Held
-
 from asking import MERGE
+from cases import Held
 from hosted import PASSWORD
 from machine import wait_until
 from openid import CALLBACK, OpenIDCase, Party, claims, verified
