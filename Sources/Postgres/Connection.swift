@@ -134,7 +134,7 @@ package import EventLoop
     guard failure == nil else { return }
     guard unsafe PQconsumeInput(pointer) == 1 else { return fail(lastError) }
     lastHeard = EventLoop.now()
-    var again = ResentCalls()
+    var again: [PendingQuery] = []
     while failure == nil, let expectation = expected.first, unsafe PQisBusy(pointer) == 0 {
       if let result = unsafe PQgetResult(pointer) {
         unsafe settle(expectation, with: ResultSet(result), &again)
@@ -145,7 +145,12 @@ package import EventLoop
     if failure == nil, unsafe PQstatus(pointer) == CONNECTION_BAD { fail(lastError) }
     if expected.isEmpty { isOwed = false }
     // Each in its own batch, since other aborted statements may fail too.
-    for call in again.calls {
+    for call in again {
+      call.attempts += 1
+      guard call.attempts < 3 else {
+        call.fail(DatabaseError(.laneFull, "aborted with others' statements"))
+        continue
+      }
       send(call)
       sync()
     }
@@ -154,7 +159,7 @@ package import EventLoop
   private func settle(
     _ expectation: Expectation,
     with result: ResultSet?,
-    _ again: inout ResentCalls
+    _ again: inout [PendingQuery]
   ) {
     switch expectation {
     case .prepared(let call):
@@ -286,20 +291,4 @@ struct ConnectionWatch {
   let limit: Duration
   let onSuspicion: @EventLoop () -> Void
   let onSilence: @EventLoop (DatabaseError) -> Void
-}
-
-/// Calls that the server aborted because of another call's error.
-///
-/// Each is sent again a few times.
-@EventLoop private struct ResentCalls {
-  private(set) var calls: [PendingQuery] = []
-
-  mutating func append(_ call: PendingQuery) {
-    call.attempts += 1
-    if call.attempts < 3 {
-      calls.append(call)
-    } else {
-      call.fail(DatabaseError(.laneFull, "aborted with others' statements"))
-    }
-  }
 }
