@@ -116,7 +116,7 @@ private func insert(
   var made: [(document: BSONDocument, id: BSON)] = []
   for json in documents.prefix(2) {
     let new = try mongo { () throws(OperatorError) in
-      let update = try Update(json, shape: .replacement, order: .stored)
+      let update = try Update(json, isReplacement: true)
       var budget = Budget()
       let now = Timestamp.now.wholeMilliseconds
       let made = try update.apply(to: BSONDocument(), now: now, &budget)

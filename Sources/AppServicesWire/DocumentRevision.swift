@@ -48,14 +48,13 @@ struct DocumentRevision: Sendable {
     let document = try arguments.document(name)
     let patterns = PatternAllowance()
     query = try mongo { () throws(OperatorError) in
-      try Query(document, order: .stored, patterns)
+      try Query(document, patterns)
     }
     update = try mongo { () throws(OperatorError) in
       try Update(
         json,
         arrayFilters: JSONArray(filters),
-        shape: kind == .replacement ? .replacement : nil,
-        order: .stored,
+        isReplacement: kind == .replacement,
         patterns
       )
     }

@@ -11,7 +11,7 @@ struct Search: Sendable {
   /// The sort is checked but has no effect on a single document.
   init(_ arguments: Arguments, query: String, projection: String) throws(ServiceError) {
     let (condition, fields) = (try arguments.document(query), try arguments.document(projection))
-    self.query = try mongo { () throws(OperatorError) in try Query(condition, order: .stored) }
+    self.query = try mongo { () throws(OperatorError) in try Query(condition) }
     self.projection = try mongo { () throws(OperatorError) in try Projection(fields) }
     let order = try arguments.document("sort")
     _ = try mongo { () throws(OperatorError) in try SortOrder(order) }
@@ -87,7 +87,7 @@ struct Pipeline: Sendable {
     switch name {
     case "$match":
       return .match(
-        try mongo { () throws(OperatorError) in try Query(operand, order: .stored, patterns) }
+        try mongo { () throws(OperatorError) in try Query(operand, patterns) }
       )
     case "$project":
       guard let fields = operand.object, fields.count > 0 else {

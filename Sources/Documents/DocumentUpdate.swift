@@ -36,12 +36,12 @@ package struct DocumentUpdate: Sendable {
     let patterns = PatternAllowance()
     do throws(OperatorError) {
       // The order of fields in jsonb, by which stored objects must compare.
-      self.update = try Update(update, arrayFilters: arrayFilters, order: .stored, patterns)
+      self.update = try Update(update, arrayFilters: arrayFilters, patterns)
     } catch {
       throw .updateRefused(error, in: "/update")
     }
     do throws(OperatorError) {
-      self.filter = try Query(filter, order: .stored, patterns)
+      self.filter = try Query(filter, patterns)
     } catch {
       throw .updateRefused(error, in: "/filter")
     }

@@ -1,16 +1,5 @@
 internal import JSON
 
-/// The order of fields in the documents that an update or a query reads.
-package enum FieldOrder: Sendable {
-  /// The order in which clients wrote the fields.
-  case written
-  /// The order of PostgreSQL's `jsonb`: shorter names first, then by bytes.
-  ///
-  /// Operands and new values are put into this order too. Otherwise a stored object would not equal
-  /// the object that was written.
-  case stored
-}
-
 /// The fields of a document, in order.
 ///
 /// No name occurs twice.
@@ -234,9 +223,12 @@ private struct FieldList: Sendable {
 }
 
 extension BSON {
-  /// Returns the value with the fields of all its objects in the given order.
-  func ordered(_ order: FieldOrder) -> BSON {
-    guard order == .stored else { return self }
+  /// The value with the fields of all its objects in the order of PostgreSQL's `jsonb`: shorter names
+  /// first, then by bytes.
+  ///
+  /// Operands and new values are put into this order. Otherwise a stored object would not equal the
+  /// object that was written.
+  var inStoredOrder: BSON {
     switch self {
     case .document, .array, .javascript(_, .some): return BSON(part: json(.stored).inStoredOrder())
     default: return self
@@ -245,7 +237,5 @@ extension BSON {
 }
 
 extension BSONDocument {
-  func ordered(_ order: FieldOrder) -> BSONDocument {
-    BSON.document(self).ordered(order).document ?? self
-  }
+  var inStoredOrder: BSONDocument { BSON.document(self).inStoredOrder.document ?? self }
 }

@@ -17,16 +17,14 @@ package struct Query: Sendable {
   ///
   /// - Parameters:
   ///   - json: an object.
-  ///   - order: the field order of the documents to match.
   ///   - patterns: the allowance shared by all parsers of one request.
   /// - Throws: `.badValue`, `.failedToParse`, `.overflow` or an error of a regular expression if
   ///   the query is invalid, with the pointer to the operand.
   package init(
     _ json: JSON,
-    order: FieldOrder = .written,
     _ patterns: PatternAllowance = PatternAllowance()
   ) throws(OperatorError) {
-    var parser = QueryParser(order, patterns)
+    var parser = QueryParser(patterns)
     root = try parser.query(try BSONDocument(json))
   }
 

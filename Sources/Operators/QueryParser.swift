@@ -7,7 +7,6 @@ internal import Patterns
 struct QueryParser {
   /// The tokens of the JSON pointer to the current position.
   private var path: [String]
-  private let order: FieldOrder
   private let patterns: PatternAllowance
   private var conditions = 0
 
@@ -16,8 +15,7 @@ struct QueryParser {
   /// The limit bounds the work per value.
   private static let conditionLimit = 1_000
 
-  init(_ order: FieldOrder, _ patterns: PatternAllowance, at path: [String] = []) {
-    self.order = order
+  init(_ patterns: PatternAllowance, at path: [String] = []) {
     self.patterns = patterns
     self.path = path
   }
@@ -139,7 +137,7 @@ struct QueryParser {
     if case .regularExpression = value, !isRegexAllowed {
       throw error("This operator cannot compare with a regular expression.")
     }
-    return Operand(value.ordered(order))
+    return Operand(value.inStoredOrder)
   }
 
   private mutating func values(_ operand: BSON) throws(OperatorError) -> ValueList {

@@ -9,14 +9,9 @@ package import JSON
 /// of their names, numbers first, not in the order of the request.
 /// - Source: MongoDB manual 7.0, "Update operators".
 package struct Update: Sendable {
-  /// The kind of update: operators that change fields, or a replacement of the document.
-  package enum Shape: Sendable {
-    case operators, replacement
-  }
-
   enum Content: Sendable {
     case operators(UpdateNode, renames: [Rename], filters: [String: Query])
-    case replacement(BSONDocument, FieldOrder)
+    case replacement(BSONDocument)
   }
 
   struct Rename: Sendable {
@@ -36,46 +31,30 @@ package struct Update: Sendable {
 
   let content: Content
 
-  package var shape: Shape {
-    if case .replacement = content { return .replacement }
-    return .operators
-  }
-
   /// Reads an update from Extended JSON.
   ///
   /// - Parameters:
   ///   - json: an object. Either all names begin with a dollar, or none does.
   ///   - arrayFilters: at most 64; each must be used.
-  ///   - shape: the required shape. Nil accepts both, and the first name decides.
-  ///   - order: the field order of the documents to change.
+  ///   - isReplacement: whether it must replace the document. If not, the first name decides.
   ///   - patterns: the allowance shared by all parsers of one request.
   /// - Throws: an error with a pointer if the update is invalid or has more than 1,000 paths.
   package init(
     _ json: JSON,
     arrayFilters: JSONArray = [],
-    shape: Shape? = nil,
-    order: FieldOrder = .written,
+    isReplacement: Bool = false,
     _ patterns: PatternAllowance = PatternAllowance()
   ) throws(OperatorError) {
     guard json.array == nil else {
       throw OperatorError(.failedToParse, "An update that is a pipeline is not offered.")
     }
     let document = try BSONDocument(json)
-    let found: Shape =
-      document.first?.name.isDollarPrefixed == true ? .operators : .replacement
-    // An empty object of operators is not a replacement by an empty document.
-    let isEmpty = document.isEmpty && shape == .operators
-    guard shape == nil || shape == found || isEmpty else {
-      throw OperatorError(
-        .failedToParse,
-        found == .operators
-          ? "A replacement must not hold operators." : "An update must hold operators."
-      )
-    }
-    if found == .operators || isEmpty {
-      content = try UpdateParser.operators(document, arrayFilters, order, patterns)
+    if document.first?.name.isDollarPrefixed != true {
+      content = .replacement(try UpdateParser.replacement(document, arrayFilters))
+    } else if isReplacement {
+      throw OperatorError(.failedToParse, "A replacement must not hold operators.")
     } else {
-      content = .replacement(try UpdateParser.replacement(document, arrayFilters), order)
+      content = try UpdateParser.operators(document, arrayFilters, patterns)
     }
   }
 
@@ -102,8 +81,8 @@ package struct Update: Sendable {
     let result: BSONDocument
     let isModified: Bool
     switch content {
-    case .replacement(let replacement, let order):
-      result = replacement.keepingID(of: document).ordered(order)
+    case .replacement(let replacement):
+      result = replacement.keepingID(of: document).inStoredOrder
       isModified = result != document
     case .operators(let root, let renames, let filters):
       var updater = Updater(now: now, isInsertion: isInsertion, budget: budget)

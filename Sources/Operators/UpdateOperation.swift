@@ -43,7 +43,6 @@ enum UpdateOperation: Sendable {
 struct OperandParser {
   /// The tokens of the JSON pointer: the operator and the path.
   let place: [String]
-  let order: FieldOrder
   let patterns: PatternAllowance
 
   /// Parses the operand of any operator except `$rename`, which has two paths.
@@ -52,13 +51,13 @@ struct OperandParser {
     _ operand: BSON
   ) throws(OperatorError) -> UpdateOperation? {
     switch operation {
-    case .set: .set(operand.ordered(order))
-    case .setOnInsert: .setOnInsert(operand.ordered(order))
+    case .set: .set(operand.inStoredOrder)
+    case .setOnInsert: .setOnInsert(operand.inStoredOrder)
     case .unset: .unset
     case .increment: .increment(try number(operand))
     case .multiply: .multiply(try number(operand))
-    case .minimum: .minimum(operand.ordered(order))
-    case .maximum: .maximum(operand.ordered(order))
+    case .minimum: .minimum(operand.inStoredOrder)
+    case .maximum: .maximum(operand.inStoredOrder)
     case .currentDate: try currentDate(operand)
     case .bit: .bits(try bits(operand))
     case .push: .push(try push(operand))
@@ -109,8 +108,8 @@ struct OperandParser {
   }
 
   private func push(_ operand: BSON) throws(OperatorError) -> Push {
-    guard let document = operand.document else { return Push(elements: [operand.ordered(order)]) }
-    guard let each = document["$each"] else { return Push(elements: [operand.ordered(order)]) }
+    guard let document = operand.document else { return Push(elements: [operand.inStoredOrder]) }
+    guard let each = document["$each"] else { return Push(elements: [operand.inStoredOrder]) }
     guard let elements = each.array else { throw error("$each must be an array.") }
     var push = Push(elements: ordered(elements))
     for field in document {
@@ -142,7 +141,7 @@ struct OperandParser {
 
   private func addToSet(_ operand: BSON) throws(OperatorError) -> BSONArray {
     guard let document = operand.document, document.first?.name.text == "$each" else {
-      return [operand.ordered(order)]
+      return [operand.inStoredOrder]
     }
     guard document.names.count == 1 else { throw error("$addToSet knows $each only.") }
     guard let elements = document["$each"]?.array else {
@@ -160,7 +159,7 @@ struct OperandParser {
   }
 
   private func pull(_ operand: BSON) throws(OperatorError) -> UpdateOperation.Pull {
-    var parser = QueryParser(order, patterns, at: place)
+    var parser = QueryParser(patterns, at: place)
     let element = [FieldName("")]
     switch operand {
     case .regularExpression: return .elements(Query(try parser.field(element, operand)))
@@ -170,7 +169,7 @@ struct OperandParser {
         return .elements(Query(try parser.operators(element, document)))
       }
       return .documents(Query(try parser.query(document)))
-    default: return .anyOf([EqualityKey(operand.ordered(order))])
+    default: return .anyOf([EqualityKey(operand.inStoredOrder)])
     }
   }
 
@@ -180,7 +179,7 @@ struct OperandParser {
   }
 
   private func ordered(_ elements: BSONArray) -> BSONArray {
-    BSON.array(elements).ordered(order).array ?? elements
+    BSON.array(elements).inStoredOrder.array ?? elements
   }
 
   private var pointer: String { JSONPointer(tokens: place).description }

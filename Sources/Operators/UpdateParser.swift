@@ -6,7 +6,6 @@ struct UpdateParser {
   private static let pathLimit = 1_000
   private static let filterLimit = 64
 
-  private let order: FieldOrder
   private let patterns: PatternAllowance
   private var root = UpdateNode.fields([:])
   private var renames: [Update.Rename] = []
@@ -14,18 +13,14 @@ struct UpdateParser {
   /// The identifiers in the paths, each with a pointer to one path that uses it.
   private var identifiers: [String: String] = [:]
 
-  private init(_ order: FieldOrder, _ patterns: PatternAllowance) {
-    self.order = order
-    self.patterns = patterns
-  }
+  private init(_ patterns: PatternAllowance) { self.patterns = patterns }
 
   static func operators(
     _ document: BSONDocument,
     _ arrayFilters: JSONArray,
-    _ order: FieldOrder,
     _ patterns: PatternAllowance
   ) throws(OperatorError) -> Update.Content {
-    var parser = UpdateParser(order, patterns)
+    var parser = UpdateParser(patterns)
     for field in document { try parser.read(field) }
     let filters = try parser.filters(arrayFilters)
     for (identifier, pointer) in parser.identifiers where filters[identifier] == nil {
@@ -93,7 +88,7 @@ struct UpdateParser {
         try rename(path, to: change.value, pointer)
         continue
       }
-      let parser = OperandParser(place: place, order: order, patterns: patterns)
+      let parser = OperandParser(place: place, patterns: patterns)
       if let operation = try parser.operation(`operator`, change.value) {
         try add(operation, at: path, pointer)
       }
@@ -162,7 +157,7 @@ struct UpdateParser {
         throw OperatorError(.failedToParse, "An array filter must be an object.", pointer: pointer)
       }
       let document = try BSONDocument(json)
-      var parser = QueryParser(order, patterns, at: place)
+      var parser = QueryParser(patterns, at: place)
       let query = Query(try parser.query(document))
       let identifiers = Set(query.root.names)
       guard identifiers.count == 1, let identifier = identifiers.first else {

@@ -27,7 +27,7 @@ extension FuzzTarget {
     guard let values = values(input, atLeast: 3),
       let document = try? BSONDocument(values[0])
     else { return }
-    let query = try? Query(values[2], order: .stored)
+    let query = try? Query(values[2])
     if let query {
       var budget = Budget()
       _ = try? query.matches(document, &budget)
@@ -38,8 +38,7 @@ extension FuzzTarget {
     guard
       let update = try? Update(
         values[1],
-        arrayFilters: JSONArray(Array(values.dropFirst(3))),
-        order: .stored
+        arrayFilters: JSONArray(Array(values.dropFirst(3)))
       )
     else { return }
     for isInsertion in [false, true] {

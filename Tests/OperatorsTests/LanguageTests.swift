@@ -177,7 +177,7 @@ import Testing
       #"{"a":{"yy":2,"x":1}}"#, #"{"a":{"$in":[{"yy":2,"x":1}]}}"#,
       #"{"a":{"$lt":{"yy":3,"x":1}}}"#,
     ] {
-      #expect(try Query(json(filter), order: .stored).matches(document(text)), "\(filter)")
+      #expect(try Query(json(filter)).matches(document(text)), "\(filter)")
     }
     for (update, result) in [
       (#"{"$addToSet":{"a":{"yy":2,"x":1}}}"#, text),
@@ -193,7 +193,7 @@ import Testing
         #"{"a":[{"x":2,"yy":1},{"x":1,"yy":2}]}"#
       ),
     ] {
-      let outcome = try Update(json(update), order: .stored).apply(to: document(text), now: now)
+      let outcome = try Update(json(update)).apply(to: document(text), now: now)
       #expect(outcome.document.json(.stored).text == result, "\(update)")
     }
   }
