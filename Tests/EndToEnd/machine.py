@@ -62,7 +62,8 @@ def free_port():
     folder = pathlib.Path(f"/tmp/dossier-test-ports-{os.getuid()}")
     folder.mkdir(exist_ok=True)
     while True:
-        port = random.randrange(10_000, 32_000)
+        # Chromium refuses 10080.
+        port = random.randrange(10_100, 32_000)
         lock = open(folder / str(port), "w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
