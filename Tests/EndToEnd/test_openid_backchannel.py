@@ -60,6 +60,35 @@ class BackChannelCase(OpenIDCase):
             "sessions where notifies and ended_at is not null)") == "0", what="an empty queue")
 
 
+class LockedUser(BackChannelCase):
+    # The collection of the messages waits this long for a lock.
+    SETTINGS = {**BackChannelCase.SETTINGS, "DOSSIER_LOCK_SECONDS": "1"}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.set_logout_url(cls.spa)
+
+    def test_a_locked_user_does_not_delay_the_notices_about_others(self):
+        users = []
+        for name in ["held", "free"]:
+            self.visitor = self.new_visitor()
+            email, user = self.user(f"{name}@example.com")
+            tokens, _ = self.tokens(email, scope="openid")
+            users.append((user, claims(tokens["id_token"])["sid"]))
+        (held, first), (free, second) = users
+        end = "update sessions set ended_at = now(), end_reason = 'logout' where notifies and user_id = "
+        with Held(self.site, f"{end}'{held}'; commit; begin; "
+                             f"select from sessions where user_id = '{held}' for update"):
+            self.site.sql(f"{end}'{free}'")
+            received = {self.message()["sid"]}
+            while second not in received:
+                received.add(self.message()["sid"])
+        while first not in received:
+            received.add(self.message()["sid"])
+        self.wait_for_an_empty_queue()
+
+
 class BackChannel(BackChannelCase):
     @classmethod
     def setUpClass(cls):
@@ -175,25 +204,6 @@ class BackChannel(BackChannelCase):
                 self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         self.wait_for_an_empty_queue()
         self.assertTrue(self.received.empty())
-
-    def test_a_locked_user_does_not_delay_the_notices_about_others(self):
-        users = []
-        for name in ["held", "free"]:
-            self.visitor = self.new_visitor()
-            email, user = self.user(f"{name}@example.com")
-            tokens, _ = self.tokens(email, scope="openid")
-            users.append((user, claims(tokens["id_token"])["sid"]))
-        (held, first), (free, second) = users
-        end = "update sessions set ended_at = now(), end_reason = 'logout' where notifies and user_id = "
-        with Held(self.site, f"{end}'{held}'; commit; begin; "
-                             f"select from sessions where user_id = '{held}' for update"):
-            self.site.sql(f"{end}'{free}'")
-            received = {self.message()["sid"]}
-            while second not in received:
-                received.add(self.message()["sid"])
-        while first not in received:
-            received.add(self.message()["sid"])
-        self.wait_for_an_empty_queue()
 
     def test_a_reused_refresh_token_notifies_the_client(self):
         self.offline, self.party = self.tokens(scope="openid offline_access")
