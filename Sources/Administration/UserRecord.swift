@@ -58,21 +58,23 @@ extension Users {
   /// - Throws: `.notFound`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func record(
     of user: UserID,
+    withDocuments: Bool = true,
     _ context: RequestContext
   ) async throws(Failure) -> UserRecord {
-    try await records(of: [user], context).first.orGone(context)
+    try await records(of: [user], withDocuments: withDocuments, context).first.orGone(context)
   }
 
   /// Returns users in one round trip, without those that the principal may not access.
   ///
-  /// Each record has up to two documents, so the caller names few users at a time.
+  /// With up to two documents a record is large, so the caller names few users at a time.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func records(
     of users: some Sequence<UserID>,
+    withDocuments: Bool = true,
     _ context: RequestContext
   ) async throws(Failure) -> [UserRecord] {
-    let readsMetadata = DocumentKind.metadata.isReadable(context)
-    let readsAppMetadata = DocumentKind.appMetadata.isReadable(context)
+    let readsMetadata = withDocuments && DocumentKind.metadata.isReadable(context)
+    let readsAppMetadata = withDocuments && DocumentKind.appMetadata.isReadable(context)
     let calls = users.map {
       PendingQuery(
         UserRecordQueries.read,
@@ -82,7 +84,8 @@ extension Users {
         readsAppMetadata
       )
     }
-    return try await context.fetch(UserRecordQueries.read, calls)
+    if withDocuments { return try await context.fetch(UserRecordQueries.read, calls) }
+    return try await context.read(UserRecordQueries.read, calls).flatMap(\.self)
   }
 }
 

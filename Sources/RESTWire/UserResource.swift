@@ -75,7 +75,11 @@ import WireKit
       gives: [.ok(.logins)],
       summary: "Read how often a user has signed in, and when last"
     ) { (call) async throws(Failure) in
-      let user = try await Users.record(of: call.captured("user"), call.context)
+      let user = try await Users.record(
+        of: call.captured("user"),
+        withDocuments: false,
+        call.context
+      )
       let body: JSON = [
         "last_login_at": JSON(user.lastLogin),
         "login_count": .number(JSONNumber(user.loginCount)),

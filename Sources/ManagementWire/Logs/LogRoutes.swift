@@ -110,7 +110,7 @@ import WireKit
     _ selection: FieldSelection,
     _ context: RequestContext
   ) async throws(Failure) -> [JSON] {
-    let names = try await names(of: Array(Set(entries.compactMap(\.user))), context)
+    let names = try await names(of: Set(entries.compactMap(\.user)), context)
     return entries.map { entry in
       let name = entry.user.flatMap { names[$0] }
       // No name is known of a user who was deleted.
@@ -121,18 +121,14 @@ import WireKit
 
   /// Returns the ids and the names of users, without those that were deleted.
   private static func names(
-    of users: [UserID],
+    of users: Set<UserID>,
     _ context: RequestContext
   ) async throws(Failure) -> [UserID: (id: String, text: String?)] {
     var names: [UserID: (id: String, text: String?)] = [:]
-    for start in stride(from: 0, to: users.count, by: UserListRoutes.batch) {
-      let some = users[start..<min(start + UserListRoutes.batch, users.count)]
-      for record in try await Users.records(of: some, context) {
-        let profile = record.profile
-        names[profile.id] = (
-          record.foreignID ?? ForeignIDs.id(of: profile.id), profile.email ?? profile.name
-        )
-      }
+    for record in try await Users.records(of: users, withDocuments: false, context) {
+      let profile = record.profile
+      let id = record.foreignID ?? ForeignIDs.id(of: profile.id)
+      names[profile.id] = (id, profile.email ?? profile.name)
     }
     return names
   }

@@ -12,7 +12,7 @@ import WireKit
 @EventLoop enum UserListRoutes {
   private nonisolated static let most = PageParameters.records
   /// The users that are read together, with their documents.
-  nonisolated static let batch = 25
+  private nonisolated static let batch = 25
 
   nonisolated static var routes: [Route] {
     let access = Access.management(Scopes.readUsers)
