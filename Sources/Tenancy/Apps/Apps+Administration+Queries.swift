@@ -37,7 +37,7 @@ package enum AppsAdministrationQueries {
   /// Locks an app, so that concurrent changes of it run one after the other.
   package static let lock = Statement<AppRow, String>(
     "apps.lock",
-    "\(.apps) where name = $1 for update"
+    "\(.apps) where name = $1 for no key update"
   )
 
   static let removeHosts = Statement<NoRow, AppID, TextArray>(
