@@ -22,8 +22,10 @@ extension SocketName {
       let longest = SocketAddress.longestPath
       throw SocketError("\(path) is longer than the \(longest) bytes of a socket's name")
     }
-    if [0, EAGAIN].contains(name.connectionError()) {
-      throw SocketError("\(path) is in use: another dossierd is running there")
+    switch name.connectionError() {
+    case ECONNREFUSED, ENOENT: break
+    case 0, EAGAIN: throw SocketError("\(path) is in use: another dossierd is running there")
+    case let code: throw SocketError("\(path): \(systemMessage(code))")
     }
     let stale = CLinux_file_at(path)
     if stale.exists != 0 {
