@@ -22,7 +22,7 @@ import WireKit
     handle(path, "Switch to another account of this browser") {
       (call, form) async throws(Failure) in
       let users = try await call.usersOfBrowser()
-      guard let user = users.first(where: { $0.user.isNamed(by: form) }) else {
+      guard let user = users.first(where: { form.names($0.user) }) else {
         return call.redirect(to: path)
       }
       if user.state != .loggedOut, try await call.activate(user.user) {
@@ -61,8 +61,8 @@ import WireKit
       users.map { user in
         call.choice(
           user,
-          choose: call.target(path, of: flow, [user.user.field]),
-          remove: call.target(removalPath, of: flow, [user.user.field])
+          choose: call.target(path, of: flow, [.user(user.user)]),
+          remove: call.target(removalPath, of: flow, [.user(user.user)])
         )
       },
       another: call.target(anotherPath, of: flow),

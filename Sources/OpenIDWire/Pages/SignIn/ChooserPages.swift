@@ -18,8 +18,8 @@ import WireKit
         users.map { user in
           visit.call.choice(
             user,
-            choose: visit.target(.choose, [user.user.field]),
-            remove: visit.target(below: "choose/remove", [user.user.field])
+            choose: visit.target(.choose, [.user(user.user)]),
+            remove: visit.target(below: "choose/remove", [.user(user.user)])
           )
         },
         another: visit.target(below: "choose/another"),
@@ -53,7 +53,7 @@ import WireKit
     _ form: FormValues
   ) async throws(Failure) -> Visit.Next {
     let users = try await visit.call.usersOfBrowser()
-    guard let user = users.first(where: { $0.user.isNamed(by: form) }) else {
+    guard let user = users.first(where: { form.names($0.user) }) else {
       return .page(.choose)
     }
     visit.state.email = user.email
@@ -105,7 +105,7 @@ extension Call {
   @discardableResult
   func signOutOfBrowser(_ form: FormValues) async throws(Failure) -> UserID? {
     let users = try await usersOfBrowser()
-    guard let user = users.first(where: { $0.user.isNamed(by: form) }) else { return nil }
+    guard let user = users.first(where: { form.names($0.user) }) else { return nil }
     do throws(Failure) {
       if user.state == .loggedOut {
         try await Devices.remove(user.user, next: .none, context)

@@ -18,7 +18,7 @@ import WireKit
         return nil
       }
       return .confirmApplication(
-        visit.target(.confirm, [user.user.field]),
+        visit.target(.confirm, [.user(user.user)]),
         client: decision.client.name,
         person: visit.call.person(user),
         cancel: visit.cancel
@@ -27,7 +27,7 @@ import WireKit
     SignInPages.handle("confirm", "Confirm that the user signs in to an app of the device") {
       (visit, form) async throws(Failure) in
       guard let decision = try await Decision(visit), case .confirm(let user) = decision.step,
-        user.user.isNamed(by: form)
+        form.names(user.user)
       else { return .proceed }
       visit.state.user = user.user
       visit.state.hasActed = true
@@ -48,7 +48,7 @@ import WireKit
       privacy: settings.privacyURL.flatMap { Destination(url: $0) }
     )
     return .consent(
-      visit.target(.consent, [user.user.field]),
+      visit.target(.consent, [.user(user.user)]),
       client: client,
       person: visit.call.person(user),
       groups: ScopeGroup.groups(of: scopes, at: decision.server),
@@ -62,7 +62,7 @@ import WireKit
   ) async throws(Failure) -> Visit.Next {
     guard form["decision"]?.utf8.elementsEqual("allow".utf8) == true else { return .deny }
     guard let decision = try await Decision(visit), case .consent(let user, _) = decision.step,
-      user.user.isNamed(by: form)
+      form.names(user.user)
     else { return .proceed }
     visit.context.principal = user.principal(in: visit.app.id)
     try await Consents.allow(visit.authorization.request, by: user.user, visit.context)
@@ -107,12 +107,14 @@ extension ScopeGroup {
   }
 }
 
-extension UserID {
-  /// The hidden field that names the user.
-  var field: HiddenField { HiddenField("user", text) }
+extension HiddenField {
+  /// Returns the field that names a user.
+  static func user(_ user: UserID) -> HiddenField { HiddenField("user", user.text) }
+}
 
-  /// Returns whether a form names the user.
-  func isNamed(by form: FormValues) -> Bool { form["user"]?.hasSameBytes(as: text) == true }
+extension FormValues {
+  /// Returns whether the form names a user.
+  func names(_ user: UserID) -> Bool { self["user"]?.hasSameBytes(as: user.text) == true }
 }
 
 extension Call {
