@@ -47,7 +47,7 @@ def new_folder():
     """Makes a folder, in memory if there is room: files are made many times as fast there."""
     memory = pathlib.Path("/dev/shm")
     has_room = memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30
-    folder = tempfile.mkdtemp(prefix="dossier-test-", dir=memory if has_room else "/tmp")
+    folder = tempfile.mkdtemp(prefix=f"dossier-test-{os.getpid()}-", dir=memory if has_room else "/tmp")
     folder = pathlib.Path(folder)
     folder.chmod(0o755)
     return folder

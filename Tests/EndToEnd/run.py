@@ -112,7 +112,10 @@ def main():
             run = Run(names.pop(0), options.shuffle)
             runs[run.process] = run
         process, status = os.wait()
-        run = runs.pop(process)
+        run = runs.pop(process, None)
+        if run is None:
+            # A process that a test left behind, if this one adopts such.
+            continue
         good, bad, said = run.end(status)
         passed, failed = passed + good, failed + bad
         broken += [run.name] if bad else []

@@ -175,12 +175,14 @@ package final class TestCluster: Sendable {
   }
 
   private static func removeFolders(where isOver: (pid_t) -> Bool) {
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? [] {
-      let parts = name.split(separator: "-")
-      guard name.hasPrefix("dossier-test-"), parts.count == 4, let owner = pid_t(parts[2]),
-        isOver(owner)
-      else { continue }
-      try? FileManager.default.removeItem(atPath: "\(place)/\(name)")
+    for place in ["/dev/shm", "/tmp"] {
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? [] {
+        let parts = name.split(separator: "-")
+        guard name.hasPrefix("dossier-test-"), parts.count == 4, let owner = pid_t(parts[2]),
+          isOver(owner)
+        else { continue }
+        try? FileManager.default.removeItem(atPath: "\(place)/\(name)")
+      }
     }
   }
 
