@@ -193,10 +193,10 @@ class Requests(RoleCase):
     def test_concurrent_creations_keep_the_limit_of_roles(self):
         app = self.site.sql(f"select app_id from roles where role_id = '{self.role()[4:]}'")
         count = int(self.site.sql(f"select count(*) from roles where app_id = '{app}'"))
-        self.addCleanup(self.site.sql, "delete from roles where name ~ '^(filler|last) '")
+        self.addCleanup(self.site.sql, "delete from roles where name ~ '^(spare|last) '")
         self.site.sql(
-            f"insert into roles (app_id, role_id, name) select '{app}', lpad(to_hex(g), 24, 'e'), "
-            f"'filler ' || g from generate_series(1, {999 - count}) g")
+            f"insert into roles (app_id, role_id, name) select '{app}', lpad(to_hex(g), 24, '0'), "
+            f"'spare ' || g from generate_series(1, {999 - count}) g")
         answers = in_parallel(8, lambda n: self.call("POST", "roles", {"name": f"last {n}"}))
         self.assertEqual(sorted(answer.status for answer in answers), [200] + [400] * 7)
 

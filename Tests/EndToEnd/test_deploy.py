@@ -146,9 +146,15 @@ class Deploy(Case):
         run = functions(
             '''
             (for turn in $(seq 300); do echo 1 >"$1"; : >"$1"; rm -f "$1"; done) &
-            while kill -0 $! 2>/dev/null; do running "$1" || true; done
+            while kill -0 $! 2>/dev/null; do running "$1" nginx || true; done
             ''', file, stderr=subprocess.PIPE, timeout=300)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+
+    def test_a_pid_file_of_another_program_names_no_process_of_ours(self):
+        file = self.data / "nginx.pid"
+        file.write_text(f"{os.getpid()}\n")
+        for program, code in [("nginx", 1), ("python3", 0)]:
+            self.assertEqual(functions('running "$1" "$2"', file, program).returncode, code)
 
     def test_a_build_is_reported_only_if_something_is_built(self):
         products = ["dossierd", "dossier-migrate", "dossier-pictures", "dossier"]
