@@ -79,7 +79,7 @@ package struct EmailToken {
 }
 
 extension EmailToken {
-  /// The rules of a token that no mail carries.
+  /// How long a token is valid, and what its use does.
   package struct Ticket: Sendable {
     let lifetime: Duration
     package let verifies: Bool

@@ -2,8 +2,7 @@
 package enum URLScheme {
   /// Returns whether no app on a device can own the scheme, which is in lower case.
   ///
-  /// With these, browsers run scripts, open files or other programs, or show what is not of a
-  /// client.
+  /// With these, browsers run scripts, open files or other programs, or show content of others.
   package static func isReserved(_ scheme: String) -> Bool { reserved.contains(scheme) }
 
   private static let reserved: Set<String> = [

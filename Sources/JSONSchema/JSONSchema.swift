@@ -3,8 +3,8 @@ package import JSON
 /// A compiled schema for documents.
 ///
 /// It supports all assertions, applicators and annotations of draft 2020-12. References within the
-/// schema and its parts may use any address. A schema with an unknown keyword is refused: to ignore it would
-/// seem to validate. Numbers compare exactly and strings by code points.
+/// schema and its parts may use any address. A schema with an unknown keyword is refused, since a
+/// schema that ignores it would seem to validate. Numbers compare exactly and strings by code points.
 /// - Source: draft-bhutton-json-schema-01, draft-bhutton-json-schema-validation-01.
 package struct JSONSchema: Sendable {
   let subschemas: [Subschema]

@@ -23,7 +23,7 @@ package enum DirectGrant: String, CaseIterable, Sendable {
   }
 }
 
-/// The grants that the kind of a client decides about.
+/// The grants that depend only on the kind of the client.
 package enum StandardGrant: String, CaseIterable, Sendable {
   case authorizationCode = "authorization_code"
   case refreshToken = "refresh_token"

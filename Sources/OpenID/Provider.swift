@@ -16,7 +16,7 @@ package struct Provider: Sendable {
   /// The audience of tokens for the endpoint with the user's claims.
   package var userInfo: String { Self.userInfo(of: issuer) }
 
-  /// Returns the same of an issuer.
+  /// Returns the audience of tokens for the user information of an issuer.
   package static func userInfo(of issuer: String) -> String { issuer + "userinfo" }
 
   /// Returns the identifier of the API that the parameter `audience` names.

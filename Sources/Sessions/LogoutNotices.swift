@@ -18,7 +18,7 @@ import Tenancy
 
   /// Queues the messages about sessions that have ended.
   ///
-  /// A failure of one user does not delay the messages about others, in this run or in the next.
+  /// A locked user delays the messages about others only for the wait for the lock.
   /// - Throws: the first failure, such as `.databaseUnavailable`, after the other users.
   package static func collect(_ context: RequestContext) async throws(Failure) {
     var seen: Set<UserID> = []

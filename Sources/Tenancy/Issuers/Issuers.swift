@@ -3,6 +3,7 @@ import EventLoop
 package import JSON
 package import Postgres
 import WebTokens
+import Encoding
 
 /// A token issuer that an app is to accept.
 package struct IssuerDescription: Sendable {
@@ -220,7 +221,7 @@ extension IssuerDescription.Keys {
     case .url(let url):
       let isFit =
         (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.count <= 2_048
-        && url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        && url.utf8.allSatisfy { $0.isVisible }
       return isFit
         ? nil
         : FieldError(
