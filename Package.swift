@@ -110,7 +110,7 @@ let package = Package(
     .target(
       name: "ReferenceData",
       dependencies: ["JSON", "Encoding"],
-      swiftSettings: domain + unchecked
+      swiftSettings: house + unchecked
     ),
     .target(
       name: "PasswordHashes",

@@ -12,7 +12,7 @@ import socket
 import subprocess
 
 from asking import ADDRESS, Asking
-from cluster import CITUS, Cluster
+from cluster import CITUS, Cluster, template
 from inbox import Inbox
 from machine import (
     AS_SERVER, BUILD, FOREIGN, IS_ROOT, ROOT, SERVER_USER, free_port, is_listening,
@@ -84,10 +84,19 @@ class Deployment(Cluster, Asking):
             self.start_nginx()
             self.wait_until_ready()
             if Asking.reference is None:
-                Asking.reference = Reference(self.get("/openapi.json").json)
+                Asking.reference = Reference(self.openapi())
         except BaseException:
             self.stop()
             raise
+
+    def openapi(self):
+        """Returns the OpenAPI document. Only the first class of a run has a worker render it."""
+        stored = template(CITUS in os.environ) / "openapi.json"
+        if not stored.exists():
+            part = stored.with_suffix(f".{os.getpid()}")
+            part.write_bytes(self.get("/openapi.json").body)
+            part.rename(stored)
+        return json.loads(stored.read_bytes())
 
     def served_folder(self, name, mode, group=None):
         """Creates a folder that belongs to the user of dossierd."""
