@@ -98,7 +98,7 @@ import Testing
     ),
     (#"{"a":{"$bitsAnyClear":3}}"#, [#"{"a":2}"#, #"{"a":0}"#], [#"{"a":3}"#]),
     (#"{"a":{"$bitsAllSet":[]}}"#, [#"{"a":0}"#], ["{}"]),
-    (#"{"a":{"$ref":"c","$id":1}}"#, [#"{"a":{"$ref":"c","$id":1}}"#], [#"{"a":{"$ref":"c"}}"#]),
+    (#"{"a":{"$ref":"c","$id":1}}"#, [#"{"a":{"$id":1,"$ref":"c"}}"#], [#"{"a":{"$ref":"c"}}"#]),
   ])
   func `queries match documents`(query: String, found: [String], others: [String]) throws {
     let query = try Query(json(query))
