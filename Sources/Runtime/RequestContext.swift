@@ -107,8 +107,8 @@ package import Postgres
 
   /// Maps a database error.
   ///
-  /// A broken foreign key means that the user or the app has been deleted since it was read. The
-  /// session of a client or operator has not ended by that.
+  /// A broken foreign key means that the user or the app has been deleted since it was read. That
+  /// does not end the session of a client or operator.
   func failure(_ error: DatabaseError) -> Failure {
     let actsForItself = principal.role == .user || principal.role == .anyone
     return error.state == .foreignKeyViolation && !actsForItself ? gone : Failure(error)
