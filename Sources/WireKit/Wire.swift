@@ -105,6 +105,12 @@ package final class ServedWire: Sendable {
     }
   }
 
+  /// Returns whether a path is a prefix, or is below it.
+  package static func isOwned(_ path: Substring, below prefix: String) -> Bool {
+    var path = path
+    return path.withUTF8 { isOwned($0, below: Array(prefix.utf8)) }
+  }
+
   private static func isOwned(_ path: UnsafeBufferPointer<UInt8>, below prefix: [UInt8]) -> Bool {
     guard path.count >= prefix.count else { return false }
     for index in prefix.indices where path[index] != prefix[index] { return false }

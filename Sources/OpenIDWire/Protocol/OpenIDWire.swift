@@ -39,11 +39,7 @@ package struct OpenIDWire: Wire {
   }
 
   private static func isEndpoint(_ path: Substring) -> Bool {
-    endpoints.contains { endpoint in
-      let rest = path.utf8.dropFirst(endpoint.utf8.count)
-      return path.utf8.starts(with: endpoint.utf8)
-        && (rest.isEmpty || rest.first == UInt8(ascii: "/"))
-    }
+    endpoints.contains { ServedWire.isOwned(path, below: $0) }
   }
 
   package func page(for failure: Failure, at prefix: String) -> WebServerPage {
