@@ -38,8 +38,8 @@ enum RequestLimiter {
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
     let ways = try await waysOfMail(to: key, for: account, context)
-    if try await ways.first.spendUnseen() { return true }
-    return try await ways.more?.spendUnseen() ?? false
+    if try await ways.first.spendIfLeft(isReported: false) { return true }
+    return try await ways.more?.spendIfLeft(isReported: false) ?? false
   }
 
   /// Returns the limits that a mail uses, and those that it uses once these are used up.

@@ -153,11 +153,6 @@ package struct RateLimitSet {
     return true
   }
 
-  /// Does as `spendIfLeft`, but reports nothing to the client.
-  @EventLoop package func spendUnseen() async throws(Failure) -> Bool {
-    try await spendIfLeft(isReported: false)
-  }
-
   /// Gives the attempts back in a transaction of their own, if the guarded action did not happen.
   ///
   /// - Throws: `.databaseUnavailable`.
@@ -259,7 +254,7 @@ extension RateLimit {
       in: window,
       context.keys.master
     )
-    guard try await RateLimitSet([once], context).spendUnseen() else { return }
+    guard try await RateLimitSet([once], context).spendIfLeft(isReported: false) else { return }
     try await Event("rate_limited", detail: ["guard": .string(name)]).record(context)
   }
 }

@@ -20,7 +20,7 @@ import JSON
     _ context: RequestContext
   ) async throws(Failure) {
     let left = RateLimitSet(RateLimit.ofNetwork(.refused, context), context)
-    guard try await left.spendUnseen() else { return }
+    guard try await left.spendIfLeft(isReported: false) else { return }
     try await Event(loginFailureBy: provider, of: user).record(context)
   }
 }
