@@ -8,13 +8,12 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 from cluster import Cluster
 from deployment import Deployment
-from machine import IS_ROOT
+from machine import IS_ROOT, new_folder
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
@@ -111,8 +110,7 @@ class Database(Cluster):
 
     def __init__(self, network, *hosts):
         self.network, self.hosts, self.citus = network, hosts, len(hosts) > 1
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dossier-test-", dir="/tmp"))
-        self.folder.chmod(0o755)
+        self.folder = new_folder()
         try:
             self.make_cluster()
             for data, _ in self.nodes():
