@@ -29,7 +29,7 @@ import WireKit
         app: context.app.id,
         within: type == WireTokens.accessType ? lifetime : .zero
       )
-    } catch let error where error.type.status.code < 500 {
+    } catch let error where error.isDecision {
       return nil
     }
   }

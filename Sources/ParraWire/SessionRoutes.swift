@@ -55,7 +55,7 @@ import WireKit
         context.principal = try await context.tokens.principal(ofExpired: token, app: app)
       }
       if let user = context.principal.user { try await Sessions.logout(user, context) }
-    } catch let error where error.type.status.code < 500 {
+    } catch let error where error.isDecision {
       // There is no session to end.
     }
     context.principal = .anyone

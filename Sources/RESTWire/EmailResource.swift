@@ -20,7 +20,7 @@ import WireKit
       "Mail a code to sign in or to sign up"
     ) {
       (call, email) async throws(Failure) in
-      await call.identifyUserIfValid()
+      try await call.identifyUserIfValid()
       return response(try await EmailCodes.request(for: email, call.context))
     },
     LoginResource.open(
@@ -76,7 +76,7 @@ import WireKit
       "Mail a token that verifies an email address"
     ) {
       (call, email) async throws(Failure) in
-      await call.identifyUserIfValid()
+      try await call.identifyUserIfValid()
       try await Emails.requestVerification(of: email, call.context)
       return Response(.accepted)
     },
@@ -150,8 +150,14 @@ extension Field where Value == String {
 }
 
 extension Call {
-  /// Returns the user of a public route if the request has a valid access token.
-  func identifyUserIfValid() async {
-    try? await identifyUserIfAny(scope: Scopes.readUser, proof: .body)
+  /// Identifies the user of an open route if the request has a valid access token.
+  ///
+  /// - Throws: an error if the token cannot be verified now, so that no guest loses data.
+  func identifyUserIfValid() async throws(Failure) {
+    do throws(Failure) {
+      try await identifyUserIfAny(scope: Scopes.readUser, proof: .body)
+    } catch let error where error.isDecision {
+      // The route is open to all.
+    }
   }
 }

@@ -20,7 +20,7 @@ import WireKit
       "Mail a token that resets a password"
     ) {
       (call, email) async throws(Failure) in
-      await call.identifyUserIfValid()
+      try await call.identifyUserIfValid()
       try await Emails.requestReset(of: email, call.context)
       return Response(.accepted)
     },

@@ -31,3 +31,10 @@ extension ErrorKind {
     }
   }
 }
+
+extension Failure {
+  /// Whether the server has decided against the request.
+  ///
+  /// False if it could not decide, as in an outage or under load: the same request may succeed later.
+  package var isDecision: Bool { type.status.code < 500 && retryAfter == nil }
+}

@@ -30,7 +30,7 @@ extension Service {
     switch access {
     case .client: call.app = try await app(of: call, served)
     // As for a client of the operator: some of these routes need no app.
-    case .operator: call.app = try? await app(of: call, served)
+    case .operator: call.app = try await appIfAny(of: call, served)
     case .open, .user, .device, .loopback, .bearer, .anyOf: throw .tokenMissing
     }
     let app = call.context.app.id
@@ -66,7 +66,7 @@ extension Service {
       call.client = client
       guard client.isOperator else { throw .insufficientScope("operator") }
       // Some operator routes need no app; one of them creates the first app.
-      call.app = try? await app(of: call, served)
+      call.app = try await appIfAny(of: call, served)
       call.identify(client)
     case .bearer(let kind, let proof):
       let app = try await app(of: call, served)
@@ -134,6 +134,17 @@ extension Service {
     }
   }
 
+  /// Returns the app of a request; nil if there is no such app.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  private func appIfAny(of call: Call, _ served: ServedWire) async throws(Failure) -> App? {
+    do throws(Failure) {
+      return try await app(of: call, served)
+    } catch let error where error.isDecision {
+      return nil
+    }
+  }
+
   /// Returns the API client whose secret the request contains.
   ///
   /// It queries the database for each request, so a disabled client is refused at once.
@@ -145,7 +156,7 @@ extension Service {
       return try await Clients.client(by: secret, call.context)
     } catch .unknownClient {
       // Recorded in the audit log of the requested app, if it exists.
-      if let app = try? await app(of: call, served) {
+      if let app = try await appIfAny(of: call, served) {
         call.app = app
         try await RefusedLogin.record("client-secret", call.context)
       }

@@ -134,6 +134,7 @@ package import HTTP
         return await options(call, Self.allMethods, served, origin)
       }
     }
+    // The app only decides which pages may read the error.
     if origin != nil { call.app = try? await app(of: call, served) }
     var response = Self.response(to: failure, of: call, served)
     if let methods { response.add(.allow, Self.text(of: methods + [.options])) }
@@ -165,11 +166,15 @@ package import HTTP
   private func access(of origin: String, _ call: Call) async -> CrossOrigin.Access? {
     if let app = call.app { return CrossOrigin.Access(of: origin, to: [app]) }
     guard call.failure != nil else { return nil }
-    return await accessToSomeApp(of: origin, call)
+    // Without the apps, the page cannot read the error, which is sent all the same.
+    return try? await accessToSomeApp(of: origin, call)
   }
 
-  private func accessToSomeApp(of origin: String, _ call: Call) async -> CrossOrigin.Access? {
-    CrossOrigin.Access(of: origin, to: await call.context.apps.all())
+  private func accessToSomeApp(
+    of origin: String,
+    _ call: Call
+  ) async throws(Failure) -> CrossOrigin.Access? {
+    CrossOrigin.Access(of: origin, to: try await call.context.apps.all())
   }
 
   /// Returns the methods of a path, and whether a page may send requests to it.
@@ -185,9 +190,13 @@ package import HTTP
     response.add(.allow, Self.text(of: methods + [.options]))
     response.add(line: "Vary: Origin\r\n")
     // The real request names the app, and the app's own origins are checked then.
-    if let origin, let access = await accessToSomeApp(of: origin, call) {
-      let methods = Self.text(of: Self.allMethods)
-      served.crossOrigin.permit(origin, access, methods: methods, in: &response)
+    do throws(Failure) {
+      if let origin, let access = try await accessToSomeApp(of: origin, call) {
+        let methods = Self.text(of: Self.allMethods)
+        served.crossOrigin.permit(origin, access, methods: methods, in: &response)
+      }
+    } catch {
+      return Self.response(to: error, of: call, served)
     }
     return response
   }

@@ -195,7 +195,12 @@ extension CommandContext {
 
   /// Compares this host with every other one, or the first one with the rest.
   private func hosts() async -> [Doctor.Finding] {
-    guard let hosts = await Hosts.list(in: deployment.database) else { return [] }
+    let hosts: [HostRecord]
+    do throws(DatabaseError) {
+      hosts = try await Hosts.list(in: deployment.database)
+    } catch {
+      return [Doctor.Finding("hosts", "they cannot be read: \(error)")]
+    }
     guard let own = hosts.first(where: { $0.name == HostName.own }) ?? hosts.first else {
       return [Doctor.Finding("hosts")]
     }
@@ -219,7 +224,12 @@ extension CommandContext {
 
   /// Finds apps with invalid stored settings, and apps whose sender address relays would refuse.
   private func apps(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
-    guard let apps = try? await Apps.list(deployment) else { return [] }
+    let apps: [AppRecord]
+    do throws(Failure) {
+      apps = try await Apps.list(deployment)
+    } catch {
+      return [Doctor.Finding("apps", "they cannot be read: \(error)")]
+    }
     let misfits = apps.filter { !$0.app.settings.misfits.isEmpty }.map { app in
       Doctor.Finding(
         "app \(app.name)",

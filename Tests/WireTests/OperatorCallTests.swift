@@ -1,7 +1,13 @@
+import Configuration
+import Encoding
 import EventLoop
 import FoundationEssentials
 import HTTP
 import JSON
+import Postgres
+import RESTWire
+import Runtime
+import Tenancy
 import TestSupport
 import Testing
 import WireKit
@@ -62,6 +68,60 @@ import WireKit
     let event = events.array?.first { $0["action"] == "user_block" }
     #expect(event?["actor"] == "operator")
     #expect(event?["agent"] == "dossier (ada)")
+  }
+
+  @Test @EventLoop func `an outage is not an app that does not exist`() async throws {
+    let world = try await TestService()
+    let cast = try await world.cast()
+    let connection = try await Connection.open(.patient(world.conninfo, applicationName: "outage"))
+    defer { connection.close() }
+    _ = try await connection.script("alter view app_records rename to away")
+    // Another host may just have created the app.
+    var byOperator = cast.question(.get, "/v1/issuers")
+    byOperator.fields[.app] = "nowhere"
+    var bySecret = cast.asOperator(.get, "/v1/issuers")
+    bySecret.fields[.app] = "nowhere"
+    for reply in [await world.ask(byOperator, byOperator: true), await world.ask(bySecret)] {
+      #expect(reply.status == 503 && reply[.retryAfter] != nil, "\(reply)")
+    }
+    _ = try await connection.script("alter view away rename to app_records")
+    for reply in [await world.ask(byOperator, byOperator: true), await world.ask(bySecret)] {
+      #expect(reply.code == "app_not_found", "\(reply)")
+    }
+  }
+
+  /// Otherwise, a preflight request would get the answer that no page may call any app.
+  @Test @EventLoop func `apps that cannot be read are not no apps`() async throws {
+    let world = try await TestService()
+    let apps = Apps(database: world.administration, .all, fallback: "default", age: .zero)
+    let connection = try await Connection.open(.patient(world.conninfo, applicationName: "outage"))
+    defer { connection.close() }
+    _ = try await connection.script("alter view app_records rename to away")
+    await #expect(throws: Failure.self) { try await apps.all() }
+    _ = try await connection.script("alter view away rename to app_records")
+    #expect(try await apps.all().count == 1)
+  }
+
+  /// Otherwise, the code would sign in another user than the guest, whose data would be lost.
+  @Test @EventLoop func `an outage is not a request without a user`() async throws {
+    let world = try await TestService()
+    let cast = try await world.cast()
+    let connection = try await Connection.open(.patient(world.conninfo, applicationName: "outage"))
+    defer { connection.close() }
+    // No worker knows the key of this token, so the keys are read again.
+    let parts = cast.user.access.split(separator: ".")
+    var head = try #require(try JSON.parse([UInt8](base64URL: parts[0]) ?? []).object)
+    head["kid"] = "000000000000000000000000"
+    let token = "\(Array(JSON.object(head).text.utf8).base64URL).\(parts[1]).\(parts[2])"
+    for path in ["/v1/email/verify/request", "/v1/password/reset-request"] {
+      var question = cast.question(.post, path, #"{"email":"outage@example.com"}"#)
+      question.authorize(token)
+      _ = try await connection.script("alter table signing_keys rename to away")
+      let reply = await world.ask(question)
+      _ = try await connection.script("alter table away rename to signing_keys")
+      #expect(reply.status == 503, "\(path): \(reply)")
+      #expect(await world.ask(question).status == 202)
+    }
   }
 
   /// A call of the operator can do everything, so a second place that makes one needs a reason.

@@ -7,11 +7,11 @@ struct PropertyRow: RowDecodable {
   let property: Property?
 
   init(from row: Row) throws(DatabaseError) {
-    guard !row.isNull(0), let value = try? JSON.parse(try row.bytes(1), limits: .stored) else {
+    guard !row.isNull(0) else {
       property = nil
       return
     }
-    property = Property(key: try row.text(0), value: value, version: try row.int(2))
+    property = Property(key: try row.text(0), value: try row.json(1), version: try row.int(2))
   }
 }
 

@@ -80,9 +80,11 @@ package import Postgres
   /// Returns the app with an id, if it is loaded.
   package func known(_ id: AppID) -> App? { byName.values.first { $0.id == id } }
 
-  /// Returns all apps; none if they cannot be read.
-  package func all() async -> [App] {
-    try? await loader.freshen()
+  /// Returns all apps.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package func all() async throws(Failure) -> [App] {
+    try await loader.freshen()
     return Array(byName.values)
   }
 

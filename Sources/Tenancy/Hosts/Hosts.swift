@@ -32,9 +32,13 @@ package enum Hosts {
     _ = try await database.write(HostQueries.record, name, version, fingerprint.masterKey, settings)
   }
 
-  /// Returns the hosts that have served within the last hour, by name; nil if the database fails.
-  @EventLoop package static func list(in database: Database) async -> [HostRecord]? {
-    try? await database.read(HostQueries.list)
+  /// Returns the hosts that have served within the last hour, by name.
+  ///
+  /// - Throws: the error of the database.
+  @EventLoop package static func list(
+    in database: Database
+  ) async throws(DatabaseError) -> [HostRecord] {
+    try await database.read(HostQueries.list)
   }
 }
 

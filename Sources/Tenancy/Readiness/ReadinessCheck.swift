@@ -64,9 +64,8 @@ package import Postgres
 
   /// Returns the clocks of the other nodes of a distributed database; nil without an answer.
   package func nodeClocks() async -> [NodeClock]? {
-    guard let server = try? await database.read(ReadinessQueries.server).first, server.hasCitus
-    else { return [] }
-    return try? await database.search(DistributionQueries.clocks)
+    guard let server = try? await database.read(ReadinessQueries.server).first else { return nil }
+    return server.hasCitus ? try? await database.search(DistributionQueries.clocks) : []
   }
 
   /// Returns the number of mails that are long overdue or abandoned; nil without an answer.
