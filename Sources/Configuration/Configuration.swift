@@ -26,6 +26,8 @@ package struct Configuration: Sendable {
   package let hashingCost: HashingCost
   package let connections: Int
   package let drain: Duration
+  /// The seconds after which a worker whose loop has stopped is killed; 0 for never.
+  package let stallSeconds: Int
   /// The files that a worker may open: its connections, and 64 for the database, pipes and uploads.
   package var files: Int { connections + 64 }
   package let logsRequests: Bool
@@ -108,6 +110,7 @@ package struct Configuration: Sendable {
     )
     connections = number(.connections, 1...900)
     drain = .seconds(number(.drainSeconds, 1...3_600))
+    stallSeconds = number(.stallSeconds, 0...3_600)
     let log = text(.log)
     logsStatements = log == "debug"
     logsRequests = log == "requests" || logsStatements

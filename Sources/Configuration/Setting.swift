@@ -25,6 +25,7 @@ package enum Setting: String, CaseIterable {
   case argon2Passes = "argon2_passes"
   case connections
   case drainSeconds = "drain_seconds"
+  case stallSeconds = "stall_seconds"
   case log
   case internalNetworks = "internal_networks"
   case mail
@@ -57,6 +58,7 @@ package enum Setting: String, CaseIterable {
     case .argon2Passes: String(HashingCost.least.passes)
     case .connections: "512"
     case .drainSeconds: "30"
+    case .stallSeconds: "3"
     case .log: "requests"
     case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword, .pictureProgram,
       .pictureFolder:
@@ -69,7 +71,7 @@ package enum Setting: String, CaseIterable {
   /// Whether a change requires a restart, as for the sockets, which outlive the workers.
   package var needsRestart: Bool {
     switch self {
-    case .workers, .socketDirectory, .socketMode, .socketGroup, .listen: true
+    case .workers, .socketDirectory, .socketMode, .socketGroup, .listen, .stallSeconds: true
     default: false
     }
   }
@@ -82,7 +84,7 @@ package enum Setting: String, CaseIterable {
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
-      .drainSeconds, .log, .pictureProgram:
+      .drainSeconds, .stallSeconds, .log, .pictureProgram:
       false
     }
   }
@@ -115,6 +117,8 @@ package enum Setting: String, CaseIterable {
     case .argon2Passes: "passes over that memory; a sign-in replaces hashes of another cost"
     case .connections: "largest number of connections from nginx to a worker"
     case .drainSeconds: "seconds after which a worker that is ending is killed"
+    case .stallSeconds:
+      "seconds after which a worker that does not respond is killed and replaced; 0 never kills one"
     case .mail:
       "destination of mail: smtp://host:port, smtps://host:port or a folder; empty sends none"
     case .mailUser: "user name at the relay; empty for no authentication"

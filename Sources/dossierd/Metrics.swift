@@ -158,6 +158,9 @@ import WireKit
     slot[place] = max(slot[place], microseconds)
   }
 
+  /// Shows the supervisor that the loop of this worker still turns.
+  func beat() { slot[MetricsBoard.heartbeat] &+= 1 }
+
   func count(_ event: OutboxWorker.Event) {
     switch event {
     case .sent: add(1, to: .mailsSent)

@@ -16,6 +16,8 @@ import Glibc
   static let words = 4_096
   /// The number of gauge words in a slot, the same in every version of the program.
   nonisolated static let gauges = 63
+  /// The place of the heartbeat in a slot, the last gauge; the same in every version of the program.
+  nonisolated static let heartbeat = gauges
   /// The descriptor of the board in a worker.
   static let inherited: Int32 = 3
   let descriptor: Int32
@@ -56,6 +58,9 @@ import Glibc
   func clear(_ slot: Int) {
     (memory + slot * Self.words + 1).update(repeating: 0, count: Self.gauges)
   }
+
+  /// Returns the number of heartbeats of the worker of a slot; 0 before its first.
+  func heartbeats(of slot: Int) -> UInt64 { memory[slot * Self.words + Self.heartbeat] }
 
   /// Returns the maximum of a word over all slots of a layout.
   func greatest(_ word: Int, layout: UInt64) -> UInt64 {

@@ -65,7 +65,7 @@ import Glibc
   func giveUp(_ reason: String) {
     guard supervisor.reload === self else { return }
     supervisor.reload = nil
-    Log.write("error", "the old workers keep running: \(reason)")
+    supervisor.tellRefused(reason)
     // Workers that are not ready have accepted nothing.
     for process in starting { kill(process, SIGKILL) }
     for worker in ready { supervisor.retire(worker) }
@@ -74,12 +74,19 @@ import Glibc
 }
 
 extension Supervisor {
+  /// Reports why a reload has changed nothing, in the log and in `systemctl status`.
+  fileprivate func tellRefused(_ reason: String) {
+    let line = "the old workers keep running: \(reason)"
+    Log.write("error", line)
+    tell(status: line)
+  }
+
   /// Replaces the workers, with the current program and settings.
   ///
   /// - Parameter answer: called once, with nil or the reason why the old workers continue.
   func replaceAll(_ answer: @escaping @EventLoop (String?) -> Void) {
     func refuse(_ reason: String) {
-      Log.write("error", "the old workers keep running: \(reason)")
+      tellRefused(reason)
       answer(reason)
     }
     if isEnding { return refuse("dossierd is ending") }

@@ -96,6 +96,7 @@ import Glibc
     }
     seats = sockets.map { _ in WorkerSlot() }
     for index in sockets.indices { seat(index) }
+    watchHeartbeats()
     Log.write("info", "\(sockets.count) workers started")
   }
 
@@ -157,6 +158,12 @@ import Glibc
       if let old { retire(old) }
     }
     tellStarted()
+    tell(status: "\(workers.count) workers replaced")
+  }
+
+  /// Shows a line in `systemctl status`.
+  func tell(status: String) {
+    manager.tell("STATUS=" + status.split(whereSeparator: \.isNewline).joined(separator: "; "))
   }
 
   /// Reports the start as complete once every socket has a ready worker.
@@ -164,6 +171,7 @@ import Glibc
     guard !isStarted, seats.allSatisfy({ $0.worker?.isReady == true }) else { return }
     isStarted = true
     manager.tell("READY=1")
+    tell(status: "\(sockets.count) workers started")
   }
 
   /// Lets a worker finish the requests that it accepted.

@@ -52,6 +52,7 @@ import WireKit
     let board = slot == nil ? MetricsBoard() : MetricsBoard(MetricsBoard.inherited)
     let worker = Worker(configuration, board, slot: slot ?? 0)
     worker.startDatabase()
+    worker.beginHeartbeats()
     EventLoop.task {
       if let (reason, status) = await worker.reasonNotToStart(whenReady: whenReady) {
         complaint(slot: slot)(reason)

@@ -13,6 +13,9 @@ import Glibc
   let startedAt = EventLoop.now()
   /// Whether it accepts connections.
   private(set) var isReady = false
+  /// The heartbeats at the last check, and the checks since the last heartbeat.
+  private var heartbeats: UInt64 = 0
+  private var silentChecks = 0
   private let complaint: CapturedStderr
   private let report: Int32
   private var watch: Watch?
@@ -84,6 +87,16 @@ import Glibc
   deinit { close(report) }
 
   func send(_ signal: Int32) { process.signal(signal) }
+
+  /// Counts a check.
+  ///
+  /// - Parameter heartbeats: the heartbeats of the worker until now.
+  /// - Returns: the number of checks since the last heartbeat; 0 before the first one.
+  func silentChecks(at heartbeats: UInt64) -> Int {
+    silentChecks = heartbeats == self.heartbeats && heartbeats > 0 ? silentChecks + 1 : 0
+    self.heartbeats = heartbeats
+    return silentChecks
+  }
 
   /// Returns how it ended, in words and without client data.
   func ending(_ status: Int32) -> String {

@@ -227,7 +227,8 @@ class Releases(unittest.TestCase):
 
     def test_the_event_loop_waits_if_no_descriptors_are_free(self):
         site = self.deploy(
-            program=self.script("few", f'ulimit -n 64; exec {BUILD}/dossierd "$@"\n'))
+            program=self.script("few", f'ulimit -n 64; exec {BUILD}/dossierd "$@"\n'),
+            settings=[("DOSSIER_STALL_SECONDS", "0")])
         self.assertTrue(any("only 64 files may be open" in line for line in site.messages()))
         worker = site.workers()[0]
         os.kill(worker, signal.SIGSTOP)

@@ -1,5 +1,6 @@
 """Tests workers that accept no connections or do not respond."""
 
+import contextlib
 import os
 import re
 import signal
@@ -9,7 +10,7 @@ import unittest
 
 from asking import JSON, MERGE
 from deployment import Deployment
-from machine import free_port
+from machine import free_port, wait_until
 
 
 class Silence(unittest.TestCase):
@@ -21,6 +22,32 @@ class Silence(unittest.TestCase):
                                  ("fastcgi_read_timeout 35s", "fastcgi_read_timeout 60s")], **options)
         self.addCleanup(site.stop)
         return site
+
+    def test_a_frozen_worker_is_replaced_before_its_clients_give_up(self):
+        # nginx waits far longer than the test, so only the supervisor can free its clients.
+        site = Deployment(nginx=[("fastcgi_read_timeout 15s", "fastcgi_read_timeout 600s")])
+        self.addCleanup(site.stop)
+        frozen, *_ = workers = site.workers()
+        os.kill(frozen, signal.SIGSTOP)
+        self.addCleanup(self.thaw, frozen)
+        # Each request has a connection of its own, so nginx asks both workers.
+        for _ in range(8):
+            connection = site.connection()
+            answer = site.request("GET", "/v1/me", None, JSON, connection=connection)
+            self.assertEqual(answer.status, 401, answer.body)
+            connection.close()
+        wait_until(lambda: frozen not in site.workers() and len(site.workers()) == len(workers),
+                   what="another worker")
+        self.assertIn(f"worker {frozen} has not responded for 3 s, and is killed", site.messages())
+        self.assertIn(f"worker {frozen} ended: ", " ".join(site.messages()))
+        # Those that respond, also while they are idle, stay.
+        time.sleep(4)
+        self.assertLessEqual(set(workers) - {frozen}, set(site.workers()))
+
+    @staticmethod
+    def thaw(process):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGCONT)
 
     def test_a_host_that_accepts_no_connections_delays_few_requests(self):
         # Its queue is full, so further connections are not even refused.
@@ -62,7 +89,7 @@ class Silence(unittest.TestCase):
             self.assertIn(tried, range(1, 2 * (2 + int(passed / 30)) + 1))
 
     def test_only_reads_without_a_response_are_sent_to_another_worker(self):
-        site = self.deploy()
+        site = self.deploy(settings=[("DOSSIER_STALL_SECONDS", "0")])
         token = site.login()["access_token"]
         stopped = site.workers()[0]
         os.kill(stopped, signal.SIGSTOP)
