@@ -90,41 +90,45 @@ struct Certificates {
       )
     }
     close(descriptor)
-    guard let run = run(["x509", "-in", path] + examination, []) else {
-      return Doctor.Finding(what, "not examined: openssl did not finish within 10 s")
-    }
-    return finding(what, run, remedy: "renew it, and reload nginx")
+    return finding(what, ["-in", path], remedy: "renew it, and reload nginx")
   }
 
   private static func finding(listener: Listener) -> Doctor.Finding {
     let what = "TLS on \(listener.address)" + (listener.name.map { " for \($0)" } ?? "")
     let name = listener.name.map { ["-servername", $0] } ?? ["-noservername"]
     let served = run(["s_client", "-connect", listener.address] + name, [])
-    guard let served, served.output.count > 0, let run = run(["x509"] + examination, served.output),
-      String(decoding: served.output, as: UTF8.self).contains("BEGIN CERTIFICATE")
+    // openssl finds no certificate in the output of a failed connection.
+    guard let served, let found = run(["x509", "-noout"], served.output), found.ending == .exited(0)
     else { return Doctor.Finding(what, "nginx serves no certificate there. Is nginx running?") }
     return finding(
       what,
-      run,
+      input: served.output,
       remedy: "renew it; if its file is newer, reload nginx (systemctl reload nginx)"
     )
   }
 
-  private static let examination = ["-noout", "-enddate", "-checkend", String(days * 86_400)]
-
-  /// Returns the finding for the output of `openssl x509`.
+  /// Returns the finding for a certificate.
+  ///
+  /// The exit statuses of openssl decide: its texts differ between versions and languages.
   private static func finding(
     _ what: String,
-    _ run: Subprocess.Completion,
+    _ source: [String] = [],
+    input: [UInt8] = [],
     remedy: String
   ) -> Doctor.Finding {
-    if run.ending == .exited(0) { return Doctor.Finding(what) }
-    let line = String(decoding: run.output.prefix { $0 != 0x0a }, as: UTF8.self)
-    let end = line.hasPrefix("notAfter=") ? String(line.dropFirst(9)) : nil
+    let command = ["x509", "-noout"] + source
+    guard let found = run(command, input),
+      let checked = run(command + ["-checkend", String(days * 86_400)], input),
+      let dated = run(command + ["-enddate"], input)
+    else { return Doctor.Finding(what, "not examined: openssl did not finish within 10 s") }
+    guard found.ending == .exited(0) else {
+      return Doctor.Finding(what, "it is not a certificate in PEM: \(remedy)")
+    }
+    if checked.ending == .exited(0) { return Doctor.Finding(what) }
+    let date = String(decoding: dated.output, as: UTF8.self).split(separator: "=").last ?? ""
     return Doctor.Finding(
       what,
-      end.map { "it expires on \($0), within \(days) days: \(remedy)" }
-        ?? "it is not a certificate in PEM: \(remedy)"
+      "it expires within \(days) days (\(date.split(separator: "\n").first ?? "")): \(remedy)"
     )
   }
 

@@ -25,12 +25,17 @@ struct NginxFiles {
   ///
   /// - Parameter folder: the folder of nginx.conf.
   init?(_ folder: String) {
-    guard (try? FileManager.default.contentsOfDirectory(atPath: folder)) != nil else { return nil }
+    guard FileManager.default.fileExists(atPath: folder) else { return nil }
     self.folder = folder
     var paths = ["\(folder)/nginx.conf"]
     for part in ["conf.d", "sites-enabled"] {
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(part)")) ?? []
-      paths += names.sorted().map { "\(folder)/\(part)/\($0)" }
+      let part = "\(folder)/\(part)"
+      guard FileManager.default.fileExists(atPath: part) else { continue }
+      guard let names = try? FileManager.default.contentsOfDirectory(atPath: part) else {
+        unreadable.append(part)
+        continue
+      }
+      paths += names.sorted().map { "\(part)/\($0)" }
     }
     for path in paths where FileManager.default.fileExists(atPath: path) {
       guard let text = Self.text(path) else {
@@ -54,8 +59,7 @@ struct NginxFiles {
       + (upstreamFault(configuration).map { [$0] } ?? []) + staleCopies
     let findings =
       faults.isEmpty ? [Doctor.Finding("nginx")] : faults.map { Doctor.Finding("nginx", $0) }
-    let test = NginxTest.finding(folder).map { [$0] } ?? []
-    return findings + test + Certificates(directives, in: folder).findings
+    return findings + Certificates(directives, in: folder).findings
   }
 
   /// Returns an error unless nginx passes requests to every worker, and only to existing workers.

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from cases import Administration
-from machine import IS_ROOT, free_port, is_listening, wait_until
+from machine import AS_SERVER, BUILD, IS_ROOT, free_port, is_listening, wait_until
 
 
 class Doctor(Administration):
@@ -31,23 +31,35 @@ class Doctor(Administration):
             f"http {{ access_log off; include {folder}/conf.d/*.conf; }}\n")
         return folder
 
-    def test_a_broken_nginx_configuration_is_reported(self):
-        folder = self.nginx_folder("nginx-broken")
-        self.assertIsNone(self.faults("--nginx", folder)["nginx -t"])
-        broken = folder / "conf.d/site.conf"
-        for text, words in [("server { listen 8081 }\n", 'unexpected "}"'),
-                            ("server { lissten 8081; }\n", 'unknown directive "lissten"'),
-                            ("server { listen 8081;\n", "unexpected end of file")]:
-            broken.write_text(text)
-            fault = self.faults("--nginx", folder)["nginx -t"]
-            self.assertIn(words, fault)
-            self.assertIn("correct the file", fault)
-
     def certificate(self, path, days):
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
              "-nodes", "-keyout", f"{path}.key", "-out", path, "-days", str(days),
              "-subj", "/CN=id.example.com"], check=True, capture_output=True)
+
+    @unittest.skipUnless(IS_ROOT, "root alone can run the doctor as another user")
+    def test_a_key_of_root_is_no_fault(self):
+        """After the guide's chapter on TLS, the doctor's user may not read the key of nginx."""
+        folder, port = self.nginx_folder("nginx-key"), free_port()
+        pem = folder / "id.pem"
+        self.certificate(pem, 365)
+        key = folder / "id.pem.key"
+        key.chmod(0o600)
+        server = (f"server {{ listen 127.0.0.1:{port} ssl; server_name id.example.com;\n"
+                  f"ssl_certificate {pem}; ssl_certificate_key {key}; return 204; }}\n")
+        (folder / "conf.d/tls.conf").write_text(server)
+        served = self.site.folder / "upstream.conf"
+        upstream = served.read_text()
+        self.addCleanup(served.write_text, upstream)
+        served.write_text(upstream + server)
+        self.site.reload_nginx()
+        wait_until(lambda: is_listening(port), what="TLS")
+        run = subprocess.run(
+            [*AS_SERVER, BUILD / "dossier", "doctor", "--json", "--nginx", folder],
+            capture_output=True, text=True, env=self.site.environment)
+        found = {row["what"]: row["fault"] for row in json.loads(run.stdout)}
+        self.assertEqual({what: fault for what, fault in found.items() if fault}, {})
+        self.assertIn(f"TLS on 127.0.0.1:{port} for id.example.com", found)
 
     def test_certificates_that_expire_soon_are_reported(self):
         folder, port = self.nginx_folder("nginx-tls"), free_port()
@@ -66,7 +78,7 @@ class Doctor(Administration):
         wait_until(lambda: is_listening(port), what="TLS")
         found = self.faults("--nginx", folder)
         for what in [file, live]:
-            self.assertRegex(found[what], r"it expires on \w+ +\d+ .* GMT, within 14 days")
+            self.assertRegex(found[what], r"it expires within 14 days \(\w+ +\d+ .* GMT\)")
         # A renewed certificate counts when nginx serves it.
         self.certificate(pem, 30)
         found = self.faults("--nginx", folder)
@@ -106,6 +118,14 @@ class Doctor(Administration):
         self.site.sql("update hosts set seen_at = now() - interval '2 hours' "
                       "where name = 'other-host'")
         self.assertIsNone(self.faults()["hosts"])
+
+    def test_hosts_that_cannot_be_read_are_a_fault(self):
+        self.site.sql("alter table hosts rename to away")
+        try:
+            found = self.faults()
+        finally:
+            self.site.sql("alter table away rename to hosts")
+        self.assertIn("cannot be read", found["hosts"])
 
 
 if __name__ == "__main__":
