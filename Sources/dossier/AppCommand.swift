@@ -50,7 +50,8 @@ struct AppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Changes settings of an app.",
       discussion: """
-        \(SettingsCatalog.notation) Workers apply them within about 10 seconds.
+        \(SettingsCatalog.notation) Workers apply them within about 10 seconds. The command prints \
+        the changed settings; with --json, all of them.
 
           dossier app set session_days=30 allowed_origins=https://a.example
 
@@ -70,14 +71,13 @@ struct AppCommand: ParsableCommand {
       let patch = JSON.object(SettingsCatalog.all.patch(of: settings))
       let body = APIRequest.Body.mergePatch(["settings": patch])
       options.common.run { context async throws(CommandFailure) in
-        CommandOutput(
-          try await context.send(
-            .patch,
-            context.path(of: options.app),
-            body,
-            ifVersion: ifVersion
-          )
+        let changed = try await context.send(
+          .patch,
+          context.path(of: options.app),
+          body,
+          ifVersion: ifVersion
         )
+        return CommandOutput(changed, brief: changed.brief(["name", "version"], settings))
       }
     }
   }

@@ -26,7 +26,12 @@ struct ClientCommand: ParsableCommand {
     )
     @OptionGroup var common: CommonOptions
 
-    @Option(help: ArgumentHelp("The app that it belongs to.", valueName: "name"))
+    @Option(
+      help: ArgumentHelp(
+        "The app that it belongs to; by default that of the setting app.",
+        valueName: "name"
+      )
+    )
     var app: String?
 
     @Option(help: "\(ClientKind.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -59,24 +64,28 @@ struct ClientCommand: ParsableCommand {
     var settings: [NamedValue] = []
 
     func validate() throws {
-      guard isOperator == (app == nil) else {
-        throw ValidationError("Give either --app or --operator.")
+      guard !isOperator || app == nil else {
+        throw ValidationError("A client of the operator belongs to no app: omit --app.")
       }
     }
 
     func run() throws {
       var body = JSONObject([
-        ("name", .string(name)), ("app", app.map(JSON.string) ?? .null),
-        ("kind", .string(kind.rawValue)), ("scopes", .array(scopes.map(JSON.string))),
+        ("name", .string(name)), ("kind", .string(kind.rawValue)),
+        ("scopes", .array(scopes.map(JSON.string))),
       ])
       var settings = SettingsCatalog.client.patch(of: settings)
       if !callbacks.isEmpty { settings["callback_urls"] = .array(callbacks.map(JSON.string)) }
       if settings.count > 0 { body["settings"] = .object(settings) }
-      let json = JSON.object(body)
-      common.run { context async throws(CommandFailure) in
-        let made = try await context.send(.post, "/v1/clients", .json(json))
+      common.run { [body] context async throws(CommandFailure) in
+        let app = isOperator ? nil : app ?? context.defaultApp
+        // Before the write, since a failure after it would lose the secret.
+        let domain = try await context.domain(of: app, kind: kind.rawValue)
+        var body = body
+        body["app"] = app.map(JSON.string) ?? .null
+        let made = try await context.send(.post, "/v1/clients", .json(.object(body)))
         return CommandOutput(
-          try await context.withDomain(made),
+          made.with(domain),
           remark: made["secret"] == nil ? nil : "the secret is not shown again"
         )
       }
@@ -148,7 +157,10 @@ struct ClientCommand: ParsableCommand {
           .mergePatch(json),
           ifVersion: ifVersion
         )
-        return CommandOutput(try await context.withDomain(changed))
+        return CommandOutput(
+          try await context.withDomain(changed),
+          brief: changed.brief(["id", "name", "version"], settings)
+        )
       }
     }
   }
@@ -158,10 +170,12 @@ struct ClientCommand: ParsableCommand {
       abstract: "Replaces the secret of a client; its next call with the old one is refused."
     )
     @OptionGroup var client: ClientArgument
+    @OptionGroup var consent: Consent
 
     func run() throws {
       client.common.run { context async throws(CommandFailure) in
-        CommandOutput(
+        try consent.ask("Replace the secret of the client \(client.id), and refuse the old one?")
+        return CommandOutput(
           try await context.send(.post, "\(client.path)/secret"),
           remark: "the secret is not shown again"
         )
@@ -190,19 +204,35 @@ struct ClientCommand: ParsableCommand {
       abstract: "Deletes a client; its next call is refused."
     )
     @OptionGroup var client: ClientArgument
+    @OptionGroup var consent: Consent
 
-    func run() throws { client.send(.delete) }
+    func run() throws {
+      let question = "Delete the client \(client.id), permanently?"
+      client.common.send(.delete, client.path, asking: consent, question)
+    }
   }
 }
 
 extension CommandContext {
   /// Returns a client that signs users in with its domain, as SDKs ask for it: `host` or `host:port`.
   fileprivate func withDomain(_ client: JSON) async throws(CommandFailure) -> JSON {
-    guard let object = client.object, let app = client["app"]?.string,
-      client["kind"]?.string != ClientKind.machine.rawValue
-    else { return client }
-    let hosts = try await send(.get, path(of: app))["hosts"]?.array
-    let domain = hosts?.first?.string ?? deploymentHost
+    client.with(try await domain(of: client["app"]?.string, kind: client["kind"]?.string))
+  }
+
+  /// Returns the domain of the clients of an app; nil for a client that signs no users in.
+  fileprivate func domain(
+    of app: String?,
+    kind: String?
+  ) async throws(CommandFailure) -> String? {
+    guard let app, kind != ClientKind.machine.rawValue else { return nil }
+    return try await send(.get, path(of: app))["hosts"]?.array?.first?.string ?? deploymentHost
+  }
+}
+
+extension JSON {
+  /// Returns a client with its domain as the first member.
+  fileprivate func with(_ domain: String?) -> JSON {
+    guard let object, let domain else { return self }
     return .object(JSONObject([("domain", .string(domain))] + object.map { ($0.key, $0.value) }))
   }
 }

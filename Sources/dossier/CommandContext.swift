@@ -19,6 +19,8 @@ import Postgres
   let defaultApp: String
   /// The host, and the port if any, of the deployment's URL.
   let deploymentHost: String
+  /// Whether the workers send the mail that a command queues.
+  let sendsMail: Bool
   /// The time for which a worker may still use the old settings of a changed app.
   let appCacheTTL: Duration
   private let database: Database
@@ -62,6 +64,7 @@ import Postgres
     readiness = ReadinessCheck(database, configuration.masterKey, app: nil)
     servingReadiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
     appCacheTTL = configuration.appCacheTTL
+    sendsMail = configuration.mail.isSomewhere
     defaultApp = configuration.app
     let issuer = configuration.issuer
     let start = issuer.firstRange(of: "://")?.upperBound ?? issuer.startIndex

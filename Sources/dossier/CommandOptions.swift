@@ -21,14 +21,25 @@ struct CommonOptions: ParsableArguments {
   }
 
   /// Sends a request, prints the response and ends the process.
+  ///
+  /// - Parameters:
+  ///   - method: the method.
+  ///   - path: the path.
+  ///   - body: the body.
+  ///   - columns: the columns of the table.
+  ///   - consent: how the operator confirms it; nil if that is not needed.
+  ///   - question: what the operator confirms.
   func send(
     _ method: HTTP.Method,
     _ path: String,
     _ body: APIRequest.Body = .none,
-    columns: [String]? = nil
+    columns: [String]? = nil,
+    asking consent: Consent? = nil,
+    _ question: String = ""
   ) -> Never {
     run { context async throws(CommandFailure) in
-      CommandOutput(try await context.send(method, path, body), columns: columns)
+      try consent?.ask(question)
+      return CommandOutput(try await context.send(method, path, body), columns: columns)
     }
   }
 }
@@ -41,14 +52,25 @@ struct AppOptions: ParsableArguments {
   var app: String?
 
   /// Sends a request to the app, prints the response and ends the process.
+  ///
+  /// - Parameters:
+  ///   - method: the method.
+  ///   - path: the path.
+  ///   - body: the body.
+  ///   - columns: the columns of the table.
+  ///   - consent: how the operator confirms it; nil if that is not needed.
+  ///   - question: what the operator confirms.
   func send(
     _ method: HTTP.Method,
     _ path: String,
     _ body: APIRequest.Body = .none,
-    columns: [String]? = nil
+    columns: [String]? = nil,
+    asking consent: Consent? = nil,
+    _ question: String = ""
   ) -> Never {
     common.run { context async throws(CommandFailure) in
-      CommandOutput(try await context.send(method, path, body, to: app), columns: columns)
+      try consent?.ask(question)
+      return CommandOutput(try await context.send(method, path, body, to: app), columns: columns)
     }
   }
 }

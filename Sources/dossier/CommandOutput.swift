@@ -7,6 +7,8 @@ struct CommandOutput: Sendable {
   private var verbatim: String?
   /// The columns of a list, or nil for all members.
   private let columns: [String]?
+  /// The part of the value for people, for instance the changed ones of many settings.
+  private let brief: JSON?
   /// A line on standard error, in addition to the result.
   let remark: String?
   /// The exit status of the process.
@@ -16,12 +18,14 @@ struct CommandOutput: Sendable {
   init(
     _ value: JSON,
     columns: [String]? = nil,
+    brief: JSON? = nil,
     remark: String? = nil,
     status: ExitStatus = .success
   ) {
     self.status = status
     self.value = value
     self.columns = columns
+    self.brief = brief
     self.remark = remark
   }
 
@@ -36,6 +40,6 @@ struct CommandOutput: Sendable {
   func text(asJSON: Bool) -> String {
     if let verbatim { return verbatim }
     if value == .null { return "" }
-    return asJSON ? value.text + "\n" : Table.text(value, columns: columns)
+    return asJSON ? value.text + "\n" : Table.text(brief ?? value, columns: columns)
   }
 }

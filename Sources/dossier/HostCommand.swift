@@ -28,9 +28,13 @@ extension AppCommand {
           let body = JSON.object(JSONObject([("hosts", .array(hosts.map(JSON.string)))]))
           do throws(CommandFailure) {
             let version = app["version"]?.number?.int
-            return CommandOutput(
-              try await context.send(.patch, path, .mergePatch(body), ifVersion: version)
+            let changed = try await context.send(
+              .patch,
+              path,
+              .mergePatch(body),
+              ifVersion: version
             )
+            return CommandOutput(changed, brief: changed.brief(["name", "hosts", "version"], []))
           } catch {
             guard error.status == .preconditionFailed else { throw error }
           }

@@ -57,6 +57,7 @@ struct IndexCommand: ParsableCommand {
       abstract: "Drops a search index. Documents are not changed."
     )
     @OptionGroup var options: AppOptions
+    @OptionGroup var consent: Consent
 
     @Argument(help: "The path, as in a filter.")
     var path: String
@@ -64,8 +65,11 @@ struct IndexCommand: ParsableCommand {
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
         let app = options.app ?? context.defaultApp
+        let index = try await context.run { context async throws(Failure) in
+          try await SearchIndexes.index(on: path, of: app, context)
+        }
+        try consent.ask("Drop the search index on \(path)? Searches by it will fail.")
         let indexes = try await context.run { context async throws(Failure) in
-          let index = try await SearchIndexes.index(on: path, of: app, context)
           try await SearchIndexes.remove(index.id, from: app, context)
           return try await SearchIndexes.all(of: app, context).filter {
             $0.id == index.id

@@ -106,10 +106,14 @@ struct IssuerCommand: ParsableCommand {
       abstract: "Removes an issuer; its users stay."
     )
     @OptionGroup var options: AppOptions
+    @OptionGroup var consent: Consent
 
     @Argument(help: "Its name.")
     var name: String
 
-    func run() throws { options.send(.delete, "/v1/issuers/\(segment(name))") }
+    func run() throws {
+      let question = "Remove the issuer \(name)? Its users cannot sign in by it until it is back."
+      options.send(.delete, "/v1/issuers/\(segment(name))", asking: consent, question)
+    }
   }
 }

@@ -102,8 +102,12 @@ struct ResourceServerCommand: ParsableCommand {
       abstract: "Deletes an API with the grants of clients."
     )
     @OptionGroup var server: ResourceServerArgument
+    @OptionGroup var consent: Consent
 
-    func run() throws { server.common.send(.delete, server.path) }
+    func run() throws {
+      let question = "Delete the API \(server.id) with the grants of clients, permanently?"
+      server.common.send(.delete, server.path, asking: consent, question)
+    }
   }
 }
 

@@ -102,8 +102,12 @@ struct RoleCommand: ParsableCommand {
       abstract: "Deletes a role, and removes it from its users."
     )
     @OptionGroup var role: RoleArgument
+    @OptionGroup var consent: Consent
 
-    func run() throws { role.options.send(.delete, role.path) }
+    func run() throws {
+      let question = "Delete the role \(role.role), and take it from its users?"
+      role.options.send(.delete, role.path, asking: consent, question)
+    }
   }
 }
 

@@ -65,9 +65,12 @@ struct SchemaCommand: ParsableCommand {
       abstract: "Removes a schema; documents of the kind are no longer validated."
     )
     @OptionGroup var options: AppOptions
+    @OptionGroup var consent: Consent
     @Argument(help: .document) var document: DocumentKind
 
-    func run() throws { options.send(.delete, document.pathOfSchema) }
+    func run() throws {
+      options.send(.delete, document.pathOfSchema, asking: consent, "Remove the schema?")
+    }
   }
 
   struct Check: ParsableCommand {

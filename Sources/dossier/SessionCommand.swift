@@ -21,6 +21,7 @@ struct SessionCommand: ParsableCommand {
         """
     )
     @OptionGroup var common: CommonOptions
+    @OptionGroup var consent: Consent
 
     @Option(help: "The app.")
     var app: String
@@ -37,6 +38,8 @@ struct SessionCommand: ParsableCommand {
       let (name, issuer) = (app, issuer)
       common.run(isLarge: true) { context async throws(CommandFailure) in
         let app = try await context.record(of: name).id
+        let users = issuer.map { "the users of \($0)" } ?? "all users"
+        try consent.ask("End the sessions of \(users) of the app \(name)?")
         let line = ProgressLine()
         let ended = try await context.run { context async throws(Failure) in
           try await Sessions.endAll(of: app, issuer: issuer, context) { users, sessions in

@@ -27,3 +27,15 @@ extension SettingsCatalog {
     )
   }
 }
+
+extension JSON {
+  /// Returns some members of a record, and of its settings only those that the operator has named.
+  func brief(_ members: [String], _ arguments: [NamedValue]) -> JSON {
+    var brief = JSONObject()
+    for name in members { brief[name] = self[name] }
+    var settings = JSONObject()
+    for argument in arguments { settings[argument.name] = self["settings"]?[argument.name] }
+    if settings.count > 0 { brief["settings"] = .object(settings) }
+    return .object(brief)
+  }
+}

@@ -69,8 +69,17 @@ struct UserCommand: ParsableCommand {
       abstract: "Blocks a user: its sessions end, and it cannot sign in."
     )
     @OptionGroup var user: UserArgument
+    @OptionGroup var consent: Consent
 
-    func run() throws { user.send(.patch, "", .mergePatch(["blocked": true])) }
+    func run() throws {
+      user.send(
+        .patch,
+        "",
+        .mergePatch(["blocked": true]),
+        asking: consent,
+        "Block the user, and end all its sessions?"
+      )
+    }
   }
 
   struct Unblock: ParsableCommand {
@@ -97,8 +106,11 @@ struct UserCommand: ParsableCommand {
   struct Logout: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Ends all sessions of a user.")
     @OptionGroup var user: UserArgument
+    @OptionGroup var consent: Consent
 
-    func run() throws { user.send(.delete, "/sessions") }
+    func run() throws {
+      user.send(.delete, "/sessions", asking: consent, "End all sessions of the user?")
+    }
   }
 
   struct Delete: ParsableCommand {

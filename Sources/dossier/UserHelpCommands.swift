@@ -1,6 +1,9 @@
 import ArgumentParser
+import Delivery
+import EventLoop
 import HTTP
 import JSON
+import Runtime
 
 /// The support commands for one user.
 extension UserCommand {
@@ -49,12 +52,39 @@ extension UserCommand {
     func run() throws {
       options.common.run { context async throws(CommandFailure) in
         let body = try description()
+        if mail { try requireMail(of: body, context) }
         let user = try await context.send(.post, "/v1/users", .json(body), to: options.app)
-        if mail, let id = user["id"]?.string {
-          let path = "/v1/users/\(id)/password/reset-request"
-          _ = try await context.send(.post, path, to: options.app)
-        }
+        if mail, let id = user["id"]?.string { try await requestPassword(of: id, context) }
         return CommandOutput(user)
+      }
+    }
+
+    /// Throws an error, before anything is stored, if the mail could not be sent.
+    @EventLoop private func requireMail(
+      of user: JSON,
+      _ context: CommandContext
+    ) throws(CommandFailure) {
+      guard context.sendsMail else { throw CommandFailure(.mailNotConfigured) }
+      guard user["email"]?.string != nil else {
+        throw CommandFailure("--mail needs the member email: nothing was changed", .invalid)
+      }
+    }
+
+    /// Mails the link; names the user in the error if that fails, since the user exists by then.
+    @EventLoop private func requestPassword(
+      of id: String,
+      _ context: CommandContext
+    ) async throws(CommandFailure) {
+      do throws(CommandFailure) {
+        let path = "/v1/users/\(id)/password/reset-request"
+        _ = try await context.send(.post, path, to: options.app)
+      } catch {
+        let app = options.app.map { " --app \($0)" } ?? ""
+        throw CommandFailure(
+          error.reason
+            + "\nThe user \(id) exists. Mail the link later: dossier user password \(id) --mail\(app)",
+          error.status
+        )
       }
     }
 
@@ -129,8 +159,12 @@ extension UserCommand {
           """
       )
       @OptionGroup var user: UserArgument
+      @OptionGroup var consent: Consent
 
-      func run() throws { user.send(.delete, "/second-factors") }
+      func run() throws {
+        let question = "Remove the second factors of the user?"
+        user.send(.delete, "/second-factors", asking: consent, question)
+      }
     }
   }
 }

@@ -168,7 +168,7 @@ class Accounts(IssuerCase):
         token = self.site.mailed("blocked@example.com", "ds_reset")
         flow = self.ask("/v1/login/code/request", "blocked@example.com").json["flow"]
         code = self.mailed_code("blocked@example.com")
-        self.site.dossier("user", "block", grant["user_id"])
+        self.site.dossier("user", "block", "--yes", grant["user_id"])
         self.expect(self.register("blocked@example.com", MINE), 409, "email_taken")
         self.expect(self.enter(flow, code), 401)
         self.expect(self.reset(token, THEIRS), 400, "mail_token_invalid")

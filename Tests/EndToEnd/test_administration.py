@@ -143,10 +143,10 @@ class Commands(Administration):
         listed = {row["name"]: row for row in self.site.dossier("issuer", "list")}
         self.assertEqual(listed["filed"]["keys"], "set")
         self.assertEqual(listed["filed"]["claims"], {"nickname": "handle"})
-        self.site.dossier("issuer", "remove", "filed")
+        self.site.dossier("issuer", "remove", "--yes", "filed")
         self.expect(self.login_jwt(token), 401, "external_token_invalid")
         self.expect(self.me(grant), 200)
-        self.refused(10, "issuer", "remove", "filed")
+        self.refused(10, "issuer", "remove", "filed", "--yes")
 
     def test_an_issuer_with_a_shared_secret(self):
         secret = b"a secret that has more than 32 bytes"

@@ -78,7 +78,7 @@ class Taken(Addresses):
             self.taken(OTHER)
             self.refused(401, "unauthorized", "InvalidPassword", self.log_in, OTHER)
             # A blocked user keeps it. The caller is signed in, and must not get a 401.
-            self.site.dossier("user", "block", user.id, "--app", self.app.name)
+            self.site.dossier("user", "block", "--yes", user.id, "--app", self.app.name)
             self.app = App(self.site, self.app.name)
             self.app.log_in("anon-user")
             for password in [PASSWORD, OTHER]:

@@ -38,7 +38,7 @@ class Closed(Services):
         email = "blocked@example.test"
         self.app.email("register", email=email, password=PASSWORD)
         user = self.app.log_in("local-userpass", username=email, password=PASSWORD)
-        self.site.dossier("user", "block", user.id, "--app", self.name)
+        self.site.dossier("user", "block", "--yes", user.id, "--app", self.name)
         self.refused(401, "unauthorized", "InvalidPassword", self.app.log_in, "local-userpass",
                      username=email, password=PASSWORD)
         self.refused(401, "failed to find refresh token", "InvalidSession",

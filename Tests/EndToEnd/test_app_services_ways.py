@@ -79,7 +79,7 @@ class Keys(Recording):
         self.app.email("register", email="barred@example.test", password=PASSWORD)
         barred = App(self.site, self.name).log_in(
             "local-userpass", username="barred@example.test", password=PASSWORD)
-        self.site.dossier("user", "block", barred.id, "--app", self.name)
+        self.site.dossier("user", "block", "--yes", barred.id, "--app", self.name)
         self.refused(400, "the credentials are wrong", "InvalidPassword", user.link,
                      "local-userpass", username="barred@example.test", password=PASSWORD)
 

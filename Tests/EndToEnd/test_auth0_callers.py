@@ -73,7 +73,8 @@ class Callers(Matrix):
                               *[word for scope in self.scopes for word in ["--scope", scope]])
             token = self.token_of(machine)
             self.expect(self.site.get("/api/v2/users", token=token), 200)
-            self.site.dossier("client", command, machine["id"])
+            self.site.dossier("client", command, machine["id"],
+                              *(["--yes"] if command == "delete" else []))
             self.each_route_refuses(token)
 
     def test_a_blocked_user_and_an_ended_session(self):
@@ -84,7 +85,7 @@ class Callers(Matrix):
             path = f"/api/v2/users/auth0|{user}"
             self.expect(self.site.get(path, token=token), 200)
             if change == "blocked":
-                self.site.dossier("user", "block", user)
+                self.site.dossier("user", "block", "--yes", user)
             else:
                 self.visitor.open("/v2/logout")
             self.each_route_refuses(token, user)

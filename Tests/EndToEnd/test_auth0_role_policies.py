@@ -134,7 +134,7 @@ class Policies(RoleCase):
         self.assertEqual(self.permissions(path), ["b"])
         self.site.dossier("resource-server", "set", server, "--scope", "a")
         self.assertEqual(self.permissions(path), ["b"])
-        self.site.dossier("resource-server", "delete", server)
+        self.site.dossier("resource-server", "delete", "--yes", server)
         self.assertEqual(self.permissions(f"roles/{role}"), [])
         self.assertEqual(self.permissions(path), [])
         self.assertEqual(self.site.sql(

@@ -256,5 +256,5 @@ class ManyUsers(RoleCase):
         self.assertEqual(self.site.sql("select distinct scope from user_permissions"), "write:posts")
         self.assertEqual(self.site.sql("select count(*) from user_permissions"),
                          self.site.sql("select count(*) from users"))
-        self.site.dossier("resource-server", "delete", server)
+        self.site.dossier("resource-server", "delete", "--yes", server)
         self.assertEqual(self.site.sql("select count(*) from user_permissions"), "0")

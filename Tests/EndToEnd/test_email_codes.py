@@ -153,7 +153,7 @@ class EmailCodes(Case):
 
     def test_a_blocked_user_cannot_sign_in(self):
         grant = self.sign_in_by_code("blocked@example.com")
-        self.site.dossier("user", "block", grant["user_id"])
+        self.site.dossier("user", "block", "--yes", grant["user_id"])
         flow = self.flow("blocked@example.com")
         self.expect(self.enter(flow, self.mailed_code("blocked@example.com", 2)), 401,
                     "wrong_credentials")

@@ -115,7 +115,7 @@ class IssuerTokens(IdentityCase):
         server.keys = [self.key.jwk, other.jwk]
         add = lambda name, issuer: self.site.dossier(  # noqa: E731
             "issuer", "add", name, "--issuer", issuer, "--audience", "app", "--jwks-url", server.url)
-        remove = lambda name: self.site.dossier("issuer", "remove", name)  # noqa: E731
+        remove = lambda name: self.site.dossier("issuer", "remove", "--yes", name)  # noqa: E731
         ours, theirs = "https://ours.example.com", "https://theirs.example.com"
         add("partner", ours)
         token = self.jwt("s-1", issuer=ours)

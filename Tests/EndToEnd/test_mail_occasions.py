@@ -64,7 +64,7 @@ class MailOccasions(Case):
                 user = self.verified(email)["user_id"]
                 asked = self.post("/v1/login/code/request", {"email": email})
                 flow, code = self.expect(asked, 202).json["flow"], self.mailed_code(email)
-                self.site.dossier("user", "block", user)
+                self.site.dossier("user", "block", "--yes", user)
                 self.expect(self.enter(flow, code), 401)
 
     # Addresses without a user

@@ -167,16 +167,16 @@ class BackChannel(BackChannelCase):
         self.expect(self.site.request("DELETE", "/v1/me", token=grant["access_token"]), 204)
 
     def block(self):
-        self.site.dossier("user", "block", "--app", "default", self.user_id)
+        self.site.dossier("user", "block", "--yes", "--app", "default", self.user_id)
 
     def delete(self):
         self.site.dossier("user", "delete", "--app", "default", self.user_id, "--yes")
 
     def log_out(self):
-        self.site.dossier("user", "logout", "--app", "default", self.user_id)
+        self.site.dossier("user", "logout", "--yes", "--app", "default", self.user_id)
 
     def end_all_sessions_of_the_app(self):
-        self.site.dossier("session", "end", "--app", "default")
+        self.site.dossier("session", "end", "--yes", "--app", "default")
 
     def use_an_old_refresh_token(self):
         first = self.offline["refresh_token"]
@@ -237,7 +237,7 @@ class BackChannel(BackChannelCase):
                 read = lambda: self.site.get(
                     f"/api/v2/users/auth0%7C{user}", token=tokens["access_token"]).status
                 self.assertEqual(read(), 200)
-                self.site.dossier("client", verb, client["id"])
+                self.site.dossier("client", verb, client["id"], *(["--yes"] if verb == "delete" else []))
                 self.assertEqual(read(), 401)
                 self.assertEqual(self.site.sql(
                     "select string_agg(end_reason, ' ') from sessions "

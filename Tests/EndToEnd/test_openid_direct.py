@@ -112,7 +112,7 @@ class Passwords(DirectCase):
                 self.expect(self.post("/oauth/revoke", {
                     "client_id": self.spa["id"], "token": tokens["access_token"]}), 200)
             else:
-                self.site.dossier("user", "logout", user)
+                self.site.dossier("user", "logout", "--yes", user)
             self.assertEqual(self.userinfo(tokens["access_token"]).status, 401, end)
 
     def test_other_apis_refuse_the_token(self):
@@ -133,7 +133,7 @@ class Passwords(DirectCase):
 
     def test_only_the_correct_password_reveals_a_block(self):
         email, user = self.user()
-        self.site.dossier("user", "block", "--app", "default", user)
+        self.site.dossier("user", "block", "--yes", "--app", "default", user)
         self.error(self.password(email, "wrong"), 403, "invalid_grant", "Wrong email or password.")
         self.error(self.password(email), 403, "unauthorized", "user is blocked")
 

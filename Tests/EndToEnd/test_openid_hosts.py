@@ -263,7 +263,7 @@ class Messages(BackChannelCase, HostCase):
             keys = self.site.get("/.well-known/jwks.json", headers=self.at(name)).json["keys"]
             identity = claims(tokens["id_token"])
             # The command line knows no host.
-            self.site.dossier("user", "logout", "--app", "one", identity["sub"])
+            self.site.dossier("user", "logout", "--yes", "--app", "one", identity["sub"])
             found = self.message(keys)
             self.assertEqual((found["iss"], found["sid"]), (self.issuer_at(name), identity["sid"]))
 

@@ -57,7 +57,7 @@ class RefreshTokens(OpenIDCase):
 
         self.error(refresh(audience="https://other.example"), 403, "access_denied")
         tokens = self.expect(refresh(audience=self.API), 200).json
-        self.site.dossier("user", "block", "--app", "default", user)
+        self.site.dossier("user", "block", "--yes", "--app", "default", user)
         self.error(refresh(), 403, "invalid_grant", "user is blocked")
         self.site.dossier("user", "delete", "--app", "default", user, "--yes")
         self.error(refresh(), 403, "invalid_grant",

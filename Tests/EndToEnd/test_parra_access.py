@@ -57,7 +57,7 @@ class Access(Case):
         gone.call("POST", "/auth/logout", {})
         blocked = Client(self.site).launch()
         native = blocked.user["id"].replace("-", "")
-        self.site.dossier("user", "block", native[:12] + native[20:])
+        self.site.dossier("user", "block", "--yes", native[:12] + native[20:])
         deleted = Client(self.site).launch()
         deleted.call("DELETE", deleted.user_path)
         head, body, signature = self.owner.tokens["access_token"].split(".")

@@ -30,7 +30,7 @@ class CommandLine(RoleCase):
         dossier("user", "permit", email, server)
         dossier("user", "roles", "remove", email, role["id"])
         self.assertEqual(dossier("user", "permissions", email), [])
-        dossier("role", "delete", role["id"])
+        dossier("role", "delete", "--yes", role["id"])
         self.assertEqual([one for one in dossier("role", "list") if one["name"] == "author"], [])
 
     def test_a_client_of_the_app_needs_the_scopes_for_users(self):

@@ -27,13 +27,13 @@ class SchemaCommands(SchemaCase):
         self.assertEqual([(row["kind"], row["bytes"]) for row in listed],
                          [("app-metadata", len(json.dumps(PERSON))), ("metadata", 4)])
         self.assertEqual(self.command("list"), listed)
-        self.command("remove", "metadata")
+        self.command("remove", "metadata", "--yes")
         self.expect(self.ask("DELETE", "/v1/schemas/app-metadata"), 204)
         self.expect(self.ask("DELETE", "/v1/schemas/app-metadata"), 404, "not_found")
         self.expect(self.ask("GET", "/v1/schemas/app-metadata"), 404, "not_found")
         self.refused(10, "schema", "show", "metadata", "--app", self.app,
                      words="does not exist")
-        self.refused(10, "schema", "remove", "metadata", "--app", self.app)
+        self.refused(10, "schema", "remove", "metadata", "--app", self.app, "--yes")
         self.refused(10, "schema", "check", "metadata", "--app", self.app)
         self.refused(10, "schema", "list", "--app", "nowhere", words="No app has that name")
         self.refused(64, "schema", "set", "profile", file)
@@ -53,7 +53,7 @@ class SchemaCommands(SchemaCase):
         self.set("metadata", False)
         _, token = self.user()
         self.refuses(self.ask("PUT", "/v1/me/metadata", {}, JSON, token), ("", "false"))
-        self.command("remove", "metadata")
+        self.command("remove", "metadata", "--yes")
         self.expect(self.ask("PUT", "/v1/me/metadata", {"a": 1}, JSON, token), 200)
 
     def test_errors_in_a_schema_are_reported_with_their_place(self):

@@ -121,7 +121,7 @@ class Codes(FactorCase):
         for _ in range(4):
             refused = self.prove(flow, self.recovery_codes[0], headers=full)
             self.expect(refused, 409, "device_full")
-        self.site.dossier("user", "block", self.grant["user_id"])
+        self.site.dossier("user", "block", "--yes", self.grant["user_id"])
         for _ in range(4):
             self.expect(self.prove(flow, self.recovery_codes[0]), 401, "wrong_credentials")
         self.site.dossier("user", "unblock", self.grant["user_id"])
@@ -220,7 +220,7 @@ class Codes(FactorCase):
             token=self.grant["access_token"]), self.grant)
         self.expect(self.prove(flow, self.recovery_codes[0]), 401, "wrong_credentials")
         flow = self.asked(self.login(self.email, "another horse"))
-        self.site.dossier("user", "block", self.grant["user_id"])
+        self.site.dossier("user", "block", "--yes", self.grant["user_id"])
         self.expect(self.prove(flow, self.recovery_codes[0]), 401, "wrong_credentials")
         self.site.dossier("user", "unblock", self.grant["user_id"])
         # The code is not used up by a sign-in that was refused.

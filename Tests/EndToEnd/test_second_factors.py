@@ -182,7 +182,7 @@ class SecondFactors(FactorCase):
             self.protected(grant)
             self.asked(self.login(email))
             if command:
-                self.site.dossier("user", "second-factors", "remove", email)
+                self.site.dossier("user", "second-factors", "remove", "--yes", email)
             else:
                 self.expect(self.site.request("DELETE", path, headers=key), 204)
             self.assertEqual(self.factors(grant), {"second_factors": [], "recovery_codes_left": 0})

@@ -5,6 +5,7 @@ import re
 import unittest
 
 from cases import Administration
+from machine import wait_until
 
 
 class UserCommands(Administration):
@@ -28,16 +29,16 @@ class UserCommands(Administration):
 
     def test_a_user_is_blocked_unblocked_and_logged_out(self):
         grant = self.verified("ada@example.com")
-        blocked = self.site.dossier("user", "block", "ADA@example.com")
+        blocked = self.site.dossier("user", "block", "--yes", "ADA@example.com")
         self.assertEqual((blocked["id"], blocked["blocked"]), (grant["user_id"], True))
         self.expect(self.me(grant), 401, "session_ended")
         self.expect(self.login("ada@example.com"), 401, "wrong_credentials")
-        self.site.dossier("user", "block", grant["user_id"])
+        self.site.dossier("user", "block", "--yes", grant["user_id"])
         self.assertFalse(self.site.dossier("user", "unblock", "ada@example.com")["blocked"])
         # The sessions have ended for good.
         self.expect(self.me(grant), 401, "session_ended")
         again = self.expect(self.login("ada@example.com"), 200).json
-        self.site.dossier("user", "logout", "ada@example.com")
+        self.site.dossier("user", "logout", "--yes", "ada@example.com")
         self.expect(self.me(again), 401, "session_ended")
         self.expect(self.refresh(again), 401, "refresh_token_invalid")
         events = [(event["action"], event["actor"]) for event in
@@ -152,7 +153,7 @@ class UserCommands(Administration):
         part = self.site.dossier("user", "list", "--app", "ending", "--limit", 150, check=False)
         self.assertEqual([user["id"] for user in json.loads(part.stdout)], whole[:150])
         self.assertIn(f"--cursor {whole[149]}", part.stderr)
-        end = ["session", "end", "--app", "ending"]
+        end = ["session", "end", "--app", "ending", "--yes"]
         self.refused(10, *end, "--issuer", "nobody")
         self.assertEqual(statuses(one, removed, neither, late), [200] * 4)
         self.assertEqual(self.site.dossier(*end, "--issuer", "web"),
@@ -174,6 +175,52 @@ class UserCommands(Administration):
         self.assertEqual({event["user_id"] for event in ended},
                          {grant["user_id"] for grant in [one, removed, neither, late]})
         self.assertEqual({event["detail"]["reason"] for event in ended}, {"sessions_end"})
+
+    def test_a_command_that_cannot_mail_creates_no_user(self):
+        create = ["user", "create", "email=unmailed@example.com", "--mail"]
+        for _ in range(2):
+            self.refused(78, *create, DOSSIER_MAIL="")
+            self.refused(10, "user", "show", "unmailed@example.com")
+        before = self.site.sql("select count(*) from users")
+        self.refused(12, "user", "create", "name=Nobody", "--mail", words="email")
+        self.assertEqual(self.site.sql("select count(*) from users"), before)
+        self.site.dossier(*create)
+        wait_until(lambda: self.site.mails("unmailed@example.com"), what="the mail")
+
+    def test_a_mail_that_fails_after_the_user_was_created_names_the_user(self):
+        self.site.sql("alter table mail_outbox rename to away")
+        try:
+            run = self.site.dossier("user", "create", "email=late@example.com", "--mail", check=False)
+        finally:
+            self.site.sql("alter table away rename to mail_outbox")
+        self.assertNotEqual(run.returncode, 0)
+        user = self.site.dossier("user", "show", "late@example.com")["id"]
+        self.assertIn(f"The user {user} exists. Mail the link later: dossier user password {user} --mail",
+                      run.stderr)
+        self.site.dossier("user", "password", user, "--mail")
+        wait_until(lambda: self.site.mails("late@example.com"), what="the mail")
+
+    def test_what_cannot_be_undone_asks_first(self):
+        """Without a terminal and --yes, each command ends with 23 and changes nothing."""
+        grant = self.verified("asked@example.com")
+        user, token = grant["user_id"], grant["access_token"]
+        self.site.dossier("index", "add", "metadata.asked")
+        client = self.site.dossier("client", "create", "asked")
+        role = self.site.dossier("role", "create", "asked")
+        api = self.site.dossier("resource-server", "create", "https://asked.example.com", "asked",
+                                "--app", "default")
+        for command in [
+            ["user", "block", user], ["user", "logout", user], ["user", "delete", user],
+            ["user", "second-factors", "remove", user], ["session", "end", "--app", "default"],
+            ["index", "remove", "metadata.asked"], ["schema", "remove", "metadata"],
+            ["client", "delete", client["id"]], ["client", "rotate", client["id"]],
+            ["role", "delete", role["id"]], ["resource-server", "delete", api["id"]],
+            ["issuer", "remove", "web"],
+        ]:
+            self.refused(23, *command, words="--yes")
+        self.expect(self.site.get("/v1/me", token=token), 200)
+        self.expect(self.site.get(f"/v1/users", token=client["secret"]), 403)
+        self.assertIn("metadata.asked", [row["path"] for row in self.site.dossier("index", "list")])
 
 
 if __name__ == "__main__":
