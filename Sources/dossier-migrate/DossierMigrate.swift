@@ -18,6 +18,7 @@ import Postgres
       Exit codes:
       \(MigratorStatus.table)
       """,
+    version: Version.text,
     subcommands: [
       Up.self, Down.self, To.self, ShowStatus.self, ShowPlan.self, Verify.self, New.self,
       Dump.self, Distribute.self,

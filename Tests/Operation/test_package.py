@@ -31,7 +31,16 @@ class Package(unittest.TestCase):
                          f"zsh/vendor-completions/_{program}",
                          f"fish/vendor_completions.d/{program}.fish"]:
                 self.assertIn(program, (self.root / "usr/share" / path).read_text())
+        # All copies of an image would share a key of the installation.
+        self.assertFalse((self.root / "etc/dossier/master-key").exists())
+        self.assertIn("made /etc/dossier/master-key", self.inside("/usr/lib/dossier/make-key"))
         self.assertIn("-rw-r----- 1 root dossier", self.inside("ls -l /etc/dossier/master-key"))
+        self.assertEqual(self.inside("/usr/lib/dossier/make-key"), "")
+        for page in ["man1/dossier.1.gz", "man8/dossierd.8.gz", "man8/dossier-migrate.8.gz"]:
+            self.assertTrue((self.root / "usr/share/man" / page).exists())
+        self.assertIn("has not chosen a license",
+                      (self.root / "usr/share/doc/dossier/copyright").read_text())
+        self.assertIn("Unreleased", self.inside("zcat /usr/share/doc/dossier/changelog.gz"))
         # A build of another commit has another version.
         commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h", "--abbrev=8"],
                                 capture_output=True, text=True).stdout.strip()
@@ -39,7 +48,7 @@ class Package(unittest.TestCase):
                          rf"^[\d.]+\+\d{{14}}\.({commit}|changed)$" if commit else r"^[\d.]+$")
         # systemd accepts the units.
         verified = self.inside("systemd-analyze verify dossierd.socket dossierd.service "
-                               "dossier-migrate.service dossier-backup.service "
+                               "dossier-key.service dossier-migrate.service dossier-backup.service "
                                "dossier-backup.timer 2>&1 | grep -i dossier || true")
         self.assertEqual(verified, "")
         # Backups run only if the operator enables them.

@@ -27,8 +27,9 @@ extension Audit {
 
   /// Returns the events of an app after one of them, or from the first, oldest first.
   ///
-  /// Events of the newest ten seconds are missing: one with a smaller id may commit later. `count` is
-  /// from 1 to `PageLimit.most`.
+  /// Events of the newest ten seconds are missing: one with a smaller id may commit later. Workers make
+  /// the ids, so an event that commits still later is skipped for good. `count` is from 1 to
+  /// `PageLimit.most`.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func page(
     of app: AppID,
