@@ -121,14 +121,32 @@ package struct BSONDouble: Sendable, Equatable {
   /// A text that reads back as the same double from a store such as `jsonb`, which writes all
   /// digits out.
   ///
-  /// Nil if no such text exists, as for `1e300` and `-0.0`.
+  /// It has no exponent, but a fraction, so it reads back as a double and not as an integer. Nil if
+  /// no such text exists: for `-0.0`, NaN and infinity.
   var storedText: String? {
     guard !value.isZero || value.sign == .plus else { return nil }
     if let spelling, digits != nil || !spelling.utf8.contains(where: { $0 | 0x20 == 0x65 }) {
       return spelling
     }
+    return value.isFinite ? plainText : nil
+  }
+
+  /// The shortest digits of a finite number, without an exponent.
+  ///
+  /// At most 343 bytes: a sign, `0.`, 323 zeros and 17 digits.
+  private var plainText: String {
     let text = value.description
-    return value.isFinite && !text.utf8.contains(UInt8(ascii: "e")) ? text : nil
+    let parts = text.split(separator: "e")
+    guard parts.count == 2, let exponent = Int(parts[1]) else { return text }
+    let mantissa = parts[0].drop { $0 == "-" }
+    let digits = String(mantissa.filter { $0 != "." })
+    // Swift writes an exponent below 1e-4 and from 2^54, so the point is before or after all digits.
+    let point = 1 + exponent
+    let plain =
+      point <= 0
+      ? "0." + String(repeating: "0", count: -point) + digits
+      : digits + String(repeating: "0", count: max(point - digits.count, 0)) + ".0"
+    return (value.sign == .minus ? "-" : "") + plain
   }
 
   /// The number of the JSON text, if it is more precise than the double; otherwise nil.
