@@ -113,20 +113,24 @@ private func insert(
   beside present: BSONDocument?,
   _ rules: CollectionRules
 ) throws(ServiceError) -> (DocumentEdit, [JSON]) {
-  var made: [(document: BSONDocument, id: BSON)] = []
+  var made: [BSONDocument] = []
   for json in documents.prefix(2) {
     let new = try mongo { () throws(OperatorError) in
       let update = try Update(json, isReplacement: true)
       var budget = Budget()
       let now = Timestamp.now.wholeMilliseconds
-      let made = try update.apply(to: BSONDocument(), now: now, &budget)
-      return try rules.identified(made.document)
+      return rules.completed(try update.apply(to: BSONDocument(), now: now, &budget).document)
     }
-    try rules.requireOwn(new.0, "insert")
+    try rules.requireOwn(new, "insert")
     made.append(new)
   }
   guard present == nil, made.count == 1 else { throw .duplicate }
-  return (.put(made[0].document.json(.stored)), [made[0].id.json(.canonical)])
+  return (.put(made[0].json(.stored)), [made[0].canonicalID])
+}
+
+extension BSONDocument {
+  /// The `_id` as an operation returns it.
+  var canonicalID: JSON { self["_id"]?.json(.canonical) ?? .null }
 }
 
 extension ServiceError {

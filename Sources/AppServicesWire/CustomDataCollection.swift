@@ -77,6 +77,9 @@ import Operators
 }
 
 /// The rules of the service: the user's id must be in the user field of the document.
+///
+/// It is added to documents without the field. At App Services, a rule that named the owner by
+/// another field, or no rule, let clients write such documents.
 struct CollectionRules: Sendable {
   let user: UserID
   let userField: String
@@ -101,14 +104,9 @@ struct CollectionRules: Sendable {
     guard document[userField] == .string(user.text) else { throw .notPermitted(what) }
   }
 
-  /// Returns the document with an `_id`, and that `_id`.
-  ///
-  /// Creates one if it is missing.
-  func identified(_ document: BSONDocument) throws(OperatorError) -> (BSONDocument, BSON) {
-    if let id = document["_id"] { return (document, id) }
-    guard var members = document.json(.stored).object else { return (document, .null) }
-    let id = ID<Never>().text
-    members["_id"] = ["$oid": .string(id)]
-    return (try BSONDocument(JSON.object(members)), .objectID(id))
+  /// Returns a new document or a replacement with the user field and an `_id`, each added if it is
+  /// missing.
+  func completed(_ document: BSONDocument) -> BSONDocument {
+    document.adding(userField, .string(user.text)).adding("_id", .objectID(ID<Never>().text))
   }
 }

@@ -19,7 +19,7 @@ struct DocumentRevision: Sendable {
     var before: BSONDocument?
     var after: BSONDocument?
     fileprivate var isModified = false
-    fileprivate var insertedID: BSON?
+    fileprivate var insertedID: JSON?
 
     /// The change, and its counts.
     ///
@@ -28,7 +28,7 @@ struct DocumentRevision: Sendable {
       var counts = JSONObject()
       counts["matchedCount"] = count(before != nil)
       counts["modifiedCount"] = count(isModified)
-      if let insertedID { counts["upsertedId"] = insertedID.json(.canonical) }
+      if let insertedID { counts["upsertedId"] = insertedID }
       return (change, .object(counts))
     }
   }
@@ -71,24 +71,26 @@ struct DocumentRevision: Sendable {
       return try update.apply(to: document, matching: query, now: now, &budget)
     }
     if let result, let document {
-      try rules.requireOwn(result.document, "update")
+      let after = update.isReplacement ? rules.completed(result.document) : result.document
+      let isModified = result.isModified && after != document
+      try rules.requireOwn(after, "update")
       // A malformed wrapper that another API stored may stay, and may be removed.
-      if document.malformedWrapper == nil { _ = try Self.wellFormed(result.document) }
+      if document.malformedWrapper == nil { _ = try Self.wellFormed(after) }
       return Effect(
-        change: result.isModified ? .put(result.document.json(.stored)) : .keep,
+        change: isModified ? .put(after.json(.stored)) : .keep,
         before: document,
-        after: result.document,
-        isModified: result.isModified
+        after: after,
+        isModified: isModified
       )
     }
     guard isUpsert else { return Effect() }
-    let (made, id) = try mongo { () throws(OperatorError) in
+    let made = try mongo { () throws(OperatorError) in
       let now = Timestamp.now.wholeMilliseconds
-      return try rules.identified(try update.insertion(for: query, now: now, &budget))
+      return rules.completed(try update.insertion(for: query, now: now, &budget))
     }
     try rules.requireOwn(Self.wellFormed(made), "insert")
     guard document == nil else { throw .duplicate }
-    return Effect(change: .put(made.json(.stored)), after: made, insertedID: id)
+    return Effect(change: .put(made.json(.stored)), after: made, insertedID: made.canonicalID)
   }
 
   /// Returns the document if it has no malformed wrapper.

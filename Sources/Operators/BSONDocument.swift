@@ -237,5 +237,13 @@ extension BSON {
 }
 
 extension BSONDocument {
+  /// Returns the document with a field added, unless it has a field of this name.
+  package func adding(_ name: String, _ value: BSON) -> BSONDocument {
+    guard self[name] == nil else { return self }
+    var result = self
+    result.append(FieldName(name), value)
+    return result.inStoredOrder
+  }
+
   var inStoredOrder: BSONDocument { BSON.document(self).inStoredOrder.document ?? self }
 }

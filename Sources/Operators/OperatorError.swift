@@ -21,6 +21,7 @@ package struct OperatorError: Error, Equatable {
     case notSingleValueField = 54
     case emptyFieldName = 56
     case immutableField = 66
+    case notExactValueField = 111
     case documentTooLarge = 10334
     case regexOptionsTwice = 51075
     case invalidRegex = 51091
@@ -42,6 +43,7 @@ package struct OperatorError: Error, Equatable {
       case .notSingleValueField: "NotSingleValueField"
       case .emptyFieldName: "EmptyFieldName"
       case .immutableField: "ImmutableField"
+      case .notExactValueField: "NotExactValueField"
       case .documentTooLarge: "BSONObjectTooLarge"
       case .regexOptionsTwice, .invalidRegex, .invalidRegexOptions: "Location\(rawValue)"
       }

@@ -26,7 +26,7 @@ extension Update {
     now: Int64,
     _ budget: inout Budget
   ) throws(OperatorError) -> BSONDocument {
-    let beginning = try query.insertion(&budget)
+    let beginning = try query.insertion(isReplaced: isReplacement, &budget)
     return try apply(to: beginning, now: now, isInsertion: true, &budget).document
   }
 }

@@ -60,6 +60,12 @@ package struct Update: Sendable {
 
   init(_ content: Content) { self.content = content }
 
+  /// Whether the update replaces the document.
+  package var isReplacement: Bool {
+    if case .replacement = content { return true }
+    return false
+  }
+
   /// Applies the update to a document.
   ///
   /// - Parameters:

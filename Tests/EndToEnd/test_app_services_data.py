@@ -139,7 +139,7 @@ class Collection(CollectionCase):
 
     def test_inserting(self):
         other = "0" * 24
-        for document in [{"a": 1}, {"userId": other}, {"userId": None}, {"userId": 7}, {},
+        for document in [{"userId": other}, {"userId": None}, {"userId": 7},
                          {"userId": {"$oid": self.user.id}}, {"userId": [self.user.id]}]:
             for name, arguments in [("insertOne", {"document": document}),
                                     ("insertMany", {"documents": [document]})]:
@@ -158,6 +158,47 @@ class Collection(CollectionCase):
             self.refused(400, "Duplicate key error", "MongoDBError", self.call, "insertOne",
                          document=document)
         self.assertEqual(self.call("findOne"), {"_id": "mine", **own})
+
+    def test_a_document_without_the_user_field_gets_it(self):
+        for name, arguments in [("insertOne", {"document": {"a": 1}}),
+                                ("insertMany", {"documents": [{"a": 1}]})]:
+            self.user = self.anonymous()
+            made = self.call(name, **arguments)
+            key = made["insertedId"] if "insertedId" in made else made["insertedIds"][0]
+            self.assertEqual(self.call("findOne"), {"_id": key, "userId": self.user.id, "a": int32(1)})
+        # As in MongoDB's tutorial.
+        own = {"userId": self.user.id}
+        self.assertEqual(self.call("updateOne", query=own, update={"favoriteColor": "cerulean"}),
+                         {"matchedCount": int32(1), "modifiedCount": int32(1)})
+        whole = {"_id": key, **own, "favoriteColor": "cerulean"}
+        self.assertEqual(self.call("findOne", query=own), whole)
+        for name in ["updateOne", "updateMany", "replaceOne"]:
+            self.assertEqual(self.call(name, query={}, update={"favoriteColor": "cerulean"}),
+                             {"matchedCount": int32(1), "modifiedCount": int32(0)}, name)
+        for name in ["findOneAndUpdate", "findOneAndReplace"]:
+            self.assertEqual(self.call(name, filter={}, update={"favoriteColor": "cerulean"},
+                                       returnNewDocument=True), whole)
+        self.assertEqual(self.user.refresh_custom_data(), whole)
+
+    def test_an_upsert_with_a_replacement_takes_only_the_id_from_the_filter(self):
+        for name, query, new in [("updateOne", {"userId": "?", "x": {"$all": [1, 2]}}, {"a": 1}),
+                                 ("replaceOne", {"_id": "k", "x": 1, "x.y": 2}, {"a": 1}),
+                                 ("findOneAndReplace", {"_id": "k"}, {}),
+                                 ("updateMany", {}, {})]:
+            with self.subTest(name):
+                self.user = self.anonymous()
+                where = "filter" if name == "findOneAndReplace" else "query"
+                made = self.call(name, **{where: query}, update=new, upsert=True)
+                found = self.call("findOne")
+                key = found.pop("_id")
+                self.assertEqual(found, {"userId": self.user.id, **({"a": int32(1)} if new else {})})
+                if "_id" in query:
+                    self.assertEqual(key, "k")
+                if name != "findOneAndReplace":
+                    self.assertEqual(made["upsertedId"], key)
+        self.user = self.anonymous()
+        self.refused(400, "NotExactValueField", "MongoDBError", self.call, "updateOne",
+                     query={"_id.x": 1, "_id.y": 2}, update={"a": 1}, upsert=True)
 
     def test_ids_of_any_type(self):
         for key in [1, 0.5, "x", True, {"$oid": "64e" + "0" * 21}, {"a": 1}, 2**40]:
@@ -213,7 +254,11 @@ class Collection(CollectionCase):
 
     def test_upserts(self):
         self.refused(400, "insert not permitted", "NoMatchingRuleFound", self.call, "updateOne",
-                     query={}, update={"$set": {"a": 1}}, upsert=True)
+                     query={"userId": "x"}, update={"$set": {"a": 1}}, upsert=True)
+        made = self.call("updateOne", query={}, update={"$set": {"a": 1}}, upsert=True)
+        self.assertEqual(self.call("findOne"), {
+            "_id": made["upsertedId"], "userId": self.user.id, "a": int32(1)})
+        self.user = self.anonymous()
         made = self.call("updateOne", query={"userId": self.user.id, "b": 2},
                          update={"$set": {"a": 1}, "$setOnInsert": {"c": 3}}, upsert=True)
         self.assertEqual((made["matchedCount"], made["modifiedCount"]), (int32(0), int32(0)))
@@ -244,8 +289,10 @@ class Collection(CollectionCase):
             self.refused(400, "the replace operation document must not contain atomic operators",
                          "MongoDBError", self.call, name, **{query: {}}, update={"$set": {"a": 1}})
         self.refused(400, "update not permitted", "NoMatchingRuleFound", self.call,
-                     "findOneAndReplace", filter={}, update={})
+                     "findOneAndReplace", filter={}, update={"userId": "x"})
         self.assertEqual(self.stored(), {"d": int32(1)})
+        after = self.call("findOneAndReplace", filter={}, update={}, returnNewDocument=True)
+        self.assertEqual(after, {"_id": key, **own})
 
     def test_a_returned_document_can_be_written_back_at_the_maximum_depth(self):
         deep = 5

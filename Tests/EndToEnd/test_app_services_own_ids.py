@@ -20,10 +20,12 @@ class OwnID(Services):
 
     def test_inserting(self):
         own = self.user.id
-        for document in [{"_id": "0" * 24, "a": 1}, {"a": 1}, {"_id": {"$oid": own}, "a": 1},
-                         {"_id": None}, {"userId": own}]:
+        for document in [{"_id": "0" * 24, "a": 1}, {"_id": {"$oid": own}, "a": 1},
+                         {"_id": None}]:
             self.refused(400, "insert not permitted", "NoMatchingRuleFound", self.call,
                          "insertOne", document=document)
+        self.assertEqual(self.call("insertOne", document={"b": 1}), {"insertedId": own})
+        self.call("deleteOne", query={})
         self.assertEqual(self.call("insertOne", document={"_id": own, "a": 1}), {"insertedId": own})
         self.refused(400, "Duplicate key", "MongoDBError", self.call, "insertOne",
                      document={"_id": own})
@@ -35,9 +37,11 @@ class OwnID(Services):
 
     def test_upserts(self):
         own, one = self.user.id, {"$set": {"a": 1}}
-        for query in [{}, {"_id": "0" * 24}]:
-            self.refused(400, "insert not permitted", "NoMatchingRuleFound", self.call,
-                         "updateOne", query=query, update=one, upsert=True)
+        self.refused(400, "insert not permitted", "NoMatchingRuleFound", self.call,
+                     "updateOne", query={"_id": "0" * 24}, update=one, upsert=True)
+        result = self.call("updateOne", query={}, update=one, upsert=True)
+        self.assertEqual(result["upsertedId"], own)
+        self.call("deleteOne", query={})
         result = self.call("updateOne", query={"_id": own}, update=one, upsert=True)
         self.assertEqual(result["upsertedId"], own)
         again = self.call("updateOne", query={"_id": own}, update=one, upsert=True)
