@@ -8,34 +8,32 @@ import WireKit
 
 /// The API keys of a user: `/auth/api_keys`, with the refresh token.
 ///
-/// Routes that create or enable a login method require recent authentication. Routes that only
-/// remove or disable one do not. Apps written for App Services call these in the middle of a
-/// session, and cannot reauthenticate.
+/// Routes that create or enable a login method are sensitive. Routes that only remove or disable one
+/// are not.
 @EventLoop enum APIKeyRoutes {
   nonisolated static let routes =
     [
       Route(
         .post,
         path,
-        access: .refreshToken(proof: .fresh),
+        access: .refreshToken,
         body: .json(limit: 4_096).lenient(assuming: .json),
         summary: "Make an API key, which is shown this once",
         make
       ),
-      Route(.get, path, access: .refreshToken(proof: .session), summary: "List the API keys") {
+      Route(.get, path, access: .refreshToken, summary: "List the API keys") {
         (call) async throws(Failure) in
         let keys = try await APIKeys.list(of: call.user, call.context)
         return Response(.ok, json: JSON.array(keys.map(shown)).serialized())
       },
-      Route(.get, keyPath, access: .refreshToken(proof: .session), summary: "Read an API key") {
+      Route(.get, keyPath, access: .refreshToken, summary: "Read an API key") {
         (call) async throws(Failure) in
         let keys = try await APIKeys.list(of: call.user, call.context)
         guard let key = keys.first(where: { $0.id.text == call.text("key") })
         else { return ServiceError.noSuchKey.response(to: call) }
         return Response(.ok, json: shown(key).serialized())
       },
-      Route(.delete, keyPath, access: .refreshToken(proof: .session), summary: "Delete an API key")
-      {
+      Route(.delete, keyPath, access: .refreshToken, summary: "Delete an API key") {
         (call) async throws(Failure) in
         try await changing(call) { (key) async throws(Failure) in
           // The id may belong to another kind of identity.
@@ -51,11 +49,12 @@ import WireKit
       Route(
         .put,
         "\(keyPath)/\(action)",
-        access: .refreshToken(proof: isDisabled ? .session : .fresh),
+        access: .refreshToken,
         summary: "\(action) an API key"
       ) {
         (call) async throws(Failure) in
-        try await changing(call) { (key) async throws(Failure) in
+        if !isDisabled { try await call.requireProof() }
+        return try await changing(call) { (key) async throws(Failure) in
           try await APIKeys.setDisabled(isDisabled, key, of: call.user, call.context)
         }
       }
@@ -65,6 +64,7 @@ import WireKit
   private nonisolated static let keyPath = "\(path)/{key}"
 
   private static func make(_ call: Call) async throws(Failure) -> Response {
+    try await call.requireProof()
     guard let name = call.json["name"]?.string, !name.isEmpty else {
       return ServiceError(.badRequest, "'name' is a required string", .missingParameter).response(
         to: call

@@ -98,10 +98,11 @@ import WireKit
     _ call: Call
   ) async throws(Failure) -> Response {
     // A login and a link share one route, so the route cannot require the token.
-    try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .fresh)
+    try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .session)
     let user = try call.user
     // Refresh tokens of this wire are not rotated, so a token of another wire gets none.
     try requireOwnAccessToken(of: call, for: Scopes.updateIdentities)
+    try await call.requireProof()
     let context = call.context
     // A guest needs no second factor. After a link, this access token would lack the required one.
     guard context.app.sessionSettings.mfa != .required else {

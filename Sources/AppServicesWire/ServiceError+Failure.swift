@@ -52,7 +52,13 @@ extension ServiceError {
     case .signUpClosed: signUpClosed
     case .additionalFactorRequired: secondFactorRequired
     case .invalidExternalToken: authError
-    case .reauthenticationRequired: ServiceError(.forbidden, "log in again first", .auth)
+    // Sessions of this wire are exempt from a recent sign-in, but not from a second factor.
+    case .reauthenticationRequired:
+      ServiceError(
+        .forbidden,
+        "second factor required: the session has not passed it, and this client cannot send one",
+        .auth
+      )
     case .emailTaken: ServiceError(.conflict, "name already in use", .accountNameInUse)
     case .identityTaken: refusedLink(.conflict, "the identity belongs to another user")
     case .identityExists:

@@ -13,7 +13,7 @@ import WireKit
     Route(
       .post,
       "\(AppServicesWire.authPrefix)/session",
-      access: .refreshToken(proof: .session),
+      access: .refreshToken,
       summary: "Get an access token with the custom data of now"
     ) { (call) async throws(Failure) in
       try await Sessions.renew(as: .appServices, call.context)
@@ -24,7 +24,7 @@ import WireKit
     Route(
       .delete,
       "\(AppServicesWire.authPrefix)/session",
-      access: .refreshToken(proof: .session),
+      access: .refreshToken,
       summary: "Log out"
     ) { (call) async throws(Failure) in
       try await Sessions.logout(call.user, call.context)
@@ -41,10 +41,11 @@ import WireKit
     Route(
       .delete,
       "\(AppServicesWire.authPrefix)/delete",
-      access: .user(scope: Scopes.updateMetadata, proof: .fresh),
+      access: .user(scope: Scopes.updateMetadata, proof: .session),
       summary: "Delete the user"
     ) { (call) async throws(Failure) in
       try LoginRoutes.requireOwnAccessToken(of: call, for: Scopes.updateMetadata)
+      try await call.requireProof()
       try await Users.delete(call.user, if: VersionCondition(), call.context)
       return Response(.noContent)
     },
@@ -66,19 +67,28 @@ import WireKit
   }
 }
 
+extension Call {
+  /// Checks that the user may make a sensitive change: a link, an API key or a deletion.
+  ///
+  /// The SDKs cannot authenticate a user again in a session.
+  func requireProof() async throws(Failure) {
+    try await Sessions.requireFreshProof(of: user, orSessionOf: .appServices, context)
+  }
+}
+
 extension Access {
   /// Returns access by a refresh token of this wire, or by a token without a type claim.
   ///
-  /// The token alone may be stolen, so each route names the further proof that it requires.
-  static func refreshToken(proof: Proof) -> Access { .bearer(refreshTokens, proof: proof) }
-
-  private static let refreshTokens =
+  /// Sensitive routes also call `requireProof`.
+  static let refreshToken = Access.bearer(
     BearerKind("refresh token", isOfForm: { _ in true }) { (token, call) async throws(Failure) in
       let principal = try call.context.tokens.principal(ofSignedRefreshToken: token, call.context)
       let type = AccessTokens.claimedType(of: token)
       guard type == nil || type == "refresh" else { throw .tokenInvalid }
       return .user(principal)
-    }
+    },
+    proof: .session
+  )
 }
 
 /// An identity in the form of an App Services profile.

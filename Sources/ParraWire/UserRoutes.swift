@@ -38,12 +38,8 @@ import WireKit
       summary: "Delete the user"
     ) { (call) async throws(Failure) in
       let user = try call.ownUser
-      // The SDK cannot authenticate the user again. Its sessions therefore need no recent sign-in.
-      if try await Sessions.ofCaller(user, call.context).style == SessionStyle.parra.name {
-        try await SecondFactors.requirePassed(by: user, call.context)
-      } else {
-        try await Sessions.requireFreshProof(of: user, call.context)
-      }
+      // The SDK cannot authenticate the user again.
+      try await Sessions.requireFreshProof(of: user, orSessionOf: .parra, call.context)
       try await Users.delete(user, call.context)
       return Response(.noContent)
     },

@@ -4,7 +4,7 @@ import json
 import time
 import unittest
 
-from app_services import App, Services, claims
+from app_services import PASSWORD, PREFIX, App, Services, claims
 from asking import JSON
 from issuers import claims as issued
 from issuers import secret_token
@@ -13,7 +13,9 @@ from machine import wait_until
 SECRET = b"a secret of thirty-two bytes or more"
 
 
-class Tokens(Services):
+class TokenCase(Services):
+    """Tests in an app with three issuers."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -28,6 +30,8 @@ class Tokens(Services):
     def token(self, subject, issuer="https://issuer.example.com", **others):
         return secret_token(issued(subject, issuer, **others), SECRET)
 
+
+class Tokens(TokenCase):
     def test_logins(self):
         for provider, member, issuer in [
                 ("custom-token", "token", "https://issuer.example.com"),
@@ -82,6 +86,52 @@ class Tokens(Services):
         self.refused(409, "the identity belongs to another user", "InvalidParameter", other.link,
                      "custom-token", token=self.token("linked"))
         self.refused(400, "the token is refused", "AuthError", other.link, "custom-token", token="x")
+
+
+class OldSessions(TokenCase):
+    """The SDKs cannot reauthenticate, so a session proves its user as long as it lives."""
+
+    def changes_credentials(self, user, name):
+        key = self.app.send("POST", f"{PREFIX}/auth/api_keys", {"name": name}, bearer=user.refresh)
+        for action in ["disable", "enable"]:
+            self.app.send("PUT", f"{PREFIX}/auth/api_keys/{key['_id']}/{action}",
+                          bearer=user.refresh)
+        user.link("custom-token", token=self.token(f"linked-{name}"))
+
+    def backdate(self, user):
+        self.site.sql("update sessions set authenticated_at = now() - interval '1 day' "
+                      f"where user_id = '{user.id}'")
+
+    def test_an_old_sign_in(self):
+        self.app.email("register", email="old@example.test", password=PASSWORD)
+        user = self.app.log_in("local-userpass", username="old@example.test", password=PASSWORD)
+        self.backdate(user)
+        self.changes_credentials(user, "old")
+        user.delete()
+        self.refused(401, "unauthorized", "InvalidPassword", self.app.log_in, "local-userpass",
+                     username="old@example.test", password=PASSWORD)
+
+    def test_the_session_of_a_link(self):
+        user = self.anonymous()
+        user.link("custom-token", token=self.token("first"))
+        self.backdate(user)
+        self.changes_credentials(user, "second")
+        user.delete()
+
+    def test_a_token_without_times(self):
+        payload = issued("timeless")
+        del payload["iat"]
+        user = self.app.log_in("custom-token", token=secret_token(payload, SECRET))
+        self.backdate(user)
+        self.changes_credentials(user, "timeless")
+        user.delete()
+
+    def test_a_session_of_another_api_is_not_exempt(self):
+        grant = self.expect(self.site.request(
+            "POST", "/v1/register", {"email": "other@example.test", "password": PASSWORD},
+            {**JSON, "Dossier-App": self.name}), 201).json
+        self.refused(403, "", "AuthError", self.app.send, "DELETE", f"{PREFIX}/auth/delete",
+                     bearer=grant["access_token"])
 
 
 class MissingClaims(Services):

@@ -28,7 +28,7 @@ class Reauthentication(IssuerCase):
         return self.post("/v1/me/api-keys", {"name": name}, token=grant["access_token"])
 
     def jwt(self, subject):
-        return self.key.token(claims(subject))
+        return self.key.token(claims(subject, auth_time=int(time.time())))
 
     @staticmethod
     def routes():
@@ -251,14 +251,18 @@ class Reauthentication(IssuerCase):
         grant = grant.json
         # A login with an old session at the issuer is not recent.
         self.expect(self.make_key(grant), 401, "reauthentication_required")
-        for others in [{"auth_time": now - 700}, {"iat": now - 700}, {"auth_time": "now"},
-                       {"iat": None}, {"auth_time": -1e300}]:
+        # A redirect without the user gets a token with a new iat, so iat proves nothing.
+        for others in [{"auth_time": now - 700}, {"iat": now}, {"iat": None}, {},
+                       {"auth_time": "now"}, {"auth_time": None}, {"auth_time": -1e300}]:
             with self.subTest(others):
                 refused = self.reauthenticate(grant, provider="jwt", token=old(**others))
                 self.expect(refused, 401, "external_token_invalid")
                 self.assertIn("auth_time", refused.json["detail"])
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
-        for others in [{"auth_time": now - 60, "iat": now - 700}, {"auth_time": now + 30}, {}]:
+                # Nor does a link of the same token.
+                linked = self.link(grant, provider="jwt", token=old(**others))
+                self.expect(linked, 401, "reauthentication_required")
+        for others in [{"auth_time": now - 60, "iat": now - 700}, {"auth_time": now + 30}]:
             self.expect(self.reauthenticate(grant, provider="jwt", token=old(**others)), 200)
             self.expect(self.make_key(grant), 201)
             self.backdate(grant)
@@ -267,6 +271,32 @@ class Reauthentication(IssuerCase):
         age = self.site.sql("select extract(epoch from now() - authenticated_at)::int from sessions "
                             f"where user_id = '{grant['user_id']}' and ended_at is null")
         self.assertGreaterEqual(int(age), 300)
+
+    def test_a_sign_in_by_a_token_proves_its_session(self):
+        now = int(time.time())
+        timeless = claims("timeless")
+        del timeless["iat"]
+        for payload, status in [(claims("new"), 201), (timeless, 201),
+                                (claims("new", iat=now - 700), 401), (claims("new", iat=None), 401),
+                                (claims("new", auth_time=now - 700), 401)]:
+            with self.subTest(payload):
+                login = self.post("/v1/login/jwt", {"token": self.key.token(payload)})
+                self.expect(self.make_key(self.expect(login, 200).json, str(now)), status)
+                now += 1
+
+    def test_a_repeated_link_proves_nothing_without_auth_time(self):
+        def age(grant):
+            return int(self.site.sql(
+                "select extract(epoch from now() - authenticated_at)::int from sessions "
+                f"where user_id = '{grant['user_id']}' and ended_at is null"))
+
+        again = self.key.token(claims("again"))
+        grant = self.expect(self.post("/v1/login/jwt", {"token": again}), 200).json
+        self.backdate(grant, minutes=8)
+        self.renewed(self.link(grant, provider="jwt", token=again), grant)
+        self.assertGreaterEqual(age(grant), 480)
+        self.renewed(self.link(grant, provider="jwt", token=self.jwt("again")), grant)
+        self.assertLess(age(grant), 480)
 
     def test_forged_credentials_are_limited_without_filling_the_audit(self):
         count = "select count(*) from audit where action = 'login_failure' and user_id = '%s'"

@@ -33,12 +33,20 @@ extension Sessions {
   /// nothing else stays exempt: otherwise a thief of its token could make a key, and lock the owner
   /// out. After the first link, the guest's session is never fresh: an attacker may have copied its
   /// tokens before.
+  ///
+  /// - Parameters:
+  ///   - user: the user.
+  ///   - exempt: the style of a wire whose clients cannot reauthenticate; nil for none. A session of
+  ///     this style proves the user as long as it lives. So a copy of its token is enough for any
+  ///     change that the wire offers, and the guide of the wire must say so.
+  ///   - context: the context of the request.
   /// - Throws: `.reauthenticationRequired`, `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func requireFreshProof(
     of user: UserID,
+    orSessionOf exempt: SessionStyle? = nil,
     _ context: RequestContext
   ) async throws(Failure) {
-    let authentication = try await authentication(of: user, context)
+    let authentication = try await authentication(of: user, orSessionOf: exempt, context)
     guard authentication.isRecent, authentication.meetsSecondFactor else {
       throw context.reauthenticationRequired
     }
@@ -48,7 +56,7 @@ extension Sessions {
   package struct Authentication {
     /// Whether the session has passed a second factor, or the user has none.
     package let meetsSecondFactor: Bool
-    /// Whether the user has authenticated within `reauthentication_minutes`.
+    /// Whether the user has authenticated within `reauthentication_minutes`, or is exempt.
     package let isRecent: Bool
   }
 
@@ -57,6 +65,7 @@ extension Sessions {
   /// - Throws: `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func authentication(
     of user: UserID,
+    orSessionOf exempt: SessionStyle? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> Authentication {
     let settings = context.app.sessionSettings
@@ -65,7 +74,8 @@ extension Sessions {
       FreshProofQueries.isFresh,
       user,
       context.principal,
-      settings.proofLifetime
+      settings.proofLifetime,
+      exempt?.name
     )
     let factor = batch.add(SecondFactorQueries.isMet, user, context.principal, settings.mfa != .off)
     let results = try await context.read(batch)
@@ -80,7 +90,8 @@ extension Sessions {
   /// A copy of the old session's tokens becomes useless. The new session has the scope of the old one,
   /// and the tokens of the given style.
   /// - Throws: `.wrongCredentials` also for another user's credential, `.invalidCode`, `.loginMethodDisabled`,
-  ///   `.invalidExternalToken` also if its user has signed in too long ago, `.issuerUnavailable`,
+  ///   `.invalidExternalToken` also if it does not prove that its user has just signed in at the
+  ///   issuer, `.issuerUnavailable`,
   ///   `.tooManyAttempts`, `.sessionEnded`, `.overloaded`, `.databaseUnavailable`.
   @EventLoop package static func reauthenticate(
     _ user: UserID,
@@ -139,9 +150,11 @@ extension Sessions {
       try context.requireOpen(.jwt)
       let external = try await context.external.identity(of: token, context)
       let age = context.app.sessionSettings.proofLifetime.wholeSeconds
-      guard external.authenticatedAt > time(nil) - age else {
+      // A redirect without the user (`prompt=none`) gets a token with a new `iat`.
+      guard let authenticatedAt = external.authenticatedAt, authenticatedAt > time(nil) - age else {
         throw .invalidExternalToken(
-          "its auth_time, or without one its iat, is more than \(age / 60) minutes ago"
+          "its auth_time is missing, or more than \(age / 60) minutes ago; send max_age=0 to its "
+            + "issuer, or sign in again"
         )
       }
       let (app, provider) = (context.app.id, external.provider)
@@ -150,7 +163,7 @@ extension Sessions {
       let credential = VerifiedCredential(
         of: user,
         .token(provider: external.provider, subject: external.subject),
-        at: external.authenticatedAt
+        at: authenticatedAt
       )
       return (credential, nil)
     case .apiKey(let text):
@@ -175,16 +188,18 @@ extension Sessions {
 
 package enum FreshProofQueries {
   /// Returns one row if the session is live.
-  static let isFresh = Statement<Bool, UserID, Principal, Duration>(
+  ///
+  /// - Parameter 4: the style whose sessions are exempt; null for none.
+  static let isFresh = Statement<Bool, UserID, Principal, Duration, String?>(
     "fresh_proof.is_fresh",
     """
     select exists (
         select 1 from sessions s where s.user_id = $1 and s.session_id = $2
-          and case when s.provider = 'anonymous'
+          and (s.style = $4 or case when s.provider = 'anonymous'
             then not exists (
               select 1 from identities i
               where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
-            else s.authenticated_at > now() - $3::interval end)
+            else s.authenticated_at > now() - $3::interval end))
       or not exists (
         select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous')
     from users c where \(.isAuthorized)

@@ -22,6 +22,9 @@ import Postgres
   ///
   /// An attacker may have copied the tokens of the old one. A guest has passed no second factor: if
   /// the app requires one, the link ends the session, and begins the second step of a sign-in.
+  ///
+  /// `write` writes the credential. It returns the credential, or nil if the new session keeps that
+  /// of the old one, and whether it is new.
   /// - Returns: the tokens of the new session.
   /// - Throws: `.additionalFactorRequired` (the identity is linked), errors of `write` and of `renew`.
   static func link(
@@ -29,12 +32,13 @@ import Postgres
     to user: UserID,
     as style: SessionStyle,
     _ context: RequestContext,
-    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential, isNew: Bool)
+    _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
   ) async throws(Failure) -> Sessions.TokenSet {
     let live = try await context.transaction {
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, write)
       if context.app.sessionSettings.mfa != .off,
+        let credential,
         try await Sessions.ofCaller(user, in: transaction).provider == .anonymous,
         let enrolled = SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction),
         let secondStep = try await SecondFactorFlow.begin(
@@ -135,7 +139,7 @@ import Postgres
     )
     @EventLoop func write(
       _ transaction: Transaction
-    ) async throws(Failure) -> (VerifiedCredential, isNew: Bool) {
+    ) async throws(Failure) -> (VerifiedCredential?, isNew: Bool) {
       let (app, identity) = (context.app.id, IdentityID())
       let (provider, subject) = (external.provider, external.subject)
       let holder = try await transaction.run(SubjectQueries.holder, app, provider, subject)
@@ -143,9 +147,12 @@ import Postgres
       let credential = VerifiedCredential(
         of: user,
         .token(provider: provider, subject: subject),
-        at: external.authenticatedAt
+        at: external.signedInAt
       )
-      if holder.first == user { return (credential, isNew: false) }
+      if holder.first == user {
+        // Not a first sign-in but a reauthentication, which only `auth_time` proves.
+        return (external.authenticatedAt == nil ? nil : credential, isNew: false)
+      }
       let claim = CredentialRowQueries.claim
       let claimed = transaction.send(claim, app, provider, subject, user, identity)
       _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)

@@ -128,7 +128,7 @@ import Postgres
     return VerifiedCredential(
       of: user,
       .token(provider: external.provider, subject: external.subject),
-      at: external.authenticatedAt
+      at: external.signedInAt
     )
   }
 }
@@ -146,7 +146,7 @@ extension NewSubject {
       credential: VerifiedCredential(
         of: UserID(),
         .token(provider: external.provider, subject: external.subject),
-        at: external.authenticatedAt,
+        at: external.signedInAt,
         isOfNewUser: true
       ),
       context: context

@@ -58,15 +58,21 @@ struct ExternalToken {
     ["iat", "auth_time"].first { (members[$0]?.number?.double ?? 0) > Double(latest) }
   }
 
-  /// Returns when the issuer last authenticated the user; without `auth_time`, when it issued the
-  /// token.
+  /// Returns when the issuer last authenticated the user, from `auth_time`; nil if it has none.
   ///
-  /// The result is 0 if the token has neither, and never later than `now`.
-  /// - Source: OpenID Connect Core section 2, RFC 7519 section 4.1.6.
-  func authenticatedAt(_ now: Int) -> Int {
-    guard let seconds = (members["auth_time"] ?? members["iat"])?.number?.double, seconds > 0 else {
-      return 0
-    }
+  /// The result is 0 if the claim is no positive number, and never later than `now`.
+  /// - Source: OpenID Connect Core section 2.
+  func authenticatedAt(_ now: Int) -> Int? { time("auth_time", now) }
+
+  /// Returns when a sign-in by the token took place, from `auth_time` or else `iat`; nil for now.
+  ///
+  /// `iat` bounds the age of the proof. It does not prove that the user took part.
+  /// - Source: RFC 7519 section 4.1.6.
+  func signedInAt(_ now: Int) -> Int? { time("auth_time", now) ?? time("iat", now) }
+
+  private func time(_ name: String, _ now: Int) -> Int? {
+    guard let claim = members[name] else { return nil }
+    guard let seconds = claim.number?.double, seconds > 0 else { return 0 }
     return seconds < Double(now) ? Int(seconds) : now
   }
 }

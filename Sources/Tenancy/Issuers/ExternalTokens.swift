@@ -32,9 +32,13 @@ import WebTokens
     /// `jwt:` and the `iss`, so that users stay the same if the operator renames the issuer.
     package let provider: IdentityProvider
     package let subject: String
-    /// When the issuer last authenticated the user, as far as the token says, in seconds since
-    /// 1970.
-    package let authenticatedAt: Int
+    /// When the issuer last authenticated the user, in seconds since 1970; nil if the token does not
+    /// state it.
+    ///
+    /// Only this proves more than a sign-in by the token does.
+    package let authenticatedAt: Int?
+    /// When a sign-in by the token took place, in seconds since 1970; nil for now.
+    package let signedInAt: Int?
     /// Members of the profile as the token states them, unchecked.
     package let profile: JSONObject
   }
@@ -110,6 +114,7 @@ import WebTokens
       provider: provider,
       subject: named,
       authenticatedAt: read.authenticatedAt(now),
+      signedInAt: read.signedInAt(now),
       profile: issuer.profile(from: read.members)
     )
   }
