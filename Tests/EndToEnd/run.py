@@ -18,6 +18,8 @@ import tempfile
 import time
 import unittest
 
+from skipped import report
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -57,6 +59,7 @@ def run_class(name, seed):
         random.Random(seed).shuffle(tests)
         suite = unittest.TestSuite(tests)
     result = unittest.TextTestRunner(stream=sys.stderr, verbosity=2).run(suite)
+    report(result)
     # A test with faults in several parts failed once; a class that could not start failed as one.
     faulty = {getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors}
     faulty |= {test.id() for test in result.unexpectedSuccesses}

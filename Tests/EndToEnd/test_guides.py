@@ -13,7 +13,7 @@ from PIL import Image
 from cases import Administration
 from machine import BUILD, FOREIGN, ROOT
 
-sys.path.insert(0, str(ROOT / "Tests/Operation"))
+sys.path.append(str(ROOT / "Tests/Operation"))
 import guide  # noqa: E402
 
 PROGRAMS = ["dossier", "dossierd", "dossier-migrate"]

@@ -7,7 +7,7 @@ import Testing
 @Suite struct GalleryTests {
   private static let folder = getenv("DOSSIER_PAGES_FOLDER").map { unsafe String(cString: $0) }
 
-  @Test(.enabled(if: folder != nil))
+  @Test(.enabled(if: folder != nil, "DOSSIER_PAGES_FOLDER names no folder"))
   func `all pages are written to a folder`() throws {
     let folder = try #require(Self.folder)
     let logo = Branding.Logo(light: ImageSource(Fixtures.path("/logo.svg")))
