@@ -91,9 +91,11 @@ enum CollectionOperation: String, Sendable {
       let revision = try DocumentRevision(arguments, query: "filter", kind)
       let search = try Search(arguments, query: "filter", projection: "projection")
       let outcome = try revision.applied(to: document, rules, &budget)
-      let shown = try arguments.flag("returnNewDocument") ? outcome.after : outcome.before
-      guard let shown else { return (outcome.change, .null) }
-      return (outcome.change, try search.shown(shown, &budget))
+      let shown =
+        try arguments.flag("returnNewDocument")
+        ? outcome.after.map { (new) throws(ServiceError) in try search.changed(new, &budget) }
+        : search.result(outcome.before, &budget)
+      return (outcome.change, shown ?? .null)
     }
   }
 }

@@ -11,8 +11,12 @@ struct Search: Sendable {
   /// The sort is checked but has no effect on a single document.
   init(_ arguments: Arguments, query: String, projection: String) throws(ServiceError) {
     let (condition, fields) = (try arguments.document(query), try arguments.document(projection))
-    self.query = try mongo { () throws(OperatorError) in try Query(condition) }
-    self.projection = try mongo { () throws(OperatorError) in try Projection(fields) }
+    let patterns = PatternAllowance()
+    let read = try mongo { () throws(OperatorError) in try Query(condition, patterns) }
+    self.query = read
+    self.projection = try mongo { () throws(OperatorError) in
+      try Projection(fields, of: read, patterns)
+    }
     let order = try arguments.document("sort")
     _ = try mongo { () throws(OperatorError) in try SortOrder(order) }
     // Only the type is checked. Any limit allows one document, since zero means no limit.
@@ -25,12 +29,25 @@ struct Search: Sendable {
   }
 
   func result(_ document: BSONDocument?, _ budget: inout Budget) throws(ServiceError) -> JSON? {
-    guard let document, try finds(document, &budget) else { return nil }
-    return try shown(document, &budget)
+    let shown = try mongo { () throws(OperatorError) -> BSONDocument? in
+      guard let document, let match = try query.match(document, &budget) else { return nil }
+      return try projection.apply(to: document, position: match.position, &budget)
+    }
+    return try shown?.canonical
   }
 
-  func shown(_ document: BSONDocument, _ budget: inout Budget) throws(ServiceError) -> JSON {
-    try mongo { () throws(OperatorError) in try projection.apply(to: document, &budget) }
+  /// Returns the document after an update, in which the query has no position.
+  ///
+  /// - Throws: an error if the projection is positional, as MongoDB does.
+  func changed(_ document: BSONDocument, _ budget: inout Budget) throws(ServiceError) -> JSON {
+    guard !projection.isPositional else {
+      throw .mongo(
+        "BadValue",
+        "cannot use a positional projection and return the new document",
+        at: ""
+      )
+    }
+    return try mongo { () throws(OperatorError) in try projection.apply(to: document, &budget) }
       .canonical
   }
 }

@@ -120,7 +120,7 @@ package enum OperatorLanguage {
     "A well-formed wrapper such as {\"$oid\": …} is a value of Extended JSON. A malformed wrapper is "
       + "plain data and not an error.",
     "The parts of a path must not be empty: a., .a and a..b are refused, in filters too. Paths of "
-      + "filters, projections and sorts must not contain $ or $[].",
+      + "filters and sorts must not contain $ or $[]. The path of a projection may end with $.",
     "A field whose name begins with a dollar can be changed below the top level. At the top level, an "
       + "update can remove it, and can set it only in a new document.",
     "A new document has no _id unless the filter or the update gives it one.",

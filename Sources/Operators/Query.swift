@@ -77,6 +77,16 @@ indirect enum Predicate: Sendable {
   case field([FieldName], Test)
 }
 
+extension Predicate {
+  /// The first names of its paths.
+  var names: [FieldName] {
+    switch self {
+    case .all(let parts), .any(let parts), .none(let parts): parts.flatMap(\.names)
+    case .field(let path, _): path.first.map { [$0] } ?? []
+    }
+  }
+}
+
 /// A condition on one value.
 enum Test: Sendable {
   case equal(Operand)

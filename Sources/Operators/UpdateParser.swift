@@ -186,13 +186,3 @@ struct UpdateParser {
     return filters
   }
 }
-
-extension Predicate {
-  /// The first names of its paths.
-  fileprivate var names: [FieldName] {
-    switch self {
-    case .all(let parts), .any(let parts), .none(let parts): parts.flatMap(\.names)
-    case .field(let path, _): path.first.map { [$0] } ?? []
-    }
-  }
-}

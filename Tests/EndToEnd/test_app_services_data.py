@@ -137,6 +137,27 @@ class Collection(CollectionCase):
         self.refused(400, "too many steps", "MongoDBError", self.call, "aggregate",
                      pipeline=[stage] * 3)
 
+    def test_elements_of_arrays(self):
+        key = self.insert(list=[1, 5, 7], rows=[{"x": 1}, {"x": 2}])
+        two = {"list": [int32(5)], "_id": key}
+        for projection in [{"list.$": 1}, {"list": {"$elemMatch": {"$gt": 4}}},
+                           {"list": {"$slice": [1, 1]}, "_id": 1}]:
+            self.assertEqual(self.call("findOne", query={"list": {"$gt": 4}}, project=projection), two)
+            for new in [False, True]:
+                change = {"filter": {"list": 5}, "update": {"$inc": {"n": 1}}, "projection": projection,
+                          "returnNewDocument": new}
+                if new and "list.$" in projection:
+                    self.refused(400, "cannot use a positional projection", "MongoDBError",
+                                 self.call, "findOneAndUpdate", **change)
+                else:
+                    self.assertEqual(self.call("findOneAndUpdate", **change), two)
+        self.assertEqual(self.call("findOne")["n"], int32(5))
+        self.refused(400, "does not match the query document", "MongoDBError", self.call, "find",
+                     query={"n": 1}, project={"rows.$": 1})
+        for projection in [{"list.$": 1}, {"list": {"$slice": 1}}, {"list": {"$elemMatch": {"$gt": 4}}}]:
+            self.refused(400, "", "MongoDBError", self.call, "aggregate",
+                         pipeline=[{"$project": projection}])
+
     def test_inserting(self):
         other = "0" * 24
         for document in [{"userId": other}, {"userId": None}, {"userId": 7},

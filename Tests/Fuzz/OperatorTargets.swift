@@ -10,7 +10,7 @@ extension FuzzTarget {
     "1E+6144", "0E-6176", "-9.999999999999999999999999999999999E+6144", "sNaN", "NaN", "Infinity",
   ]
 
-  /// Lines: a document, an update, a query, array filters.
+  /// Lines: a document, an update or a projection, a query, array filters.
   static let operators = FuzzTarget(
     "operators",
     isJSON: true,
@@ -20,7 +20,7 @@ extension FuzzTarget {
       "$sort", "$slice", "$addToSet", "$pull", "$pullAll", "$pop", "$eq", "$ne", "$gt", "$gte",
       "$lt", "$lte", "$in", "$nin", "$and", "$or", "$nor", "$not", "$exists", "$all", "$size",
       "$elemMatch", "$regex", "$options", "_id", "a", "b", "a.b", "a.0", "a.$[]", "a.$[x]", "x",
-      "x.b", "0", "a.$[].b",
+      "x.b", "0", "a.$[].b", "a.$",
     ],
     bound: MemoryBound(factor: 200, base: 4_194_304)
   ) { input in
@@ -30,7 +30,12 @@ extension FuzzTarget {
     let query = try? Query(values[2])
     if let query {
       var budget = Budget()
-      _ = try? query.matches(document, &budget)
+      let match = try? query.match(document, &budget)
+      if let match, let projection = try? Projection(values[1], of: query),
+        let shown = try? projection.apply(to: document, position: match.position, &budget)
+      {
+        expectStorable(shown.json(.stored), "a projection")
+      }
       if let made = try? query.insertion(&budget) {
         expectStorable(made.json(.stored), "an insertion")
       }
