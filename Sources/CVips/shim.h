@@ -13,12 +13,40 @@ static inline VipsImage *CVips_open(const void *bytes, size_t count) {
                                     VIPS_FAIL_ON_ERROR, NULL);
 }
 
-// Applies the orientation, converts to sRGB, and fits the picture into a square without enlarging.
+// Applies the orientation, and fits the picture into a square without enlarging. Colours are of the
+// picture's own space, in bytes. With an export profile, vips would convert colours without an
+// import profile by XYZ, from D65 to D50 without adaptation.
 // The loader's options have `fail_on`, since the operation ignores its own for buffers (libvips
 // issue 5195).
 static inline int CVips_fit(void *bytes, size_t count, int side, VipsImage **fitted) {
   return vips_thumbnail_buffer(bytes, count, fitted, side, "height", side, "size", VIPS_SIZE_DOWN,
-                               "export_profile", "srgb", "option_string", "[fail_on=error]", NULL);
+                               "option_string", "[fail_on=error]", NULL);
+}
+
+static inline int CVips_fit_image(VipsImage *image, VipsImage **fitted, int side) {
+  return vips_thumbnail_image(image, fitted, side, "height", side, "size", VIPS_SIZE_DOWN, NULL);
+}
+
+// Loads a JPEG, and shrinks it by 1, 2, 4 or 8 while it is decoded.
+static inline int CVips_load_jpeg(void *bytes, size_t count, int shrink, VipsImage **image) {
+  return vips_jpegload_buffer(bytes, count, image, "shrink", shrink, "access",
+                              VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR, NULL);
+}
+
+// Some conversions lose the profile.
+static inline void CVips_copy_profile(VipsImage *from, VipsImage *to) {
+  const void *bytes;
+  size_t count;
+  if (vips_image_get_typeof(from, VIPS_META_ICC_NAME) &&
+      !vips_image_get_blob(from, VIPS_META_ICC_NAME, &bytes, &count))
+    vips_image_set_blob_copy(to, VIPS_META_ICC_NAME, bytes, count);
+}
+
+// Converts from a profile, by a name that vips knows or else the picture's own, to bytes of sRGB.
+static inline int CVips_transform(VipsImage *image, VipsImage **converted, const char *profile,
+                                  VipsIntent intent) {
+  return vips_icc_transform(image, converted, "srgb", "embedded", !profile, "input_profile",
+                            profile, "intent", intent, "black_point_compensation", TRUE, NULL);
 }
 
 static inline int CVips_to_srgb(VipsImage *image, VipsImage **converted) {

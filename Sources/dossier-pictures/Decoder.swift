@@ -64,9 +64,28 @@ enum Decoder {
     let file = UnsafeMutableRawBufferPointer.allocate(byteCount: input.count, alignment: 16)
     defer { unsafe file.deallocate() }
     unsafe file.copyBytes(from: input)
-    try check(unsafe Image(headerOf: file), kind)
-    let fitted = try unsafe Image(fitting: file, into: PictureLimits.side)
-    return try encode(fitted.colours().pixels())
+    let header = try unsafe Image(headerOf: file)
+    try check(header, kind)
+    return try encode(unsafe fit(file, header).colours().pixels())
+  }
+
+  /// Returns the upright picture in sRGB, or in grey.
+  ///
+  /// vips would fit CMYK through XYZ, which shifts its colours. So its ink becomes light first.
+  private static func fit(
+    _ file: UnsafeMutableRawBufferPointer,
+    _ header: borrowing Image
+  ) throws(PictureError) -> Image {
+    guard header.isCMYK else {
+      let fitted = try unsafe Image(fitting: file, into: PictureLimits.side)
+      fitted.copyProfile(of: header)
+      return try ColourProfile.apply(to: fitted)
+    }
+    // Half as large as the side would blur.
+    let least = max(header.width, header.height) / (2 * PictureLimits.side)
+    let shrink = [8, 4, 2].first { $0 <= least } ?? 1
+    let ink = try unsafe Image(jpeg: file, shrunkBy: shrink)
+    return try ColourProfile.apply(to: ink).fitted(into: PictureLimits.side)
   }
 
   /// Checks the header before any pixel is decoded.

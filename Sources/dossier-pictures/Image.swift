@@ -30,17 +30,43 @@ import PictureContract
     try unsafe self.init(CVips_open(file.baseAddress, file.count))
   }
 
-  /// Creates an upright image in sRGB that fits into a square of `side` pixels.
+  /// Creates an upright image that fits into a square of `side` pixels.
   ///
-  /// `file` must outlive the image.
+  /// Its pixels are grey or RGB in the picture's own colour space. `file` must outlive the image,
+  /// and must not be in CMYK.
   init(fitting file: UnsafeMutableRawBufferPointer, into side: Int) throws(PictureError) {
     try unsafe self.init { unsafe CVips_fit(file.baseAddress, file.count, Int32(side), $0) }
+  }
+
+  /// Reads a JPEG, shrunk by 1, 2, 4 or 8.
+  ///
+  /// `file` must outlive the image.
+  init(jpeg file: UnsafeMutableRawBufferPointer, shrunkBy shrink: Int) throws(PictureError) {
+    try unsafe self.init {
+      unsafe CVips_load_jpeg(file.baseAddress, file.count, Int32(shrink), $0)
+    }
+  }
+
+  /// Returns the upright image, fitted into a square of `side` pixels.
+  func fitted(into side: Int) throws(PictureError) -> Image {
+    try unsafe Image { unsafe CVips_fit_image(pointer, $0, Int32(side)) }
   }
 
   /// Returns the image with three bytes of sRGB per pixel, and a fourth for alpha if there is one.
   func colours() throws(PictureError) -> Image {
     let colours = try unsafe Image { unsafe CVips_to_srgb(pointer, $0) }
     return try unsafe Image { unsafe CVips_to_bytes(colours.pointer, $0) }
+  }
+
+  /// Returns the image in sRGB, converted by its own profile or by one that vips knows by name.
+  func converted(
+    from profile: StaticString? = nil,
+    _ intent: VipsIntent
+  ) throws(PictureError) -> Image {
+    let name = unsafe profile.map { unsafe UnsafeRawPointer($0.utf8Start) }
+    return try unsafe Image {
+      unsafe CVips_transform(pointer, $0, name?.assumingMemoryBound(to: CChar.self), intent)
+    }
   }
 
   /// Returns the image with computed pixels, for which the whole file is decoded.
@@ -53,8 +79,14 @@ import PictureContract
 
   var width: Int { Int(unsafe vips_image_get_width(pointer)) }
   var height: Int { Int(unsafe vips_image_get_height(pointer)) }
+  var isCMYK: Bool {
+    unsafe vips_image_get_interpretation(pointer) == VIPS_INTERPRETATION_CMYK
+  }
   var hasAlpha: Bool { unsafe vips_image_hasalpha(pointer) != 0 }
   private var bandCount: Int { Int(unsafe vips_image_get_bands(pointer)) }
+
+  /// The number of bands without alpha.
+  var colourCount: Int { bandCount - (hasAlpha ? 1 : 0) }
 
   /// Returns whether every pixel is opaque.
   func isOpaque() throws(PictureError) -> Bool {
@@ -71,6 +103,22 @@ import PictureContract
     var text: UnsafePointer<CChar>?
     guard unsafe vips_image_get_string(pointer, name, &text) == 0 else { return nil }
     return unsafe text.map { unsafe String(cString: $0) }
+  }
+
+  /// The start of its ICC profile, of at most `limit` bytes, or nil if it has none.
+  func profile(upTo limit: Int) -> [UInt8]? {
+    guard unsafe vips_image_get_typeof(pointer, VIPS_META_ICC_NAME) != 0 else { return nil }
+    var start: UnsafeRawPointer?
+    var count = 0
+    guard unsafe vips_image_get_blob(pointer, VIPS_META_ICC_NAME, &start, &count) == 0 else {
+      return nil
+    }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: min(count, limit)))
+  }
+
+  /// Takes the profile of an image with the same colours.
+  func copyProfile(of other: borrowing Image) {
+    unsafe CVips_copy_profile(other.pointer, pointer)
   }
 
   // MARK: Encoding
@@ -105,7 +153,10 @@ extension PictureError {
   /// Libraries report a lack of memory only in the message.
   init(says text: String, otherwise status: PictureStatus = .damaged) {
     let lowercase = text.lowercased()
-    let isMemory = ["memory", "allocate", "creating thread"].contains { lowercase.contains($0) }
+    // The colour library says it of a profile that is cut off.
+    let isRead = lowercase.contains("read from memory")
+    let isMemory =
+      !isRead && ["memory", "allocate", "creating thread"].contains { lowercase.contains($0) }
     self.init(isMemory ? .tooMuchMemory : status, text)
   }
 }

@@ -70,7 +70,32 @@ final class Studio: Sendable {
     let metadata: [String]
   }
 
+  /// Returns the colours of the quarters of each picture: lists of red, green and blue.
+  func colours(of pictures: [Picture]) async throws -> [[[Int]]] {
+    let folder = "\(folder)/seen-\(UInt64.random(in: 0 ... .max))"
+    mkdir(folder, 0o755)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let paths = pictures.indices.map { "\(folder)/\($0)" }
+    for (path, picture) in zip(paths, pictures) {
+      try Data(picture.bytes).write(to: URL(filePath: path))
+    }
+    return try await Self.python(["colours"] + paths).split(separator: "\n").map(Self.colours)
+  }
+
+  /// Returns the right colours of a file of `colours.py`.
+  func rightColours(of name: String) throws -> [[Int]] {
+    Self.colours(in: String(decoding: try file("\(name).right"), as: UTF8.self))
+  }
+
+  private static func colours(in text: some StringProtocol) -> [[Int]] {
+    text.split { $0.isWhitespace }.map { $0.split(separator: ",").compactMap { Int($0) } }
+  }
+
   private static func python(_ words: String...) async throws -> String {
+    try await python(words)
+  }
+
+  private static func python(_ words: [String]) async throws -> String {
     let own = String(#filePath.dropLast("Studio.swift".count)) + "pictures.py"
     let program = try TestProgram("/usr/bin/python3", ["-B", own] + words)
     let status = await program.end()

@@ -1,6 +1,6 @@
 """Makes the files that PicturesTests uploads, and describes the files that the program returns.
 
-pictures.py make FOLDER [HEIF-ENCODER]   pictures.py look FILE
+pictures.py make FOLDER [HEIF-ENCODER]   pictures.py look FILE   pictures.py colours FILE...
 
 Uses another library than the program under test (Pillow), so that both must agree.
 """
@@ -11,6 +11,8 @@ import sys
 import zlib
 
 from PIL import Image, ImageCms, PngImagePlugin
+
+import colours
 
 SECRET = "SECRET-OF-THE-OWNER"
 COLOURS = {"red": (230, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 230), "white": (250, 250, 250)}
@@ -143,6 +145,7 @@ def make(folder, heif):
     subprocess.run([heif, "-A", "small.png", "-o", "small.avif"], check=True, capture_output=True)
     subprocess.run([heif, "-A", "private.jpg", "-o", "private.avif"], check=True, capture_output=True)
     subprocess.run([heif, "-A", "-q", "90", "alpha.png", "-o", "alpha.avif"], check=True, capture_output=True)
+    colours.make(heif)
 
 
 def nearest(pixel):
@@ -158,12 +161,12 @@ def look(path):
     width, height = image.size
     plain = image.convert("RGB")
     places = [(x, y) for y in (height // 4, height * 3 // 4) for x in (width // 4, width * 3 // 4)]
-    colours = ",".join(nearest(plain.getpixel(place)) for place in places)
+    seen = ",".join(nearest(plain.getpixel(place)) for place in places)
     alpha = image.getchannel("A").getextrema() if image.mode == "RGBA" else ""
     known = {"jfif", "jfif_version", "jfif_unit", "jfif_density", "dpi"}
     metadata = sorted(set(image.info) - known) + (["exif"] if len(image.getexif()) else [])
-    print(image.format, image.mode, f"{width}x{height}", colours, alpha, *metadata, sep="|")
+    print(image.format, image.mode, f"{width}x{height}", seen, alpha, *metadata, sep="|")
 
 
 if __name__ == "__main__":
-    make(*sys.argv[2:]) if sys.argv[1] == "make" else look(sys.argv[2])
+    {"make": make, "look": look, "colours": colours.look}[sys.argv[1]](*sys.argv[2:])
