@@ -358,7 +358,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Administration", "Accounts", "Declarations", "Delivery", "Distribution", "Documents",
+        "Administration", "Accounts", "CCrypt", "Declarations", "Delivery", "Distribution",
+        "Documents",
         "OpenID", "Runtime",
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Outbound",
         "PasswordHashes", "Postgres", "Migrations", "ReferenceData", "TestSupport", "WebTokens",

@@ -25,6 +25,21 @@ extension PasswordHash {
     }
   }
 
+  /// Whether the library that verifies the hash can read it.
+  ///
+  /// Takes no time of hashing.
+  var isVerifiable: Bool {
+    switch algorithm {
+    case .bcrypt, .shaCrypt, .nt:
+      // It knows methods that are old or cheap, and says so.
+      ![CRYPT_SALT_INVALID, CRYPT_SALT_METHOD_DISABLED].contains(crypt_checksalt(text))
+    // Whatever the cost, only an unreadable hash is -1.
+    case .argon2: crypto_pwhash_str_needs_rehash(text, 1, 8_192) != -1
+    // The parser reads the very numbers and bytes that are computed with.
+    case .scrypt, .pbkdf2, .digest: true
+    }
+  }
+
   /// Verifies a password with libxcrypt, which accepts up to 511 bytes.
   private func crypted(_ password: [UInt8]) -> Bool {
     withUnsafeTemporaryAllocation(of: crypt_data.self, capacity: 1) { data in

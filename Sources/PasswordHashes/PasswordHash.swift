@@ -19,6 +19,7 @@ package struct PasswordHash: Sendable, Equatable {
 
   package enum Digest: String, Sendable, CaseIterable { case md5, sha1, sha256, sha384, sha512 }
 
+  /// The hash in the one form that the algorithm's library reads.
   package let text: String
   package let algorithm: Algorithm
 
@@ -39,7 +40,6 @@ package struct PasswordHash: Sendable, Equatable {
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy(\.isVisible) else {
       throw .malformed("A hash may have at most \(Self.longest) printable characters.")
     }
-    self.text = text
     let parts = text.split(separator: "$", omittingEmptySubsequences: false).dropFirst()
     guard text.utf8.first == UInt8(ascii: "$"), parts.count >= 3, let name = parts.first else {
       throw .unknownAlgorithm
@@ -57,6 +57,12 @@ package struct PasswordHash: Sendable, Equatable {
       case "pbkdf2-sha256": try Self.pbkdf2(.sha256, fields)
       case "pbkdf2-sha512": try Self.pbkdf2(.sha512, fields)
       default: .digest(try SaltedDigest(name, fields))
+      }
+    self.text =
+      switch algorithm {
+      case .argon2: Self.argon2Text(name, fields)
+      case .bcrypt: Self.bcryptText(name, fields)
+      default: text
       }
   }
 
@@ -80,6 +86,19 @@ package struct PasswordHash: Sendable, Equatable {
     }
   }
 
+  /// Reads a hash of another program.
+  ///
+  /// - Returns: a hash that a sign-in can verify, in a second or two.
+  /// - Throws: an error with the reason if the hash is rejected, also by the library that verifies.
+  package static func imported(_ text: String) throws(PasswordHashError) -> PasswordHash {
+    let hash = try PasswordHash(text)
+    try hash.checkCost()
+    guard hash.isVerifiable else {
+      throw .malformed("The library that verifies it refuses the hash.")
+    }
+    return hash
+  }
+
   /// The maximum memory of a foreign hash, in KiB.
   private static let memoryLimit = 262_144
 
@@ -87,7 +106,7 @@ package struct PasswordHash: Sendable, Equatable {
   /// memory.
   ///
   /// Stored hashes are not checked: the operator chooses the cost of our own.
-  package func checkCost() throws(PasswordHashError) {
+  private func checkCost() throws(PasswordHashError) {
     let limit = Self.memoryLimit
     switch algorithm {
     case .bcrypt(let cost):
@@ -115,10 +134,22 @@ package struct PasswordHash: Sendable, Equatable {
   // MARK: Each algorithm
 
   private static func bcrypt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
-    guard fields.count == 2, fields[0].utf8.count == 2, let cost = Int(fields[0]),
+    guard fields.count == 2, fields[0].utf8.count == 2, fields[0].isDigits,
+      let cost = Int(fields[0]),
       fields[1].utf8.count == 53, fields[1].utf8.allSatisfy(\.isCryptDigit)
     else { throw .malformed("A bcrypt hash must be $2b$, two digits, $ and 53 characters.") }
     return .bcrypt(cost: cost)
+  }
+
+  /// Returns a bcrypt hash whose salt and key end with zeros, where their last digits have more bits
+  /// than they need.
+  ///
+  /// The library writes zeros there, and some programs wrote random bits.
+  private static func bcryptText(_ name: Substring, _ fields: [Substring]) -> String {
+    // 22 digits have 132 bits for the 128 of the salt, and 31 have 186 for the 184 of the key.
+    let salt = fields[1].prefix(22).maskingLastDigit(0b110000)
+    let key = fields[1].dropFirst(22).maskingLastDigit(0b111100)
+    return "$\(name)$\(fields[0])$\(salt)\(key)"
   }
 
   /// Parses SHA-crypt.
@@ -131,13 +162,15 @@ package struct PasswordHash: Sendable, Equatable {
     var fields = fields[...]
     // The default of crypt(3).
     var rounds = 5_000
-    if let given = fields.first.flatMap({ Parameters($0) })?["rounds"] {
+    if let given = fields.first.flatMap({ Parameters($0, names: ["rounds"]) })?["rounds"] {
       rounds = given
       fields = fields.dropFirst()
     }
     guard fields.count == 2, let salt = fields.first, let key = fields.last,
       (1...16).contains(salt.utf8.count), key.utf8.count == length,
-      salt.utf8.allSatisfy(\.isCryptDigit), key.utf8.allSatisfy(\.isCryptDigit)
+      salt.utf8.allSatisfy(\.isCryptDigit), key.utf8.allSatisfy(\.isCryptDigit),
+      // The last digit has two or four bits more than the key, which are its highest.
+      let last = key.utf8.last, (length == 43 ? "./0123456789ABCD" : "./01").utf8.contains(last)
     else { throw .malformed("A SHA-crypt hash must be $6$, a salt, $ and \(length) characters.") }
     return .shaCrypt(rounds: rounds)
   }
@@ -151,7 +184,8 @@ package struct PasswordHash: Sendable, Equatable {
 
   private static func argon2(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
     guard fields.count == 4, fields[0] == "v=19",
-      let parameters = Parameters(fields[1]), let memory = parameters["m"],
+      let parameters = Parameters(fields[1], names: ["m", "t", "p"]),
+      let memory = parameters["m"],
       let passes = parameters["t"], let lanes = parameters["p"], memory > 0, passes > 0, lanes > 0,
       let salt = [UInt8](hashed: fields[2]), (8...64).contains(salt.count),
       let key = [UInt8](hashed: fields[3]), (16...64).contains(key.count), memory >= 8 * lanes
@@ -161,8 +195,19 @@ package struct PasswordHash: Sendable, Equatable {
     return .argon2(memory: memory, passes: passes, lanes: lanes)
   }
 
+  /// Returns an Argon2 hash with its parameters in the order that the library reads.
+  ///
+  /// Other programs write them in another order, which PHC strings leave open.
+  private static func argon2Text(_ name: Substring, _ fields: [Substring]) -> String {
+    let parts = fields[1].split(separator: ",")
+    let parameters = ["m", "t", "p"].compactMap { name in parts.first { $0.hasPrefix("\(name)=") } }
+    let rest = fields[2...].map { $0.replacing(".", with: "+") }.joined(separator: "$")
+    return "$\(name)$v=19$\(parameters.joined(separator: ","))$\(rest)"
+  }
+
   private static func scrypt(_ fields: [Substring]) throws(PasswordHashError) -> Algorithm {
-    guard fields.count == 3, let parameters = Parameters(fields[0]), let logN = parameters["ln"],
+    guard fields.count == 3, let parameters = Parameters(fields[0], names: ["ln", "r", "p"]),
+      let logN = parameters["ln"],
       let r = parameters["r"], let p = parameters["p"], logN > 0, r > 0, p > 0,
       let salt = [UInt8](hashed: fields[1]), (1...64).contains(salt.count),
       let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count)
@@ -182,9 +227,12 @@ package struct PasswordHash: Sendable, Equatable {
     _ digest: Digest,
     _ fields: [Substring]
   ) throws(PasswordHashError) -> Algorithm {
-    guard fields.count == 3, let rounds = Int(fields[0]) ?? Parameters(fields[0])?["i"],
+    let parameters = fields.first.flatMap { Parameters($0, names: ["i", "l"]) }
+    guard fields.count == 3,
+      let rounds = fields[0].isDigits ? Int(fields[0]) : parameters?["i"],
       let salt = [UInt8](hashed: fields[1]), (1...64).contains(salt.count),
-      let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count), rounds > 0
+      let key = [UInt8](hashed: fields[2]), (16...64).contains(key.count), rounds > 0,
+      parameters?["l"] ?? key.count == key.count
     else { throw .malformed("A PBKDF2 hash must be $pbkdf2-sha256$i=$, a salt, $ and a key.") }
     return .pbkdf2(digest, rounds: rounds, salt: salt, key: key)
   }

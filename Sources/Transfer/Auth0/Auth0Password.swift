@@ -15,11 +15,10 @@ enum Auth0Password {
   static func text(of json: JSON, at place: String) throws(Failure) -> String {
     let text = if let given = json.string { given } else { try custom(json, place) }
     do throws(PasswordHashError) {
-      try PasswordHash(text).checkCost()
+      return try PasswordHash.imported(text).text
     } catch {
       throw .invalid([ImportedUser.fault(of: error, at: place)])
     }
-    return text
   }
 
   private static func custom(_ json: JSON, _ place: String) throws(Failure) -> String {

@@ -240,8 +240,7 @@ package struct ImportedUser: Sendable {
       return [.wrongType(place, "a string or null")]
     }
     do throws(PasswordHashError) {
-      try PasswordHash(text).checkCost()
-      password = .hash(text)
+      password = .hash(try PasswordHash.imported(text).text)
       return []
     } catch {
       return [Self.fault(of: error, at: place)]
