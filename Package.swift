@@ -68,6 +68,7 @@ let package = Package(
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
+    .systemLibrary(name: "CIDN2", pkgConfig: "libidn2"),
     .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8"),
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
@@ -113,6 +114,11 @@ let package = Package(
       swiftSettings: house + unchecked
     ),
     .target(
+      name: "DomainNames",
+      dependencies: ["CIDN2", "ReferenceData"],
+      swiftSettings: pointers
+    ),
+    .target(
       name: "PasswordHashes",
       dependencies: [
         "CCrypt", "CSodium", "EventLoop", "Encoding",
@@ -134,7 +140,7 @@ let package = Package(
     .target(
       name: "Pages",
       dependencies: [
-        "HTTP", "JSON", "Encoding", "ReferenceData",
+        "DomainNames", "HTTP", "JSON", "Encoding", "ReferenceData",
         .product(name: "Mustache", package: "swift-mustache"),
       ],
       swiftSettings: domain
@@ -167,7 +173,8 @@ let package = Package(
     .target(
       name: "Delivery",
       dependencies: [
-        "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "ReferenceData", "Runtime",
+        "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "Postgres", "ReferenceData",
+        "Runtime",
         "Tenancy",
       ],
       swiftSettings: domain + unchecked
@@ -189,7 +196,7 @@ let package = Package(
     .target(
       name: "Accounts",
       dependencies: [
-        "Delivery", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
+        "Delivery", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
         "Imaging", "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain + unchecked
@@ -362,7 +369,8 @@ let package = Package(
         "Documents",
         "OpenID", "Runtime",
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Outbound",
-        "PasswordHashes", "Postgres", "Migrations", "ReferenceData", "TestSupport", "WebTokens",
+        "DomainNames", "PasswordHashes", "Postgres", "Migrations", "ReferenceData", "TestSupport",
+        "WebTokens",
       ],
       swiftSettings: tests
     ),
@@ -450,8 +458,9 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Accounts", "Administration", "CFastCGI", "Delivery", "Documents", "ManagementWire", "OpenID",
-  "OpenIDWire", "Runtime", "Sessions", "Tenancy", "Transfer", "FastCGI", "HTTP", "JSON",
+  "Accounts", "Administration", "CFastCGI", "Delivery", "Documents", "DomainNames",
+  "ManagementWire", "OpenID", "OpenIDWire", "Outbound", "Runtime", "Sessions", "Tenancy",
+  "Transfer", "FastCGI", "HTTP", "JSON",
   "JSONSchema",
   "Migrations", "Encoding", "Operators", "Patterns", "Postgres", "ParraWire", "TestSupport",
   "WebTokens", "WireKit",

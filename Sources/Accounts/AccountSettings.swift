@@ -40,8 +40,8 @@ package struct AccountSettings: SettingsSection {
       "mixed_script_addresses",
       false,
       safe: false,
-      "whether new addresses may mix scripts, such as Latin and Cyrillic, before the @ or between two "
-        + "dots after it; such an address can look like another user's"
+      "whether the domains of new addresses may mix scripts between two dots, such as Latin and "
+        + "Cyrillic; such an address can look like another user's"
     )
     apiKeysPerUser = read.number("api_keys_per_user", 0...1_000, 20, "the most API keys of a user")
     read.declare(

@@ -21,7 +21,6 @@ extension Emails {
     try EmailAddress.check(email, context)
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
     let address = try await EmailAddress(email, context)
-    try address.requireMail(email)
     let found = try await context.read(EmailChangeQueries.own, user, context.principal)
     guard let own = found.first else { throw context.gone }
     guard let key = own.key else { throw .noEmail }
@@ -94,7 +93,7 @@ extension Emails {
       origin == .mail
     )
     let isVerified = origin != .unverified || former.isSame && former.wasVerified
-    _ = transaction.send(EmailChangeQueries.change, user, address.stored(email), isVerified)
+    _ = transaction.send(EmailChangeQueries.change, user, EmailAddress.canonical(email), isVerified)
     try await taken()
     return former.email
   }

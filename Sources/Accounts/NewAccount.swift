@@ -56,7 +56,8 @@ import Postgres
     let (app, identity) = (context.app.id, IdentityID())
     let (provider, key) = (credential.provider, address.key)
     let taken = Accounts.sendTaking(address, for: user, identity, in: transaction)
-    _ = transaction.send(AccountQueries.create, user, app, address.stored(email), flow != nil)
+    let stored = EmailAddress.canonical(email)
+    _ = transaction.send(AccountQueries.create, user, app, stored, flow != nil)
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
     if let hash { _ = transaction.send(CredentialRowQueries.addPassword, user, hash) }
     if let mail {

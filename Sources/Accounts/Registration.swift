@@ -134,7 +134,6 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> String {
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
-    try address.requireMail(credentials.email)
     try await RequestLimiter.mail(to: address.key, for: nil, context)
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let account = try await Accounts.find(address, context)

@@ -1,3 +1,4 @@
+import DomainNames
 import Encoding
 import EventLoop
 import Glibc
@@ -62,7 +63,7 @@ extension RequestContext {
   ///
   /// - Parameters:
   ///   - kind: the kind of the mail.
-  ///   - email: also fills `{{email}}`, spelled out.
+  ///   - email: also fills `{{email}}`, spelled out, with the domain in the form that people read.
   ///   - language: the language of the recipient, a tag of BCP 47; nil for the languages
   ///     of the request.
   ///   - values: returns the values of the other placeholders for a language and the app's name.
@@ -91,7 +92,8 @@ extension RequestContext {
         from: sender,
         to: MailAddress(email),
         values: own.merging([
-          "email": AppMail.inWords(email), "app": name, "time": AppMail.timeOfNow,
+          "email": AppMail.inWords(DomainName.shown(inAddress: email)), "app": name,
+          "time": AppMail.timeOfNow,
           "device": words.catalog.device(agent.map(BrowserName.init)),
         ]) { $1 }
       )

@@ -1,3 +1,5 @@
+import DomainNames
+
 /// A page as a value, without markup and in no language yet.
 ///
 /// The functions of `Page` create the pages. `PageRenderer` renders any of them with one template.
@@ -143,6 +145,7 @@ package struct Picture: Sendable {
 /// A user as pages show it.
 package struct Person: Sendable {
   package let name: String?
+  /// With the domain in the form that people read.
   package let email: String?
   package let picture: ImageSource?
   /// The text whose first letter stands for a missing picture.
@@ -150,7 +153,7 @@ package struct Person: Sendable {
 
   package init(name: String? = nil, email: String? = nil, picture: ImageSource? = nil) {
     self.name = name
-    self.email = email
+    self.email = email.map(DomainName.shown(inAddress:))
     self.picture = picture
     initialSource = name ?? email
   }

@@ -12,6 +12,7 @@ struct UserCommand: ParsableCommand {
       Factors.self,
       VerifyEmail.self, Roles.self, Permissions.self, Permit.self, Block.self, Unblock.self,
       Logout.self, Delete.self, UserImportCommand.self, UserExportCommand.self,
+      UserAddressesCommand.self,
     ]
   )
 

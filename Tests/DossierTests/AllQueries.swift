@@ -39,6 +39,7 @@ enum AllQueries {
     RoleQueries.all, RolePermissionQueries.all, UserRoleQueries.all, UserPermissionQueries.all,
     IssuerAdministrationQueries.all,
     SigningKeyQueries.all, UsersAdministrationQueries.all, UserRemovalQueries.all,
+    StoredAddressQueries.all,
     SessionsAdministrationQueries.all,
     SessionCreationQueries.all,
     AuditLogQueries.all, ImportQueries.all,

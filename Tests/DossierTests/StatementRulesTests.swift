@@ -19,7 +19,7 @@ import Testing
     """,
     "Pages of keys ask all shards on purpose, so that the commands of operators change rows by key.":
       """
-    apps.users apps.subjects apps.events rate_limits.page search_indexes.texts
+    apps.users apps.subjects apps.events rate_limits.page stored_addresses.page search_indexes.texts
     search_indexes.numbers search_indexes.booleans search_indexes.others
     reencryption.mails reencryption.factors reencryption.older_keys reencryption.older_recovery_codes
     """,

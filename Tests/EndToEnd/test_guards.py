@@ -274,7 +274,7 @@ class Guards(Case):
         for form in forms:
             self.expect(self.login(form), 429, "too_many_attempts")
         asked = [self.post("/v1/password/reset-request", {"email": form}).status
-                 for form in forms * 3]
+                 for form in forms[:3] * 5]
         self.assertIn(429, asked)
 
     def test_disabled_login_methods_are_refused(self):

@@ -108,7 +108,7 @@ import Encoding
         credential.owner(as: FlowID.self),
         purpose.rawValue,
         address.key,
-        address.stored(email),
+        EmailAddress.canonical(email),
         hash,
         purpose.isOfNetwork
           ? networkHash(of: code, context) : credential.hash(with: code, master),

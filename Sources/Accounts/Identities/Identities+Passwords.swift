@@ -101,7 +101,8 @@ extension Identities {
     let added = hash.map { transaction.send(CredentialRowQueries.addPassword, user, $0) }
     let provider: IdentityProvider = hash == nil ? .email : .password
     _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, key)
-    _ = transaction.send(IdentitiesQueries.setAddress, user, address.stored(email), key)
+    let stored = EmailAddress.canonical(email)
+    _ = transaction.send(IdentitiesQueries.setAddress, user, stored, key)
     try await taken()
     if let added, try await added.rows().isEmpty { throw .identityExists }
   }

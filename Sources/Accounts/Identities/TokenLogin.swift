@@ -159,6 +159,9 @@ extension NewSubject {
         : Profiles.fault(member, value) == nil
       if isValid { profile[member] = value }
     }
-    if let email = profile["email"]?.string { address = try await EmailAddress(email, context) }
+    if let email = profile["email"]?.string {
+      profile["email"] = .string(EmailAddress.canonical(email))
+      address = try await EmailAddress(email, context)
+    }
   }
 }

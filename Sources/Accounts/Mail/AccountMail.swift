@@ -36,8 +36,11 @@ import Sessions
     _ context: RequestContext
   ) async throws(Failure) -> (EmailAddress, Account?) {
     guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    // An imported user may have an address that mixes scripts.
+    if let fault = EmailAddress.fault(in: email, at: "/email", mixed: true) {
+      throw .invalid([fault])
+    }
     let address = try await EmailAddress(email, context)
-    try address.requireMail(email)
     let account = try await Accounts.find(address, context)
     try await RequestLimiter.mail(to: address.key, for: account, context)
     return (address, account)
@@ -53,7 +56,7 @@ import Sessions
     guard context.mailer.isConfigured,
       try await RequestLimiter.mayMail(to: address.key, for: nil, context)
     else { return nil }
-    return EmailToken(.verify, to: address.stored(email), of: user, in: nil, context)
+    return EmailToken(.verify, to: EmailAddress.canonical(email), of: user, in: nil, context)
   }
 
   /// Queues a request in a transaction.
@@ -75,7 +78,7 @@ import Sessions
     let context = transaction.context
     let json: JSON = [
       "purpose": purpose.map { .string($0.rawValue) } ?? .null, "key": .string(address.key),
-      "email": .string(address.stored(email)),
+      "email": .string(EmailAddress.canonical(email)),
       "languages": .array(context.languages.map(JSON.string)),
       "code": code.map(JSON.string) ?? .null,
     ]
@@ -155,7 +158,7 @@ import Sessions
     let mail = transaction.context.mail(
       withCode: flow.shownCode,
       for: flow.purpose.ofCode,
-      to: flow.address.stored(flow.email),
+      to: EmailAddress.canonical(flow.email),
       in: language
     )
     transaction.queue(mail, .code, for: AuthenticationFlow.lifetime)

@@ -1,5 +1,6 @@
 package import Runtime
 package import EventLoop
+import DomainNames
 import Outbound
 import ReferenceData
 
@@ -7,35 +8,44 @@ extension EmailAddress {
   /// 254: the longest path of SMTP (RFC 5321 section 4.5.3.1.3) without its brackets.
   private static let limit = 254
 
-  /// Checks whether a user may have an address.
+  /// Checks whether a user may have an address, and a mail can be sent to it.
   ///
   /// It also refuses text that looks like another address: readers could not tell the two apart.
   /// - Parameters:
   ///   - text: the address.
   ///   - pointer: the pointer of the member with the address.
-  ///   - isMixed: whether the app allows addresses that mix scripts.
+  ///   - isMixed: whether the app allows domains that mix scripts.
   /// - Returns: the fault of the address; nil if mail may reach it.
   package static func fault(in text: String, at pointer: String, mixed isMixed: Bool) -> FieldError?
   {
-    let parts = text.unicodeScalars.split(separator: "@", omittingEmptySubsequences: false)
-    guard parts.count == 2, text.utf8.count <= limit, !parts[0].isEmpty,
+    func fault(_ rule: String) -> FieldError { FieldError(pointer, "email", rule) }
+    guard text.utf8.count <= limit,
       text.unicodeScalars.allSatisfy({
         !$0.properties.isWhitespace && $0 != "<" && $0 != ">" && $0 != "," && $0 != "\""
       })
-    else { return FieldError(pointer, "email", "This is not an email address.") }
+    else { return fault("This is not an email address.") }
     guard text.unicodeScalars.allSatisfy(isShown) else {
-      let rule =
+      return fault(
         "An email address must not contain invisible characters or characters that change the direction of text."
-      return FieldError(pointer, "email", rule)
+      )
     }
-    let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)
-    guard isLocalPart(parts[0]), isMailDomain(labels) else {
-      let rule =
+    let parts = canonical(text).split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else { return fault("This is not an email address.") }
+    let (local, domain) = (parts[0].utf8, String(parts[1]))
+    guard local.allSatisfy({ $0 < 0x80 }) else {
+      return fault(
+        "No mail can be sent to this address. The part before the @ must be ASCII."
+      )
+    }
+    let labels = DomainName.unicode(ofASCII: domain).unicodeScalars
+      .split(separator: ".", omittingEmptySubsequences: false)
+    guard local.count <= 64, MailAddress.isDotString(local), isMailDomain(domain, labels) else {
+      return fault(
         "No mail reaches this address. The part after the @ must be a domain of the internet, such as "
-        + "example.com; the part before it may have at most 64 bytes, and single dots inside it."
-      return FieldError(pointer, "email", rule)
+          + "example.com; the part before it may have at most 64 bytes, and single dots inside it."
+      )
     }
-    guard isMixed || Script.isOneWriting(parts[0]) && labels.allSatisfy(Script.isOneWriting) else {
+    guard isMixed || labels.allSatisfy(Script.isOneWriting) else {
       let rule =
         "This address mixes letters of several scripts, such as Latin and Cyrillic, which look alike. "
         + "Write it with the letters of one."
@@ -68,14 +78,6 @@ extension EmailAddress {
     }
   }
 
-  /// Returns whether the local part is a `Dot-string`, also beyond ASCII, within the limit of mail.
-  ///
-  /// - Source: RFC 5321 sections 4.1.2 and 4.5.3.1.1, RFC 6531 section 3.3.
-  private static func isLocalPart(_ part: Substring.UnicodeScalarView) -> Bool {
-    let ascii = part.map { $0.isASCII ? UInt8(ascii: $0) : UInt8(ascii: "x") }
-    return MailAddress.isDotString(ascii) && String(part).utf8.count <= 64
-  }
-
   /// Top-level names, in the DNS or reserved, without mail servers on the internet.
   ///
   /// `test` and `example` have no mail servers either, but are accepted, as they serve tests and
@@ -85,35 +87,29 @@ extension EmailAddress {
     "localhost", "invalid", "local", "onion", "alt", "arpa",
   ]
 
-  /// Returns whether labels form an internet domain that may have a mail server.
+  /// Returns whether an ASCII domain, whose Unicode form has these labels, may have a mail server.
   ///
-  /// Address literals, numbers and names without a dot do not.
-  private static func isMailDomain(_ labels: [Substring.UnicodeScalarView]) -> Bool {
-    guard labels.count > 1, labels.allSatisfy(isLabel), let last = labels.last else { return false }
+  /// Address literals, numbers and names without a dot do not. Nor do labels with other characters
+  /// than letters, digits and inner hyphens, also beyond ASCII.
+  /// - Source: RFC 1123 section 2.1, RFC 5890 section 2.3.2.
+  private static func isMailDomain(
+    _ domain: String,
+    _ labels: [Substring.UnicodeScalarView]
+  ) -> Bool {
+    guard MailAddress.fault(in: "a@\(domain)") == nil, DomainName.ascii(domain) != nil,
+      labels.count > 1, let last = labels.last,
+      labels.allSatisfy({ $0.allSatisfy { $0 == "-" || isLetterOrDigit($0) } })
+    else { return false }
     return !last.allSatisfy { $0.properties.numericType != nil }
       && !unreachable.contains(String(last).lowercased())
   }
 
-  /// Returns whether a label has only letters, digits and inner hyphens, also beyond ASCII.
-  ///
-  /// - Source: RFC 1123 section 2.1, RFC 5890 section 2.3.2.
-  private static func isLabel(_ label: Substring.UnicodeScalarView) -> Bool {
-    (1...63).contains(String(label).utf8.count) && label.first != "-" && label.last != "-"
-      && label.allSatisfy { $0 == "-" || isLetterOrDigit($0) }
-  }
-
   /// Returns whether a domain name may have this character: a letter, mark or digit.
-  ///
-  /// Compatibility forms, such as full-width letters, are rejected, since they would hide the real
-  /// name.
   private static func isLetterOrDigit(_ character: Unicode.Scalar) -> Bool {
     switch character.properties.generalCategory {
     case .uppercaseLetter, .lowercaseLetter, .otherLetter, .modifierLetter, .nonspacingMark,
       .spacingMark, .decimalNumber:
-      character.isASCII || character == "ß" || character == "ς"
-        || character.properties.lowercaseMapping.unicodeScalars.allSatisfy {
-          !$0.properties.changesWhenNFKCCaseFolded
-        }
+      true
     default: false
     }
   }

@@ -1,13 +1,11 @@
 package import Runtime
 package import EventLoop
-import JSON
-import Encoding
-import Outbound
+import DomainNames
 package import Postgres
 
 /// An email address as a client sent it.
 package struct EmailAddress {
-  /// The comparison key of the address, computed as `email_key` in the database does.
+  /// The comparison key of the address: that of `email_key` in the database for the canonical form.
   ///
   /// Use no other folding. Otherwise two spellings could count separately that the database treats
   /// as equal.
@@ -15,10 +13,11 @@ package struct EmailAddress {
 
   package init(key: String) { self.key = key }
 
-  /// Folds an address, with a query unless it is ASCII, which both fold alike.
+  /// Folds an address, with a query unless its canonical form is ASCII.
   ///
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package init(_ text: String, _ context: RequestContext) async throws(Failure) {
+    let text = Self.canonical(text)
     if let key = Self.asciiKey(text) {
       self.key = key
       return
@@ -26,6 +25,31 @@ package struct EmailAddress {
     let rows = try await context.read(EmailAddressQueries.key, text)
     key = try rows.first.orUnforeseen("the key of an address")
   }
+
+  /// Returns the form of an address that is stored, and to which mail is sent.
+  ///
+  /// Its domain is in ASCII, as `xn--mnchen-3ya.de`. Full-width letters before the `@`, which input
+  /// methods write, become ASCII. Each letter before the `@` keeps its case, as do those of a domain
+  /// without `xn--`. Text without such a form stays as it is.
+  package static func canonical(_ text: String) -> String {
+    let bytes = text.utf8
+    guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return text }
+    var domain = text[bytes.index(after: at)...]
+    let isPlain = DomainName.isPlain(domain)
+    if isPlain, bytes[..<at].allSatisfy({ $0 < 0x80 }) { return text }
+    while domain.utf8.last == UInt8(ascii: " ") { domain.removeLast() }
+    guard let form = isPlain ? String(domain) : DomainName.ascii(String(domain)) else {
+      return text
+    }
+    let local = text[..<at].unicodeScalars.map { scalar in
+      (0xff01...0xff5e).contains(scalar.value)
+        ? Character(Unicode.Scalar(UInt8(scalar.value - 0xfee0))) : Character(scalar)
+    }
+    return "\(String(local))@\(form)"
+  }
+
+  /// Returns the canonical form of a domain that a search looks for; the text itself without one.
+  package static func canonicalDomain(_ text: String) -> String { DomainName.ascii(text) ?? text }
 
   /// Returns the key of an ASCII address; nil for other addresses.
   ///
@@ -40,27 +64,6 @@ package struct EmailAddress {
       if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) { bytes[index] = byte | 0x20 }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// Returns the stored form of an address: the typed text, or the key if mail reaches only the
-  /// key.
-  ///
-  /// Otherwise a user with the address in full-width letters would get no mail, and keep the
-  /// address.
-  package func stored(_ typed: String) -> String { Self.stored(typed, key) }
-
-  /// Throws `.invalid` if no mail can be sent to the address, whether or not a user has it.
-  package func requireMail(_ typed: String) throws(Failure) {
-    guard MailAddress.fault(in: stored(typed)) != nil else { return }
-    let rule =
-      "No mail can be sent to this address. The part before the @ must be ASCII. Write an "
-      + "international domain in its xn-- form."
-    throw .invalid([FieldError("/email", "email", rule)])
-  }
-
-  /// Returns the stored form of an address whose key is known.
-  package static func stored(_ typed: String, _ key: String) -> String {
-    MailAddress.fault(in: typed) != nil && MailAddress.fault(in: key) == nil ? key : typed
   }
 }
 

@@ -1,3 +1,4 @@
+import Accounts
 import Encoding
 
 /// A search filter for users: terms combined with `and`, `or` and `not`.
@@ -26,7 +27,7 @@ package struct FilterTerm: Sendable, Equatable {
 
   package init(subject: FilterSubject, test: FilterTest) {
     self.subject = subject
-    self.test = test
+    self.test = subject.canonical(test)
   }
 }
 
@@ -36,6 +37,22 @@ package enum FilterSubject: Sendable, Equatable {
   case document(DocumentKind, path: [String])
   /// The provider of an identity of the user.
   case provider
+
+  /// Returns a test whose addresses and domains are in the form that is stored.
+  fileprivate func canonical(_ test: FilterTest) -> FilterTest {
+    let canonical: (String) -> String
+    switch self {
+    case .profile(.email): canonical = EmailAddress.canonical
+    case .profile(.emailDomain): canonical = EmailAddress.canonicalDomain
+    default: return test
+    }
+    return switch test {
+    case .compares(let comparison, .text(let text)): .compares(comparison, .text(canonical(text)))
+    case .isOneOf(let values):
+      .isOneOf(values.map { if case .text(let text) = $0 { .text(canonical(text)) } else { $0 } })
+    default: test
+    }
+  }
 }
 
 /// The test of a term.

@@ -28,7 +28,8 @@ import WireKit
     },
     AccountVisit.handle(path, isFresh: true, "Delete the account") {
       (visit, form) async throws(Failure) in
-      guard form.trimmed("confirmation").hasSameBytes(as: name(of: visit)) else {
+      let typed = EmailAddress.canonical(form.trimmed("confirmation"))
+      guard typed.hasSameBytes(as: EmailAddress.canonical(name(of: visit))) else {
         let errors = [FormError(.confirmationWrong)]
         return try visit.response(to: errors, of: LocalPath(checked: path))
       }

@@ -1,3 +1,4 @@
+import DomainNames
 package import Encoding
 
 /// A text of a page.
@@ -19,6 +20,11 @@ package enum Text: Sendable, Equatable {
     case time(CalendarTime)
     /// A time to wait, rounded up.
     case wait(Duration)
+
+    /// Returns an address, with the domain in the form that people read.
+    static func address(_ email: String) -> Argument {
+      .name(DomainName.shown(inAddress: email))
+    }
   }
 }
 

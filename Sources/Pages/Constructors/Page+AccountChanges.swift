@@ -64,7 +64,7 @@ extension Page {
       isFocused: true
     )
     var page = change(.changeAddress, target, [field], .sendCode, back: back, errors: errors)
-    page.introduction = [.message(.changeAddressIntroduction, ["email": .name(current)])]
+    page.introduction = [.message(.changeAddressIntroduction, ["email": .address(current)])]
     return page
   }
 
@@ -127,7 +127,7 @@ extension Page {
     back: Destination,
     errors: [PageError] = []
   ) -> Page {
-    let label = Text.message(.typeAddress, ["email": .name(email)])
+    let label = Text.message(.typeAddress, ["email": .address(email)])
     let field = Field("confirmation", label, .text(autocomplete: "off"))
     var page = change(
       .deleteAccount,
@@ -183,7 +183,7 @@ extension Page {
     switch method {
     case .password: fields.append(.currentPassword)
     case .mailCode(let digits):
-      page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
+      page.notices = [Notice(.information, .message(.codeSent, ["email": .address(email)]))]
       fields.append(.code(digits: digits, hint: .message(.mailCodeHint)))
     case .unsentMailCode: fields = []
     case .authenticator:

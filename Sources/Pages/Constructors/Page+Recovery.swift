@@ -30,7 +30,7 @@ extension Page {
   ) -> Page {
     var page = Page(title: .checkMail)
     let key: MessageKey = mail == .reset ? .resetSent : .verificationSent
-    page.introduction = [.message(key, ["email": .name(email)])]
+    page.introduction = [.message(key, ["email": .address(email)])]
     page.errors = errors
     page.add(.sendAnotherMail, again)
     page.add(.backToSignIn, to: signIn)
@@ -64,7 +64,7 @@ extension Page {
   ) -> Page {
     let fields: [Field] = asksForPassword ? [.fixedEmail(email), .currentPassword] : []
     var page = asking(.verifyAddress, target, fields, .confirmAddress, errors: errors)
-    page.introduction = [.message(.confirmAddressIntroduction, ["email": .name(email)])]
+    page.introduction = [.message(.confirmAddressIntroduction, ["email": .address(email)])]
     if disown != nil { page.body.append(.paragraphs([.message(.disownIntroduction)])) }
     page.add(.disown, disown)
     return page
@@ -82,7 +82,7 @@ extension Page {
     ]
     var page = asking(.restoreAddress, target, fields, .restoreAddress, errors: errors)
     page.introduction = [
-      .message(.restoreAddressIntroduction, ["email": .name(email)]),
+      .message(.restoreAddressIntroduction, ["email": .address(email)]),
       .message(.restoreAddressEffect),
     ]
     return page

@@ -72,7 +72,7 @@ extension Page {
       Field.code(digits: digits, hint: .message(.mailCodeHint)),
     ]
     var page = asking(title, target, fields, .continue, errors: errors)
-    page.notices = [Notice(.information, .message(.codeSent, ["email": .name(email)]))]
+    page.notices = [Notice(.information, .message(.codeSent, ["email": .address(email)]))]
     page.add(.sendNewCode, resend)
     page.add(.usePassword, to: password)
     return page

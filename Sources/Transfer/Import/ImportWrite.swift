@@ -30,12 +30,8 @@ struct ImportWrite {
     stored: StoredUser?,
     isVerified: Bool
   ) {
-    var row = row
-    emailKey = match.emailKey
-    if let email = row.email, let emailKey {
-      row.email = EmailAddress.stored(email, emailKey)
-    }
     self.row = row
+    emailKey = match.emailKey
     self.user = user
     self.stored = stored
     self.isVerified = isVerified

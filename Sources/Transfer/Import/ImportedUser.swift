@@ -163,7 +163,7 @@ package struct ImportedUser: Sendable {
       id = value.string.flatMap { UserID($0) }
       return id == nil ? [FieldError(place, "id", "An id must have 24 hexadecimal digits.")] : []
     case "email":
-      email = value.string
+      email = value.string.map(EmailAddress.canonical)
       return EmailAddress.fault(in: email ?? "", at: place, mixed: mixesScripts).map { [$0] } ?? []
     case "email_verified":
       isVerified = value.bool
