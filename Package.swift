@@ -205,7 +205,7 @@ let package = Package(
       name: "Documents",
       dependencies: [
         "Accounts", "Encoding", "EventLoop", "JSON", "JSONSchema", "Operators", "Postgres",
-        "Runtime", "Tenancy",
+        "Runtime", "Sessions", "Tenancy",
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: domain + unchecked

@@ -188,6 +188,6 @@ package enum EmailCodes {
         try await Users.store(hash, of: user, in: transaction)
       }
     }
-    return RateLimits.sendForget(of: flow.address.key, in: transaction)
+    return RateLimits.sendForget(of: flow.address.key, user, in: transaction)
   }
 }

@@ -138,7 +138,7 @@ extension Emails {
       }
       try await Takeover.revokeAll(of: user, factorsSince: changedAt, in: transaction)
       try await SecurityNotice.emailRestored.record(of: user, in: transaction)
-      try await RateLimits.sendForget(of: token.address.key, in: transaction)()
+      try await RateLimits.sendForget(of: token.address.key, token.user, in: transaction)()
     }
     return try await SignIn.complete(
       VerifiedCredential(

@@ -97,6 +97,6 @@ extension Emails {
     let account = try await token.useForAccount(in: transaction)
     guard account.isTakenOverByMail else { return }
     try await Accounts.verify(token.address, of: token.user, byReader: isReader, in: transaction)
-    try await RateLimits.sendForget(of: token.address.key, in: transaction)()
+    try await RateLimits.sendForget(of: token.address.key, token.user, in: transaction)()
   }
 }

@@ -139,7 +139,7 @@ package enum Emails {
       }
       try await Users.store(hash, of: user, in: transaction)
       try await SecurityNotice.passwordReset.record(of: user, in: transaction)
-      try await RateLimits.sendForget(of: address.key, in: transaction)()
+      try await RateLimits.sendForget(of: address.key, user, in: transaction)()
     }
   }
 

@@ -1,6 +1,7 @@
 package import Runtime
 import EventLoop
 import Postgres
+import Sessions
 
 /// A write that replaces a document, merges a patch into it, or deletes it.
 package struct DocumentWrite {
@@ -104,7 +105,7 @@ package struct DocumentWrite {
       }
       if let written {
         traces.send(written.version, try await indexes.rows().first, in: transaction)
-        event?.record(in: transaction)
+        try await event?.recordChange(of: user, in: transaction)
         return written
       }
     }

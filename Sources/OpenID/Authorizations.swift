@@ -11,30 +11,46 @@ import Sessions
   /// - Parameters:
   ///   - request: the request.
   ///   - browser: the browser that sent it, which alone may continue it.
-  ///   - user: the user who is signed in there; nil for none. A limit of the network applies then,
-  ///     since requests of strangers fill the table.
+  ///   - user: the user who is signed in there; nil for none. Requests fill the table: a limit of the
+  ///     user applies, or else one of the network.
   ///   - context: the context of the request.
   /// - Returns: the authorization.
-  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  /// - Throws: `.tooManyAttempts`, `.tooManyRequests`, `.databaseUnavailable`.
   package static func begin(
     _ request: AuthorizationRequest,
     in browser: BrowserKey,
     by user: BrowserUser? = nil,
     _ context: RequestContext
   ) async throws(Failure) -> Authorization {
-    if user == nil {
-      try await RateLimitSet(RateLimit.ofNetwork(.authorization, context), context).spend()
-    }
-    let id = AuthorizationID()
-    let rows = try await context.write(
-      AuthorizationQueries.begin,
-      context.app.id,
-      id,
-      request.client,
-      TextBytes(request.json.serialized()),
-      browser.hash(context.keys.master),
-      Authorization.lifetime
+    let limit = RateLimitSet(
+      user.map { [.ofUser(.authorization, $0.user, context)] }
+        ?? RateLimit.ofNetwork(.authorization, context),
+      context
     )
+    if user == nil { try await limit.spend() }
+    let id = AuthorizationID()
+    let rows: [AuthorizationRow]
+    do throws(Failure) {
+      rows = try await context.transaction { transaction async throws(Failure) in
+        let counted = user == nil ? nil : limit.sendSpending(in: transaction)
+        let begun = transaction.send(
+          AuthorizationQueries.begin,
+          context.app.id,
+          id,
+          request.client,
+          TextBytes(request.json.serialized()),
+          browser.hash(context.keys.master),
+          Authorization.lifetime
+        )
+        transaction.sendCommit()
+        try await counted?()
+        return try await begun.rows()
+      }
+    } catch .tooManyRequests {
+      // This reports the limit, and records it.
+      try await limit.requireLeft()
+      throw .tooManyRequests(retryAfter: .seconds(1))
+    }
     guard let row = rows.first, let begun = row.authorization(id, context.keys.master) else {
       throw .internalError("an authorization that was stored cannot be read")
     }

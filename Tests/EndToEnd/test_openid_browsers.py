@@ -119,6 +119,28 @@ class Browsers(OpenIDCase):
             guest.headers[ADDRESS] = "192.0.2.77"
             self.assertTrue(silent.code(guest.open(silent.path)))
 
+    def test_a_user_cannot_fill_the_database(self):
+        client = self.new_client("single_page", "--callback", CALLBACK)
+        self.signed_in(Party(self, client), self.email)
+        self.settings(sign_ins_per_user=3)
+        silent = Party(self, client, prompt="none")
+
+        def stored():
+            return int(self.site.sql(
+                f"select count(*) from authorizations where client_id = '{client['id']}'"))
+
+        before = stored()
+        for _ in range(3):
+            self.assertTrue(silent.code(self.visitor.open(silent.path)))
+        for _ in range(2):
+            page = self.visitor.open(silent.path)
+            self.assertNotIn("code=", page.location or "")
+        self.assertEqual(stored(), before + 3)
+        # Another user of the same network is not refused.
+        other = self.new_visitor()
+        self.sign_up("other-" + self.email, visitor=other)
+        self.assertTrue(silent.code(other.open(silent.path)))
+
     def test_a_client_chooses_its_login_methods(self):
         """A session of another login method does not count, with and without pages."""
         self.settings(email_code=True)

@@ -100,6 +100,7 @@ extension Sessions {
     _ context: RequestContext
   ) async throws(Failure) -> TokenSet {
     try await context.requireSession(of: user)
+    try await RateLimits.countChange(of: user, context)
     // One limit for all kinds of credentials: the access token may be stolen.
     let limiter = Users.passwordLimiter(of: user, context)
     let (verified, flow): (VerifiedCredential, AuthenticationFlow?)

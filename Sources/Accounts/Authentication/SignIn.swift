@@ -28,8 +28,8 @@ import Postgres
   ///   - write: sends the writes of the sign-in method.
   /// - Returns: the tokens.
   /// - Throws: `.additionalFactorRequired` with a flow, `.wrongCredentials` if the credential is
-  ///   not valid any more, `.deviceUnknown`, `.deviceFull`, `.overloaded`, `.databaseUnavailable`,
-  ///   and errors of the writes.
+  ///   not valid any more, `.tooManyRequests` after too many sign-ins, `.deviceUnknown`,
+  ///   `.deviceFull`, `.overloaded`, `.databaseUnavailable`, and errors of the writes.
   static func complete(
     _ credential: VerifiedCredential,
     secondFactor methods: String = "",
@@ -39,6 +39,7 @@ import Postgres
     _ write: Writes = noWrites
   ) async throws(Failure) -> Sessions.TokenSet {
     let live: LiveSession
+    let own = RateLimitSet([.ofUser(.session, credential.user, context)], context)
     do throws(Failure) {
       var device = try await Devices.admit(credential.user, context)
       // If no user needs a factor, the first attempt writes the session, and checks that this user has
@@ -53,6 +54,8 @@ import Postgres
             if !isNew { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
             if let device { _ = transaction.send(DevicesQueries.lock, device.id) }
             let written = try await write(transaction)
+            // With a second factor, the first step has counted.
+            let counted = isNew || !methods.isEmpty ? nil : own.sendSpending(in: transaction)
             let checked = isNew ? nil : credential.sendCheck(in: transaction)
             let enrolled =
               asksForFactor && methods.isEmpty
@@ -61,6 +64,7 @@ import Postgres
             let waits = enrolled != nil || !isNew && context.app.mailSettings.tellsNewDevices
             if waits {
               try await written()
+              try await counted?()
               try await checked?()
             }
             if let enrolled {
@@ -92,6 +96,7 @@ import Postgres
             transaction.sendCommit()
             if !waits {
               try await written()
+              try await counted?()
               try await checked?()
             }
             try await isEnough?()
@@ -109,6 +114,8 @@ import Postgres
       }
     } catch {
       try await limiter?.giveBack(after: error)
+      // The limit that is used up may be the user's, which this reports and records.
+      if error.type == .tooManyRequests, !credential.isOfNewUser { try await own.requireLeft() }
       throw error
     }
     return try await Sessions.grant(live, of: credential.user, as: style, context)

@@ -39,6 +39,7 @@ package import Postgres
     let key = Credential(.apiKey, of: user, part: id)
     let limit = context.app.accountSettings.apiKeysPerUser
     let master = context.keys.master
+    try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
       // Serializes key creation of one user, for the limit and the unique name.
       try await Sessions.lockUser(user, in: transaction)
@@ -102,6 +103,7 @@ package import Postgres
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
+    try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
       // A concurrent login with the key finishes first, or finds the key disabled.
       try await Sessions.lockUser(user, in: transaction)

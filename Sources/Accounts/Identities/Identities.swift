@@ -34,6 +34,7 @@ import Postgres
     _ context: RequestContext,
     _ write: @EventLoop (Transaction) async throws(Failure) -> (VerifiedCredential?, isNew: Bool)
   ) async throws(Failure) -> Sessions.TokenSet {
+    try await RateLimits.countChange(of: user, context)
     let live = try await context.transaction {
       transaction async throws(Failure) -> Result<LiveSession, Failure> in
       let credential = try await link(provider, to: user, in: transaction, write)
@@ -193,6 +194,7 @@ import Postgres
     from user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
+    try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
       // Two concurrent requests must not remove the last two identities.
       try await Sessions.lockUser(user, in: transaction)

@@ -23,6 +23,7 @@ extension Users {
   ) async throws(Failure) -> Sessions.TokenSet {
     let own = try await ownPassword(of: user, context)
     try Credentials.check(new, of: own.address, at: "/new_password", context)
+    try await RateLimits.countChange(of: user, context)
     let limiter = passwordLimiter(of: user, context)
     let hash = try await limiter.attempt { () async throws(Failure) in
       try await verify(current, against: own, context)

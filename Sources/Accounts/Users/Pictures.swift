@@ -5,6 +5,7 @@ import FoundationEssentials
 import Encoding
 import PictureContract
 package import Postgres
+import Sessions
 
 /// The picture of a user.
 package enum Pictures {
@@ -82,7 +83,8 @@ package enum Pictures {
         throw .notFound
       }
       let former = try await removed.rows().first
-      Event(changeOf: "picture", of: user, context)?.record(in: transaction)
+      let event = Event(changeOf: "picture", of: user, context)
+      try await event?.recordChange(of: user, in: transaction)
       return former
     }
   }

@@ -4,6 +4,7 @@ package import JSON
 import Encoding
 package import Postgres
 import ReferenceData
+import Sessions
 
 /// Reads and changes profiles.
 @EventLoop package enum Profiles {
@@ -70,7 +71,7 @@ import ReferenceData
           text,
           versions
         )
-        if !rows.isEmpty { event.record(in: transaction) }
+        if !rows.isEmpty { try await event.recordChange(of: user, in: transaction) }
         return rows.first
       }
     } else {
@@ -109,7 +110,8 @@ import ReferenceData
       nil
     )
     if found.isEmpty { throw context.gone }
-    Event(changeOf: "profile", of: user, context)?.record(in: transaction)
+    let event = Event(changeOf: "profile", of: user, context)
+    try await event?.recordChange(of: user, in: transaction)
   }
 
   /// Computes changes with `revision` from the current profile, and repeats that after a concurrent

@@ -36,8 +36,8 @@ extension Properties {
       var target = try await set(of: user, floors[user] ?? 0, in: transaction)
       try target.apply(.merge(source.missing(in: target, equality)))
       try source.apply(.removeAll)
-      write(target, of: user, in: transaction)
-      write(source, of: anonymous, in: transaction)
+      try await write(target, of: user, in: transaction)
+      try await write(source, of: anonymous, in: transaction)
     }
   }
 }

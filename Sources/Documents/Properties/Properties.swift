@@ -3,6 +3,7 @@ package import Runtime
 import EventLoop
 package import JSON
 import Postgres
+import Sessions
 
 /// Properties: a few small values of a user, by key.
 package enum Properties {
@@ -65,7 +66,7 @@ package enum Properties {
     let floor = try await locked.rows().first.orGone(context)
     var set = PropertySet(try await stored.rows().compactMap(\.property), floor: floor)
     try set.apply(set.spelled(change, equality))
-    write(set, of: user, in: transaction)
+    try await write(set, of: user, in: transaction)
     return set.properties.sorted { $0.key < $1.key }.map(\.value)
   }
 
@@ -91,9 +92,14 @@ package enum Properties {
   }
 
   /// Sends what has changed, and its event.
-  @EventLoop static func write(_ set: PropertySet, of user: UserID, in transaction: Transaction) {
+  @EventLoop static func write(
+    _ set: PropertySet,
+    of user: UserID,
+    in transaction: Transaction
+  ) async throws(Failure) {
     send([(user, set)], in: transaction)
-    Event(changeOf: "properties", of: user, transaction.context)?.record(in: transaction)
+    let event = Event(changeOf: "properties", of: user, transaction.context)
+    try await event?.recordChange(of: user, in: transaction)
   }
 
   /// Sends what has changed in the properties of users.

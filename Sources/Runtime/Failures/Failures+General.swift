@@ -110,7 +110,7 @@ extension Failure {
     Failure(.tooManyAttempts, retryAfter: time)
   }
 
-  /// Returns the error for a user, API client or network at its limit of concurrent requests.
+  /// Returns the error for a user, API client or network at its limit.
   package static func tooManyRequests(retryAfter time: Duration) -> Failure {
     Failure(.tooManyRequests, retryAfter: time)
   }

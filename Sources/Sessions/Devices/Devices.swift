@@ -40,7 +40,7 @@ package enum Devices {
   /// Makes a user who is logged in on the device its active user.
   ///
   /// - Throws: `.switchingForbidden`, `.deviceUnknown`, `.notFound` if the device does not know the
-  ///   user, `.notLoggedIn`, `.databaseUnavailable`.
+  ///   user, `.notLoggedIn`, `.tooManyRequests`, `.databaseUnavailable`.
   @EventLoop package static func activate(
     _ user: UserID,
     as style: SessionStyle = .native,
@@ -48,6 +48,7 @@ package enum Devices {
   ) async throws(Failure) -> Sessions.TokenSet {
     let proof = try known(context)
     guard context.app.sessionSettings.allowsSwitching else { throw .switchingForbidden }
+    let limit = RateLimitSet([.ofUser(.session, user, context)], context)
     let live = try await context.transaction { transaction async throws(Failure) in
       let record = try await use(proof, in: transaction)
       let users = try await users(of: proof.id, record.state, in: transaction)
@@ -68,6 +69,7 @@ package enum Devices {
         _ = transaction.send(DevicesQueries.deactivate, proof.id, nil)
       }
       if users.active(switching: true)?.user != user {
+        try await limit.sendSpending(in: transaction)()
         let session = session.live.session
         self.record("device_switch", of: user, session, proof.id, in: transaction)
       }

@@ -26,8 +26,14 @@ package enum AttemptPurpose: String, CaseIterable {
   case refused
   /// New users without credentials, counted by network alone.
   case anonymous
-  /// Requests that show the sign-in page, counted by network alone.
+  /// Requests for a sign-in at the pages, counted by the user who is signed in there, or by network.
   case authorization
+  /// Sign-ins of a user, with any credential, and switches on a device.
+  case session
+  /// Changes of a user's own credentials.
+  case change
+  /// Changes of a user's own data in an app that records them.
+  case dataChange = "data-change"
 
   /// The name of the limit from all networks; the plain value is that of one network.
   package var anywhere: String { "\(rawValue)-anywhere" }

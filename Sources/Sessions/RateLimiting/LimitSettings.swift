@@ -11,6 +11,12 @@ package struct LimitSettings: SettingsSection {
   package let anonymousPerAddress: Int
   /// In an hour.
   let authorizationsPerAddress: Int
+  /// In an hour.
+  let signInsPerUser: Int
+  /// In an hour.
+  let changesPerUser: Int
+  /// In an hour.
+  let recordedChangesPerUser: Int
   /// To one address, in a day.
   package let mailsPerAddressDaily: Int
 
@@ -56,6 +62,26 @@ package struct LimitSettings: SettingsSection {
       1...1_000_000,
       1_000,
       "sign-ins at the hosted pages that begin from one network in an hour"
+    )
+    // Each is a session, often a device, and two events. Scripts sign in at each start.
+    signInsPerUser = read.number(
+      "sign_ins_per_user",
+      1...1_000_000,
+      300,
+      "sign-ins of one user in an hour"
+    )
+    // Each is an event, and most are a mail.
+    changesPerUser = read.number(
+      "account_changes_per_user",
+      1...1_000_000,
+      60,
+      "changes of one user's own credentials in an hour"
+    )
+    recordedChangesPerUser = read.number(
+      "recorded_changes_per_user",
+      1...1_000_000,
+      3_600,
+      "changes of one user's own data in an hour, where data_event_days records them"
     )
     mailsPerAddressDaily = read.number(
       "mails_per_email_daily",

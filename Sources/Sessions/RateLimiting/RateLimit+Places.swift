@@ -102,6 +102,26 @@ extension RateLimit {
     )
   }
 
+  /// Returns the limit of what a user does in an hour, from all networks.
+  ///
+  /// It bounds the rows that one user adds by right credentials.
+  @EventLoop package static func ofUser(
+    _ purpose: AttemptPurpose,
+    _ user: UserID,
+    _ context: RequestContext
+  ) -> RateLimit {
+    let settings = context.app.limitSettings
+    let burst =
+      switch purpose {
+      case .change: settings.changesPerUser
+      case .dataChange: settings.recordedChangesPerUser
+      default: settings.signInsPerUser
+      }
+    var limit = anywhere(purpose.anywhere, user.text, burst: burst, in: .seconds(3_600), context)
+    limit.refusal = .tooManyRequests
+    return limit
+  }
+
   /// Returns the limit of one identifier from all networks together, in an hour.
   @EventLoop static func anywhereHourly(
     _ purpose: AttemptPurpose,

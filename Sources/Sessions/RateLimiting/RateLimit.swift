@@ -20,6 +20,8 @@ package struct RateLimit {
   ///
   /// It is false for a limit that others use too: the number would reveal their attempts.
   let isReported: Bool
+  /// The error of a refusal; too many attempts, unless the user has authenticated.
+  var refusal = ErrorType.tooManyAttempts
 
   /// - Parameters:
   ///   - name: the name, unique among the limits of a request.
@@ -61,6 +63,15 @@ package struct RateLimit {
   /// Returns how long to wait for the next attempt.
   fileprivate func wait(_ ahead: Int) -> Duration {
     max(.seconds(1), .microseconds(ahead + share - whole))
+  }
+
+  fileprivate func refused(after wait: Duration) -> Failure {
+    Failure(
+      refusal,
+      refusal == .tooManyRequests
+        ? "The user has reached its own limit of sign-ins or changes in an hour." : nil,
+      retryAfter: wait
+    )
   }
 
   fileprivate func left(_ ahead: Int) -> RateLimitStatus {
@@ -114,7 +125,7 @@ package struct RateLimitSet {
     guard let (aheads, rows) = try await spent(read) else {
       // Since the read, another request has taken the last attempt.
       try await requireLeft()
-      throw .tooManyAttempts(retryAfter: .seconds(1))
+      throw all[0].refused(after: .seconds(1))
     }
     note(aheads)
     return rows
@@ -198,7 +209,7 @@ package struct RateLimitSet {
         transaction.sendCommit()
         return (try await sent(), try await rows?.rows() ?? [])
       }
-    } catch .tooManyAttempts {
+    } catch let error where error.type == .tooManyAttempts || error.type == .tooManyRequests {
       return nil
     }
   }
@@ -217,7 +228,9 @@ package struct RateLimitSet {
     return { () async throws(Failure) in
       var aheads = Array(repeating: 0, count: all.count)
       for (index, statement) in sent {
-        let rows = try await statement.rows(undone: .tooManyAttempts(retryAfter: .seconds(1)))
+        // By then, another attempt has come back.
+        let refused = all[index].refused(after: max(.seconds(1), all[index].cost))
+        let rows = try await statement.rows(undone: refused)
         aheads[index] = rows.first ?? 0
       }
       return aheads
@@ -231,7 +244,7 @@ package struct RateLimitSet {
   @EventLoop private func refuse(_ used: [(RateLimit, Int)]) async throws(Failure) -> Never {
     for (limit, ahead) in used { context.note(limit.left(ahead)) }
     for (limit, _) in used { try await limit.recordOnce(context) }
-    throw .tooManyAttempts(retryAfter: used.map { $0.wait($1) }.max() ?? .seconds(1))
+    throw used[0].0.refused(after: used.map { $0.wait($1) }.max() ?? .seconds(1))
   }
 
   @EventLoop private func note(_ aheads: [Int]) {

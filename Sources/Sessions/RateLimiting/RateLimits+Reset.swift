@@ -27,7 +27,10 @@ extension RateLimits {
   ) async throws(Failure) -> Int {
     let app = context.app.id
     var identifiers: [(AttemptPurpose, String)] = users.flatMap {
-      [(.password, $0.text), (.secondFactor, $0.text)]
+      let user = $0.text
+      return [
+        AttemptPurpose.password, .secondFactor, .authorization, .session, .change, .dataChange,
+      ].map { ($0, user) }
     }
     var keys = key.map { [$0] } ?? []
     var devices: [DeviceID] = []

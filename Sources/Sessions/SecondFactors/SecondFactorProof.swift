@@ -24,6 +24,7 @@ extension Sessions {
   ) async throws(Failure) -> TokenSet {
     try SecondFactors.requireOffered(context)
     try await context.requireSession(of: user)
+    try await RateLimits.countChange(of: user, context)
     let limiter = try await SecondFactors.limiter(of: user, context)
     try await limiter.count()
     do throws(Failure) {

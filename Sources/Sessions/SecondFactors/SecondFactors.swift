@@ -33,6 +33,7 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> Enrollment {
     try requireOffered(context)
+    try await RateLimits.countChange(of: user, context)
     return try await context.transaction { transaction async throws(Failure) in
       try await lock(user, in: transaction)
       return try await begin(of: user, in: transaction)
@@ -102,6 +103,7 @@ import Postgres
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
+    try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
       try await lock(user, in: transaction)
       let removed = try await transaction.run(SecondFactorQueries.remove, user, factor)
@@ -121,6 +123,7 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> [String] {
     try requireOffered(context)
+    try await RateLimits.countChange(of: user, context)
     return try await context.transaction { transaction async throws(Failure) in
       try await lock(user, in: transaction)
       let isEnrolled = try await transaction.run(SecondFactorQueries.isEnrolled, user).first

@@ -1,0 +1,113 @@
+"""The rows that one user adds are bounded, also with right credentials."""
+
+import unittest
+
+from asking import JSON, MERGE
+from cases import Case
+
+PASSWORD = "correct horse"
+EMAIL = "grower@example.com"
+
+
+class UserLimits(Case):
+    TABLES = ["sessions", "devices", "audit", "authentication_flows", "mail_outbox", "api_keys"]
+
+    def stored(self):
+        return {table: int(self.site.sql(f"select count(*) from {table}")) for table in self.TABLES}
+
+    def refused(self, answer, share):
+        """Checks a refusal: another attempt comes back after at most `share` seconds."""
+        self.expect(answer, 429, "too_many_requests")
+        self.assertLessEqual(int(answer.headers["Retry-After"]), share)
+
+    def test_sign_ins_are_bounded_by_user(self):
+        app = self.site.add_app("signs", sign_ins_per_user=4)
+        grant = self.expect(self.register(EMAIL, headers=app), 201).json
+        key = self.expect(self.post("/v1/me/api-keys", {"name": "script"}, headers=app,
+                                    token=grant["access_token"]), 201).json["key"]
+        for _ in range(2):
+            self.expect(self.login(EMAIL, headers=app), 200)
+            self.expect(self.post("/v1/login/api-key", {"key": key}, headers=app), 200)
+        before = self.stored()
+        self.refused(self.login(EMAIL, headers=app), 900)
+        # All credentials count together, and only the first refusal is recorded.
+        for _ in range(3):
+            self.refused(self.post("/v1/login/api-key", {"key": key}, headers=app), 900)
+        self.assertEqual(self.stored(), {**before, "audit": before["audit"] + 1})
+        event = self.site.dossier("audit", "--app", "signs")[0]
+        self.assertEqual((event["action"], event["detail"]),
+                         ("rate_limited", {"guard": "session-anywhere"}))
+        # A refused sign-in is no failed one. Sessions go on, and other users sign in.
+        self.expect(self.login(EMAIL, "wrong horse", headers=app), 401, "wrong_credentials")
+        self.expect(self.me(grant, headers=app), 200)
+        self.expect(self.register("other@example.com", headers=app), 201)
+        self.expect(self.login("other@example.com", headers=app), 200)
+        # A reset by mail signs in all the same, and forgets the attempts.
+        self.reset_by_mail(EMAIL, PASSWORD, headers=app)
+        for _ in range(3):
+            self.expect(self.login(EMAIL, headers=app), 200)
+        self.refused(self.login(EMAIL, headers=app), 900)
+        self.site.dossier("rate-limit", "reset", "--app", "signs", EMAIL)
+        self.expect(self.login(EMAIL, headers=app), 200)
+
+    def test_first_steps_of_a_sign_in_count_too(self):
+        """A user with a second factor makes a row by each right password."""
+        app = self.site.add_app("steps", sign_ins_per_user=3, mfa="required")
+        self.expect(self.register(EMAIL, headers=app), 401, "additional_factor_required")
+        for _ in range(3):
+            self.expect(self.login(EMAIL, headers=app), 401, "additional_factor_required")
+        before = self.stored()
+        self.refused(self.login(EMAIL, headers=app), 1_200)
+        self.assertEqual(self.stored(), {**before, "audit": before["audit"] + 1})
+
+    def test_changes_of_credentials_are_bounded_by_user(self):
+        app = self.site.add_app("changes", account_changes_per_user=3)
+        grant = self.expect(self.register(EMAIL, headers=app), 201).json
+
+        def keys(method, path="", body=None):
+            return self.site.request(method, f"/v1/me/api-keys{path}", body,
+                                     {**app, **(JSON if body else {})}, grant["access_token"])
+
+        for name in ["one", "two"]:
+            made = self.expect(keys("POST", body={"name": name}), 201).json
+        self.expect(keys("DELETE", f"/{made['id']}"), 204)
+        before = self.stored()
+        self.refused(keys("POST", body={"name": "three"}), 1_200)
+        self.refused(self.post("/v1/password/change", {
+            "current_password": PASSWORD, "new_password": "another horse"}, headers=app,
+            token=grant["access_token"]), 1_200)
+        self.refused(self.post("/v1/reauthenticate", {"provider": "password", "password": PASSWORD},
+                               headers=app, token=grant["access_token"]), 1_200)
+        self.assertEqual(self.stored(), {**before, "audit": before["audit"] + 1})
+        # An operator is not limited, and the user can always sign out.
+        for _ in range(4):
+            self.site.dossier("user", "block", "--app", "changes", EMAIL)
+            self.site.dossier("user", "unblock", "--app", "changes", EMAIL)
+        again = self.expect(self.login(EMAIL, headers=app), 200).json
+        self.expect(self.post("/v1/logout", {}, headers=app, token=again["access_token"]), 204)
+
+    def test_recorded_changes_of_data_are_bounded_by_user(self):
+        app = self.site.add_app("recorded", recorded_changes_per_user=4, data_event_days=7)
+        grant = self.expect(self.register(EMAIL, headers=app), 201).json
+
+        def patch(path, body):
+            return self.site.request("PATCH", f"/v1/me{path}", body, {**app, **MERGE},
+                                     grant["access_token"])
+
+        for number in range(2):
+            self.expect(patch("/metadata", {"number": number}), 200)
+            self.expect(patch("", {"name": f"Name {number}"}), 200)
+        before = self.stored()
+        self.refused(patch("/metadata", {"number": "refused"}), 900)
+        self.refused(patch("", {"name": "Refused"}), 900)
+        self.assertEqual(self.stored(), before)
+        self.assertEqual(self.me(grant, "/metadata", headers=app).json, {"number": 1})
+        self.assertEqual(self.me(grant, headers=app).json["name"], "Name 1")
+        # Without records, nothing grows.
+        self.site.set_app("recorded", data_event_days=None)
+        for number in range(6):
+            self.expect(patch("/metadata", {"number": number}), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
