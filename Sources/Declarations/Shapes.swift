@@ -17,8 +17,11 @@ extension Shape {
     optional: [
       "detail": .text, "instance": .text.saying("the id of the request in the log"),
       "errors": .list(
-        of: .object(["pointer": .text.saying("RFC 6901"), "code": .text, "detail": .text])
-          .named("FieldError", "A place in the input that breaks a rule.")
+        of: .object([
+          "pointer": .text.saying("RFC 6901; of a query, the parameter"), "code": .text,
+          "detail": .text,
+        ])
+        .named("FieldError", "A place in the input that breaks a rule.")
       ).saying("the places in the input that break a rule"),
     ]
   ).named("Problem", "An error (RFC 9457). Some kinds have more members.")

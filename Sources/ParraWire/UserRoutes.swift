@@ -65,12 +65,7 @@ import WireKit
       access: .parra(scope: Scopes.updateMetadata),
       summary: "Remove the avatar"
     ) { (call) async throws(Failure) in
-      let user = try call.ownUser
-      do throws(Failure) {
-        try await Pictures.remove(of: user, call.context)
-      } catch .notFound {
-        // The user has no avatar.
-      }
+      try await Pictures.remove(of: call.ownUser, call.context)
       return Response(.noContent)
     },
   ]

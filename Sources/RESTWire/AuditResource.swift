@@ -34,8 +34,10 @@ import WireKit
   ///
   /// - Throws: `.unknownApp`, `.invalid`, `.databaseUnavailable`.
   static func app(in call: Call) async throws(Failure) -> AppRecord? {
-    guard let query = FormValues(call.request.query), query.names.allSatisfy({ $0 == "app" })
-    else { throw .invalid([FieldError("", "query", "The query may have only app.")]) }
+    let query = try ListQuery.parameters(of: call.request.query)
+    if let other = query.names.first(where: { !$0.hasSameBytes(as: "app") }) {
+      throw .invalid([FieldError(ofParameter: other, "query", "The query may have only app.")])
+    }
     return try await record(query["app"], call)
   }
 

@@ -93,7 +93,7 @@ extension Call {
       let value = PercentCoding.decode(parts[1]), let choice = Choice(rawValue: value)
     else {
       let all = Choice.allCases.map { "\(name)=\($0.rawValue)" }.joined(separator: " or ")
-      throw .invalid([FieldError("", "query", "The query must be \(all).")])
+      throw .invalid([FieldError(ofParameter: name, "query", "The query must be \(all).")])
     }
     return choice
   }

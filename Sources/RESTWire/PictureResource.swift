@@ -57,8 +57,7 @@ import WireKit
         "\(base.prefix)/picture",
         access: base.write,
         gives: [.noContent],
-        refuses: [.notFound],
-        summary: "Remove the picture"
+        summary: "Remove the picture, if there is one"
       ) {
         (call) async throws(Failure) in
         try await Pictures.remove(of: call.user, call.context)

@@ -146,7 +146,8 @@ extension Call {
       case "", "versions=false": return false
       case "versions=true": return true
       default:
-        throw .invalid([FieldError("", "query", "The query must be versions=true or false.")])
+        let rule = "The query must be versions=true or false."
+        throw .invalid([FieldError(ofParameter: "versions", "query", rule)])
       }
     }
   }

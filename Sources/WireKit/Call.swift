@@ -107,7 +107,16 @@ extension Route {
 
   /// Identifies the user by the access token of the request.
   func identifyUser(scope: String, proof: Access.Proof) async throws(Failure) {
-    let principal = try await context.tokens.principal(of: request.bearerToken, app: context.app.id)
+    let token = try request.bearerToken
+    let principal: Principal
+    do throws(Failure) {
+      principal = try await context.tokens.principal(of: token, app: context.app.id)
+    } catch .tokenInvalid where Clients.isSecret(token) {
+      let detail =
+        "This is the secret of a client. A route of a user takes the access token of the user; "
+        + "back ends use /v1/users."
+      throw Failure(.tokenInvalid, detail)
+    }
     try await identify(principal, scope: scope, proof: proof)
   }
 

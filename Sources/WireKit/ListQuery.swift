@@ -16,12 +16,17 @@ package struct ListQuery {
   package init(_ query: Substring, known: [String] = []) throws(Failure) {
     let parameters = try Self.parameters(of: query)
     let all = known + ["cursor", "limit"]
-    var faults = parameters.names.filter { !all.contains($0) }.map { _ in
-      FieldError("", "query", "The query may have only \(all.joined(separator: ", ")).")
+    var faults = parameters.names.filter { !all.contains($0) }.map { name in
+      FieldError(
+        ofParameter: name,
+        "query",
+        "The query may have only \(all.joined(separator: ", "))."
+      )
     }
     limit = parameters["limit"].map { Int($0) ?? 0 } ?? PageLimit.most
     if !(1...PageLimit.most).contains(limit) {
-      faults.append(FieldError("", "limit", "limit must be a number from 1 to \(PageLimit.most)."))
+      let rule = "limit must be a number from 1 to \(PageLimit.most)."
+      faults.append(FieldError(ofParameter: "limit", "limit", rule))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     self.parameters = parameters
@@ -44,7 +49,8 @@ package struct ListQuery {
   package func cursor<Cursor: LosslessStringConvertible>() throws(Failure) -> Cursor? {
     guard let text = parameters["cursor"] else { return nil }
     guard let cursor = Cursor(text) else {
-      throw .invalid([FieldError("", "cursor", "cursor must be the one in the Link of a page.")])
+      let rule = "cursor must be the one in the Link of a page."
+      throw .invalid([FieldError(ofParameter: "cursor", "cursor", rule)])
     }
     return cursor
   }

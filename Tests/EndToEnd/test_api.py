@@ -9,6 +9,27 @@ from asking import JSON, MERGE
 class API(Case):
     # Sign-in and sign-out
 
+    def test_the_error_of_a_query_names_the_parameter(self):
+        token = self.expect(self.post("/v1/login/anonymous", {}), 200).json["access_token"]
+        for path, pointers in {
+            "/v1/me/sessions?limit=0": ["/limit"], "/v1/me/sessions?cursor=x": ["/cursor"],
+            "/v1/me/audit?a%2Fb=1&limit=x": ["/a~1b", "/limit"],
+            "/v1/me/properties?versions=1": ["/versions"], "/reference?for=x&q=y": ["/for"],
+        }.items():
+            with self.subTest(path):
+                answer = self.expect(self.site.get(path, token=token), 422, "validation_failed")
+                self.assertEqual([fault["pointer"] for fault in answer.json["errors"]], pointers)
+
+    def test_the_secret_of_a_client_is_no_token_of_a_user(self):
+        secret = self.site.client("--app", "default", "--scope", "read:users")["secret"]
+        answer = self.expect(self.site.get("/v1/me", token=secret), 401, "token_invalid")
+        self.assertIn("secret of a client", answer.json["detail"])
+        self.assertNotIn("Refresh", answer.json["detail"])
+
+    def test_browsers_find_no_error_for_an_icon(self):
+        answer = self.site.get("/favicon.ico")
+        self.assertEqual((answer.status, answer.body), (204, b""))
+
     def test_a_user_registers_logs_in_refreshes_and_logs_out(self):
         grant = self.expect(self.register("Ada@Example.com"), 201).json
         self.assertEqual(

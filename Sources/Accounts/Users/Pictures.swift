@@ -55,14 +55,14 @@ package enum Pictures {
     return (sides[0], sides[1])
   }
 
-  /// Deletes the user's picture.
+  /// Deletes the user's picture, if there is one.
   ///
-  /// - Throws: `.notFound` if the user has no picture, `.sessionEnded`, `.databaseUnavailable`.
+  /// - Throws: `.sessionEnded`, `.notFound` without such a user, `.databaseUnavailable`.
   @EventLoop package static func remove(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard let replaced = try await write(nil, nil, of: user, context) else { throw .notFound }
+    let replaced = try await write(nil, nil, of: user, context)
     await context.pictures.shelf.forget(replaced)
   }
 
@@ -80,7 +80,7 @@ package enum Pictures {
       guard try await !changed.rows().isEmpty else {
         // A user without a picture does not change; a session that has ended changes nothing.
         try await transaction.requireSession(of: user)
-        throw .notFound
+        return nil
       }
       let former = try await removed.rows().first
       let event = Event(changeOf: "picture", of: user, context)

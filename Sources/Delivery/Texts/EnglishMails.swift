@@ -29,7 +29,7 @@ struct EnglishMails: MailCatalog {
 
         {{link}}
 
-        Until then, the old password still works.
+        Nothing changes until then.
 
         Not you? Ignore this mail.
 

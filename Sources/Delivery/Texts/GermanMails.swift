@@ -29,7 +29,7 @@ struct GermanMails: MailCatalog {
 
         {{link}}
 
-        Bis dahin gilt das alte Passwort.
+        Bis dahin ändert sich nichts.
 
         Nicht angefordert? Diese E-Mail ignorieren.
 

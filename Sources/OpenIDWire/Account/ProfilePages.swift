@@ -34,11 +34,7 @@ import WireKit
       from: LocalPath(checked: picturePath),
       "Remove the picture"
     ) { (visit, _) async throws(Failure) in
-      do throws(Failure) {
-        try await Pictures.remove(of: visit.user, visit.context)
-      } catch .notFound {
-        // Another tab was first.
-      }
+      try await Pictures.remove(of: visit.user, visit.context)
       return visit.call.redirect(to: .account)
     },
   ]

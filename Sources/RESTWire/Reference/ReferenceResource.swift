@@ -139,21 +139,21 @@ private struct ReferenceQuery {
   /// - Throws: `.invalid` with the errors of the parameters.
   @EventLoop init(_ call: Call, knows names: [String]) throws(Failure) {
     let values = try ListQuery.parameters(of: call.request.query)
-    var faults = values.names.filter { !names.contains($0) }.map { _ in
-      FieldError("", "query", "The query may have only \(names.joined(separator: " and ")).")
+    var faults = values.names.filter { !names.contains($0) }.map { name in
+      let rule = "The query may have only \(names.joined(separator: " and "))."
+      return FieldError(ofParameter: name, "query", rule)
     }
     switch values["for"] {
     case nil: audience = .all
     case "users": audience = .users
     default:
       audience = .all
-      faults.append(FieldError("", "for", "The parameter for must be users."))
+      faults.append(FieldError(ofParameter: "for", "for", "The parameter for must be users."))
     }
     let search = values["q"] ?? ""
     if search.unicodeScalars.count > ReferenceResource.queryLimit {
-      faults.append(
-        FieldError("", "q", "q may have at most \(ReferenceResource.queryLimit) characters.")
-      )
+      let rule = "q may have at most \(ReferenceResource.queryLimit) characters."
+      faults.append(FieldError(ofParameter: "q", "q", rule))
     }
     guard faults.isEmpty else { throw .invalid(faults) }
     text = search.contains { !$0.isWhitespace } ? search : nil

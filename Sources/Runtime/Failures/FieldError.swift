@@ -20,6 +20,11 @@ package struct FieldError: Sendable, Equatable {
     self.detail = detail.excerpt(512)
   }
 
+  /// Creates the error of a parameter of a query, whose place is its name.
+  package init(ofParameter name: String, _ code: String, _ detail: String) {
+    self.init("/" + JSONPointer.escaped(name), code, detail)
+  }
+
   /// Maps the error of a text that is not valid JSON.
   package init(_ error: JSONError) {
     self.init(error.pointer, error.reason.rawValue, error.detail)
