@@ -2,7 +2,7 @@ package import Delivery
 package import Runtime
 import Sessions
 package import EventLoop
-import Postgres
+package import Postgres
 
 /// A token from a mail that a client presents.
 package struct PresentedEmailToken {
@@ -35,6 +35,22 @@ package struct PresentedEmailToken {
     self.subject = subject
   }
 
+  /// Returns whether a token that is not valid any more would verify an address again.
+  ///
+  /// It was mailed by this server, and the address of its user is verified now.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func isFulfilled(
+    _ text: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    guard let token = Credential(EmailToken.Purpose.verify.kind, text, context.keys.master) else {
+      return false
+    }
+    let user: UserID = token.owner()
+    let found = try await context.read(PresentedEmailTokenQueries.isVerified, user, context.app.id)
+    return !found.isEmpty
+  }
+
   var address: EmailAddress { EmailAddress(key: subject.key) }
 
   /// Locks the user, and uses the token up.
@@ -65,4 +81,17 @@ package struct PresentedEmailToken {
     guard let account else { throw .invalidMailToken }
     return account
   }
+}
+
+package enum PresentedEmailTokenQueries {
+  /// Returns one row if the address of a user is verified.
+  static let isVerified = Statement<UserID, UserID, AppID>(
+    "presented_email_tokens.is_verified",
+    """
+    select user_id from users
+    where user_id = $1 and app_id = $2 and email_verified and blocked_at is null
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [isVerified]
 }

@@ -39,7 +39,7 @@ enum AllQueries {
     RoleQueries.all, RolePermissionQueries.all, UserRoleQueries.all, UserPermissionQueries.all,
     IssuerAdministrationQueries.all,
     SigningKeyQueries.all, UsersAdministrationQueries.all, UserRemovalQueries.all,
-    StoredAddressQueries.all,
+    StoredAddressQueries.all, PresentedEmailTokenQueries.all,
     SessionsAdministrationQueries.all,
     SessionCreationQueries.all,
     AuditLogQueries.all, ImportQueries.all,

@@ -16,6 +16,12 @@ class MailedLinks(HostedCase):
             self.assertNotIn("password", page.forms[0].fields)
         self.shows(self.visitor.submit("/verify"), "Address verified")
         self.assertIn("Verified", self.visitor.open("/account").text)
+        # A used link of a verified address says so, in every browser.
+        self.shows(self.visitor.open(path), "Address verified")
+        self.shows(self.new_visitor().open(path), "Address verified")
+        forged = path[:-4] + "AAAA"
+        self.shows(self.new_visitor().open(forged), "Link expired", status=404)
+        self.site.sql(f"update users set email_verified = false where email = '{email}'")
         self.shows(self.visitor.open(path), "Link expired", status=404)
 
     def test_a_link_verifies_an_address_by_the_password_in_another_browser(self):

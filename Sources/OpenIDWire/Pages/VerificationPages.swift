@@ -46,6 +46,10 @@ import WireKit
       )
       return call.response(with: page, errors: state.errors)
     } catch .invalidMailToken {
+      // People open a link twice.
+      if try await PresentedEmailToken.isFulfilled(text, call.context) {
+        return call.response(with: Page.CompletedTask.addressConfirmed.page)
+      }
       return MailLinkPages.expired(call, request: LocalPath.account.text)
     }
   }
