@@ -47,13 +47,17 @@ struct ManagementError {
     case .systemAPI: self.init(.forbidden, failure.type.code, failure.explanation)
     case .queryMalformed: self.init(.badRequest, "invalid_query_string", failure.explanation)
     case .notIndexed:
-      let paths = failure["indexed"]?.array?.compactMap(\.string) ?? []
-      let names = paths.map { UserMember.path($0) }.joined(separator: ", ")
-      self.init(
-        .badRequest,
-        "invalid_query_string",
-        "Each branch of the search needs a field with an index. These have one: \(names)."
-      )
+      func names(_ member: String) -> [String] {
+        failure[member]?.array?.compactMap(\.string).map { UserMember.path($0) } ?? []
+      }
+      let missing = names("missing")
+      let paths = missing.joined(separator: " or ")
+      let advice =
+        missing.isEmpty ? "" : " The operator can add one on \(paths): dossier index add."
+      let message =
+        "The app has more than \(FilterLimits.scanned) users, so each branch of the search needs a "
+        + "field with an index. These have one: \(names("indexed").joined(separator: ", "))."
+      self.init(.badRequest, "invalid_query_string", message + advice)
     case .notLinkable:
       self.init(.badRequest, failure.type.code, failure.explanation)
     case .noEmail, .noHostName:

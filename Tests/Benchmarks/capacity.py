@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what users take on the disk, and what a request of many users costs PostgreSQL.
+"""Measures what users take on the disk, and what requests and searches cost PostgreSQL with many
+users.
 
     Tests/Benchmarks/capacity.py [--users 1000000] [--few 1000] [--citus] [--requests 100]
                                  [--rounds 3]
@@ -15,6 +16,7 @@ import json
 import os
 import pathlib
 import statistics
+import urllib.parse
 
 from bench import children
 from load import TABLES, load
@@ -31,6 +33,14 @@ KINDS = {
     "PUT /v1/me/properties/level": "value",
     "POST /v1/token/refresh": None,
     "POST /v1/login/password": None,
+}
+# Searches by a back end, each with the filter for the address of a user.
+SEARCHES = {
+    "GET /v1/users, email =": lambda email: f'email = "{email}"',
+    "GET /v1/users, email ^=": lambda email: f'email ^= "{email[:10]}"',
+    "GET /v1/users, name ^=": lambda email: f'name ^= "G{email[:5]}"',
+    "GET /v1/users, phone ^=, none found": lambda email: 'phone ^= "+1"',
+    "GET /v1/users, page of a third": lambda email: 'email_domain = "example.com"',
 }
 
 
@@ -87,19 +97,24 @@ class Measured(Deployment):
                        for n, (_, email) in enumerate(found)]
         for grant in self.grants:
             self.one("POST /v1/login/password", grant)
+        self.reader = self.dossier("client", "create", "reader", "--app", "default",
+                                   "--scope", "read:users")["secret"]
 
     def one(self, kind, grant):
-        method, path = kind.split()
+        method, path = kind.partition(",")[0].split()
         headers = {**(MERGE if method == "PATCH" else JSON), ADDRESS: grant["address"]}
         self.sent += 1
-        body = {KINDS[kind]: self.sent} if KINDS[kind] else None
-        if path == "/v1/login/password":
+        body = {KINDS[kind]: self.sent} if KINDS.get(kind) else None
+        if kind in SEARCHES:
+            path += "?" + urllib.parse.urlencode({"filter": SEARCHES[kind](grant["email"])})
+            headers["Authorization"] = f"Bearer {self.reader}"
+        elif path == "/v1/login/password":
             body = {"email": grant["email"], "password": PASSWORD}
         elif path == "/v1/token/refresh":
             body = {"refresh_token": grant["refresh_token"]}
         else:
             headers["Authorization"] = f"Bearer {grant['access_token']}"
-        if "device_secret" in grant:
+        if "device_secret" in grant and kind not in SEARCHES:
             headers["Dossier-Device"] = grant["device_secret"]
         answer = self.request(method, path, body, headers, connection=self.client)
         assert answer.status == 200, (kind, answer.status, answer.body)
@@ -174,7 +189,7 @@ def main():
         for site in sites:
             site.sign_in(options.requests)
         # Alternating, so that a slower machine slows both.
-        rounds = [{kind: [site.measure(kind) for site in sites] for kind in KINDS}
+        rounds = [{kind: [site.measure(kind) for site in sites] for kind in [*KINDS, *SEARCHES]}
                   for _ in range(options.rounds)]
     finally:
         for site in sites:
@@ -199,7 +214,7 @@ def report(options, sizes, rounds):
     print(f"| {options.users} users | program us | nginx us | postgres us | ratio | pages | ratio "
           "| statements | of the other nodes | WAL bytes |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for kind in KINDS:
+    for kind in [*KINDS, *SEARCHES]:
         times = [median(kind, 1, name) for name in Measured.TIMED]
         ratio = statistics.median(
             sum(result[kind][1][name] for name in Measured.TIMED)

@@ -76,7 +76,6 @@ class Indexes(SearchCase):
     def test_an_index_added_later_covers_old_documents_and_those_written_meanwhile(self):
         people = [self.person(f"w{n}", {"team": {"no": n % 3}}) for n in range(6)]
         filter = "metadata.team.no = 1"
-        self.expect(self.search(filter), 422, "not_indexed")
         stop = threading.Event()
 
         def write():
@@ -94,7 +93,9 @@ class Indexes(SearchCase):
                              token=self.operator)
             self.expect(made, 202)
             self.assertEqual((made.json["path"], made.json["state"]), ("metadata.team.no", "building"))
-            wait_until(lambda: self.search(filter).status == 200, what="the index")
+            wait_until(lambda: self.site.sql(
+                "select state from search_indexes where index_id = "
+                f"'{made.json['id']}'") == "ready", what="the index")
         finally:
             stop.set()
             writer.join()
@@ -109,7 +110,6 @@ class Indexes(SearchCase):
         self.expect(again, 409, "index_exists")
         gone = self.site.request("DELETE", f"/v1/indexes/{made.json['id']}", token=self.operator)
         self.expect(gone, 204)
-        self.expect(self.search(filter), 422, "not_indexed")
         wait_until(lambda: self.site.sql(
             "select (select count(*) from search_values "
             f"where index_id = '{made.json['id']}') + (select count(*) from search_indexes "
@@ -140,7 +140,7 @@ class Indexes(SearchCase):
         users = self.cli("user", "list", "--filter", 'metadata.theme = "dark"')
         self.assertEqual(sorted(user["email"] for user in users), ["ada@Example.com", "cyd@Example.com"])
         self.assertIn("At byte 8", self.cli("user", "list", "--filter", "email = 7", status=12))
-        self.assertIn("metadata.theme", self.cli("user", "list", "--filter", "blocked = true", status=12))
+        self.assertEqual(self.cli("user", "list", "--filter", "blocked = true"), [])
 
     def test_a_search_that_takes_too_long_is_ended_and_delays_no_profile(self):
         lock = subprocess.Popen(

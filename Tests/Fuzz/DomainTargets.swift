@@ -41,7 +41,7 @@ extension FuzzTarget {
       guard case .compares(_, .text(let value)) = term.test, value.utf8.count >= 12 else {
         continue
       }
-      expect(!sql.contains(value), "\(value) is in the statement")
+      expect(!sql.contains { $0.contains(value) }, "\(value) is in the statement")
     }
   }
 

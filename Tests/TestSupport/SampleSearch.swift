@@ -1,4 +1,4 @@
-import Documents
+package import Documents
 import Postgres
 import Runtime
 
@@ -7,19 +7,28 @@ import Runtime
 package enum SampleSearch {
   package static let kinds = ["text", "number", "boolean"]
 
-  /// Returns the SQL of the second page of a search.
-  package static func sql(_ filter: String) throws -> String {
-    let indexes = try kinds.compactMap { name in
+  /// Returns the statements of the second page of a search: the count of its candidates, and the
+  /// page by their ids and as a walk.
+  ///
+  /// - Throws: `.notIndexed` if no index covers the filter.
+  package static func sql(_ filter: String) throws -> [String] {
+    let search = try search(filter)
+    guard search.isCovered else { throw search.notIndexed }
+    return [
+      search.count(upTo: 1).sql, search.page(of: 1, candidates: 1).sql,
+      search.page(of: 1, candidates: nil).sql,
+    ]
+  }
+
+  private static func search(_ filter: String) throws -> FilterComposer {
+    FilterComposer(try Filter.parse(filter), of: AppID(), after: UserID(), indexes: try indexes())
+  }
+
+  package static func indexes() throws -> [SearchIndex] {
+    try kinds.compactMap { name in
       try FilterValue.Kind(rawValue: name).map {
         try SearchIndex(path: "metadata.\(name)", kind: $0)
       }
     }
-    return try FilterComposer.page(
-      Filter.parse(filter),
-      of: AppID(),
-      after: UserID(),
-      count: 1,
-      indexes: indexes
-    ).sql
   }
 }

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 extension FilterValue {
@@ -32,6 +33,7 @@ extension FilterTest {
     case .contains(let comparisons):
       var variables = JSONObject()
       let terms = comparisons.enumerated().map { number, one in
+        if let pattern = one.pattern { return "@ like_regex \(JSON.string(pattern).text)" }
         variables["v\(number)"] = one.value.json
         return "@ \(one.jsonPath) $v\(number)"
       }
@@ -40,12 +42,21 @@ extension FilterTest {
     }
   }
 
-  /// Whether only the document can tell: an index has no row for each element of a list, and one
-  /// for a list inside the path.
+  /// Whether only the document can tell: an index has no row for each element of a list, one for a
+  /// list inside the path, and only the start of a long text.
   var readsDocument: Bool {
     switch self {
     case .exists, .isFilled, .contains: true
-    case .compares, .isOneOf: false
+    case .compares(let comparison, _): comparison.isUnindexed
+    case .isOneOf: false
+    }
+  }
+
+  /// Whether the values of an index that pass the test are a range, which may be long.
+  var isRange: Bool {
+    switch self {
+    case .compares(.equal, _), .isOneOf: false
+    case .compares, .exists, .isFilled, .contains: true
     }
   }
 
@@ -69,17 +80,42 @@ extension FilterComparison {
     default: comparison.rawValue
     }
   }
+
+  /// The pattern of a comparison that only a pattern can express; nil for others.
+  ///
+  /// The value stands for itself: a backslash escapes each mark of ASCII.
+  fileprivate var pattern: String? {
+    guard comparison.isUnindexed else { return nil }
+    var pattern = ""
+    for scalar in value.parameter.unicodeScalars {
+      let isMark = scalar.isASCII && scalar.value > 0x20 && !UInt8(ascii: scalar).isLetterOrDigit
+      if isMark { pattern += "\\" }
+      pattern.unicodeScalars.append(scalar)
+    }
+    return comparison == .endsWith ? pattern + "$" : pattern
+  }
 }
 
 extension FilterOperator {
   /// The operator in SQL; the composer handles the others itself.
   package var sql: StaticString {
     switch self {
-    case .equal, .unequal, .beginsWith: " = "
+    case .equal, .unequal, .beginsWith, .endsWith, .includes: " = "
     case .less: " < "
     case .lessOrEqual: " <= "
     case .greater: " > "
     case .greaterOrEqual: " >= "
+    }
+  }
+}
+
+extension SearchIndex {
+  /// The column of `search_values` that has its values.
+  var column: StaticString {
+    switch kind {
+    case .text, .time: "v.text_value"
+    case .number: "v.number_value"
+    case .boolean: "v.boolean_value"
     }
   }
 }

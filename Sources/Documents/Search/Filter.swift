@@ -99,6 +99,11 @@ package enum FilterOperator: String, Sendable, Equatable, CaseIterable {
   case greater = ">"
   case greaterOrEqual = ">="
   case beginsWith = "^="
+  case endsWith = "$="
+  case includes = "*="
+
+  /// Whether it compares parts of texts, which no index finds.
+  package var isUnindexed: Bool { self == .endsWith || self == .includes }
 }
 
 /// A value in a filter.

@@ -4,33 +4,69 @@ package import Postgres
 
 /// Composes the SQL of a filter.
 ///
+/// The planner does not know how many users a prefix or a range matches: it ignores the statistics
+/// of partial indexes. If it guesses too many, it walks all users in the order of the page instead
+/// of reading the index. So `count` counts the candidates first, up to `FilterLimits.candidates`. A
+/// page then looks up these by their ids, or walks the users if so many match that the walk is
+/// short.
+///
 /// Only literals of this file are appended; all values from the filter are parameters. Columns
 /// without a table name are those of `users`, as `u` or in a subquery.
 package struct FilterComposer {
-  private var statement = ComposedStatement<Profile>()
+  private let filter: Filter
   private let app: AppID
   private let cursor: UserID?
   private let cover: FilterCover
+  /// The terms whose candidates include all matching users; nil if no index covers the filter.
+  private let terms: [FilterTerm]?
 
-  /// Composes a page of the users that match a filter, by id.
-  ///
   /// - Parameters:
-  ///   - filter: a filter with a term that an index covers.
+  ///   - filter: the filter.
   ///   - app: the app of the users.
   ///   - cursor: the last user of the previous page.
-  ///   - count: the size of the page.
   ///   - indexes: the available indexes.
-  /// - Returns: the statement.
-  /// - Throws: `.notIndexed`.
-  package static func page(
+  package init(
     _ filter: Filter,
     of app: AppID,
     after cursor: UserID?,
-    count: Int,
     indexes: [SearchIndex]
-  ) throws(Failure) -> ComposedStatement<Profile> {
-    var composer = FilterComposer(app, after: cursor, FilterCover(indexes))
-    composer.append(
+  ) {
+    cover = FilterCover(indexes)
+    terms = cover.best(of: filter.conjuncts)
+    (self.filter, self.app, self.cursor) = (filter, app, cursor)
+  }
+
+  /// Whether indexes find all candidates.
+  package var isCovered: Bool { terms != nil }
+
+  /// Returns the error for a filter that no index covers.
+  package var notIndexed: Failure { .notIndexed(cover.paths, missing: cover.missing(in: filter)) }
+
+  /// Composes the count of the candidates, or of the users of the app if no index covers the
+  /// filter.
+  ///
+  /// It stops a little above `most`.
+  package func count(upTo most: Int) -> ComposedStatement<Int> {
+    var search = ComposedSearch<Int>(app, cursor, cover)
+    search.append("select count(*) from (")
+    if let terms {
+      search.candidates(terms, upTo: most)
+    } else {
+      search.users(upTo: most)
+    }
+    search.append(") c")
+    return search.statement
+  }
+
+  /// Composes a page of the matching users, by id.
+  ///
+  /// - Parameters:
+  ///   - count: the size of the page.
+  ///   - candidates: the largest number of candidates to look up by their ids; nil to walk the users.
+  /// - Returns: the statement.
+  package func page(of count: Int, candidates: Int?) -> ComposedStatement<Profile> {
+    var search = ComposedSearch<Profile>(app, cursor, cover)
+    search.append(
       """
       select p.id, p.created_at, p.updated_at, p.version, p.anonymous, p.blocked, p.email,
         p.email_verified, p.name, p.given_name, p.family_name, p.nickname, p.phone, p.locale,
@@ -38,54 +74,83 @@ package struct FilterComposer {
       from (select u.user_id from users u where u.app_id =
       """
     )
-    composer.append(" ")
-    composer.statement.bind(app, as: "text")
+    search.append(" ")
+    search.statement.bind(app, as: "text")
     if let cursor {
-      composer.append(" and u.user_id > ")
-      composer.statement.bind(cursor, as: "text")
+      search.append(" and u.user_id > ")
+      search.statement.bind(cursor, as: "text")
     }
-    try composer.conditions(filter)
-    composer.append(" order by u.user_id limit ")
-    composer.statement.bind(count, as: "bigint")
-    composer.append(
-      """
-      ) f join profiles p on p.id = f.user_id order by p.id
-      """
+    if let candidates, let terms {
+      // An array, unlike a subquery, is looked up by the primary key for any estimate.
+      search.append(" and u.user_id = any (array(")
+      search.candidates(terms, upTo: candidates)
+      search.append("))")
+    }
+    let frequent = candidates == nil ? terms.flatMap(FrequentValue.init) : nil
+    for conjunct in filter.conjuncts {
+      search.append(" and ")
+      search.predicate(frequent?.replacing(conjunct) ?? conjunct)
+    }
+    search.append(" order by ")
+    if let frequent {
+      search.append(frequent.member.column)
+      search.append(", ")
+    }
+    search.append("u.user_id limit ")
+    search.statement.bind(count, as: "bigint")
+    search.append(") f join profiles p on p.id = f.user_id order by p.id")
+    return search.statement
+  }
+}
+
+/// A value of a member of the profile that many users of the page share.
+///
+/// The index on the member yields these users by id. With the value as a range and the member in the
+/// order, the planner takes the index; else it may walk all users instead, and the first match may
+/// be the last user.
+private struct FrequentValue {
+  let member: ProfileMember
+  private let term: FilterTerm
+  private let value: FilterValue
+
+  init?(_ terms: [FilterTerm]) {
+    guard terms.count == 1, case .profile(let member) = terms[0].subject,
+      case .compares(.equal, let value) = terms[0].test
+    else { return nil }
+    (self.member, self.value, term) = (member, value, terms[0])
+  }
+
+  /// Returns the filter, as a range if it tests the value.
+  func replacing(_ filter: Filter) -> Filter {
+    guard filter == .term(term) else { return filter }
+    return .and(
+      [.greaterOrEqual, .lessOrEqual].map {
+        .term(FilterTerm(subject: term.subject, test: .compares($0, value)))
+      }
     )
-    return composer.statement
+  }
+}
+
+extension Filter {
+  fileprivate var conjuncts: [Filter] { if case .and(let parts) = self { parts } else { [self] } }
+}
+
+/// A statement of a search that is being composed.
+private struct ComposedSearch<Row: RowDecodable> {
+  var statement = ComposedStatement<Row>()
+  private let app: AppID
+  private let cursor: UserID?
+  private let cover: FilterCover
+
+  init(_ app: AppID, _ cursor: UserID?, _ cover: FilterCover) {
+    (self.app, self.cursor, self.cover) = (app, cursor, cover)
   }
 
-  private init(_ app: AppID, after cursor: UserID?, _ cover: FilterCover) {
-    self.app = app
-    self.cursor = cursor
-    self.cover = cover
-  }
-
-  private mutating func append(_ piece: StaticString) { statement.append(piece) }
+  mutating func append(_ piece: StaticString) { statement.append(piece) }
 
   // MARK: Filters
 
-  /// Appends the conditions of a filter so that an index finds all candidates.
-  ///
-  /// A covered term is such a condition by itself, and the planner chooses the most selective one.
-  /// Without such a term, the candidates of the branches of an `or` are combined.
-  private mutating func conditions(_ filter: Filter) throws(Failure) {
-    let conjuncts: [Filter] = if case .and(let parts) = filter { parts } else { [filter] }
-    for conjunct in conjuncts {
-      append(" and ")
-      predicate(conjunct)
-    }
-    guard !conjuncts.contains(where: cover.isPlain) else { return }
-    guard let terms = cover.best(of: conjuncts) else { throw .notIndexed(cover.paths) }
-    append(" and u.user_id in (")
-    for (index, term) in terms.enumerated() {
-      if index > 0 { append(" union all ") }
-      candidates(term)
-    }
-    append(")")
-  }
-
-  private mutating func predicate(_ filter: Filter) {
+  mutating func predicate(_ filter: Filter) {
     switch filter {
     case .term(let term): predicate(term)
     case .not(let inner):
@@ -134,57 +199,104 @@ package struct FilterComposer {
     }
   }
 
+  // MARK: Candidates
+
+  /// Appends a query of the users that satisfy at least one of these terms.
+  mutating func candidates(_ terms: [FilterTerm], upTo most: Int) {
+    for (index, term) in terms.enumerated() {
+      if index > 0 { append(" union all ") }
+      candidates(term, most)
+    }
+  }
+
+  /// Appends a query of the users of the app.
+  mutating func users(upTo most: Int) {
+    append("(select user_id from users where app_id = ")
+    statement.bind(app, as: "text")
+    limit(most)
+  }
+
   /// Appends a query of the user ids that an index finds for a term.
-  private mutating func candidates(_ term: FilterTerm) {
-    if case .profile(let member) = term.subject {
-      append("select user_id from users where app_id = ")
+  ///
+  /// Ranges are in the order of their index, so that the planner has no cheaper way.
+  private mutating func candidates(_ term: FilterTerm, _ most: Int) {
+    switch term.subject {
+    case .profile(let member):
+      append("(select user_id from users where app_id = ")
+      statement.bind(app, as: "text")
+      if let cursor {
+        append(" and user_id > ")
+        statement.bind(cursor, as: "text")
+      }
+      append(" and ")
+      condition(member, term.test)
+      if term.test.isRange {
+        append(" order by ")
+        append(member.column)
+      }
+      limit(most)
+    case .provider:
+      append("(select user_id from identity_subjects where app_id = ")
       statement.bind(app, as: "text")
       append(" and ")
-      return condition(member, term.test)
+      compare(term.test) { $0.append("provider") }
+      limit(most)
+    case .document:
+      guard let index = cover.index(for: term) else { return append("(select null where false)") }
+      candidates(index, term.test, most)
     }
-    if term.subject == .provider {
-      append("select user_id from identity_subjects where app_id = ")
-      statement.bind(app, as: "text")
-      append(" and ")
-      return compare(term.test) { $0.append("provider") }
-    }
-    guard let index = cover.index(for: term) else { return append("select null where false") }
-    if case .contains(let comparisons) = term.test {
-      append("select v.user_id from search_values v where ")
+  }
+
+  private mutating func candidates(_ index: SearchIndex, _ test: FilterTest, _ most: Int) {
+    switch test {
+    case .contains(let comparisons):
+      append("(select v.user_id from search_values v where ")
       for (place, one) in comparisons.enumerated() {
         if place > 0 { append(" and ") }
         condition(index, .compares(one.comparison, one.value))
       }
+      order(by: index, most)
       append(" union all ")
-      return withoutValue(index)
+      withoutValue(index, most)
+    case .exists, .isFilled:
+      // One query for each index of the table that starts with the index id.
+      append("(select v.user_id from search_values v where ")
+      append(index.column)
+      append(" is not null and ")
+      condition(index, .exists)
+      order(by: index, most)
+      append(" union all ")
+      withoutValue(index, most)
+    case .compares, .isOneOf:
+      append("(select v.user_id from search_values v where ")
+      condition(index, test)
+      if test.isRange { order(by: index, most) } else { limit(most) }
     }
-    guard term.test.kind == nil else {
-      append("select v.user_id from search_values v where ")
-      return condition(index, term.test)
-    }
-    // One query for each index of the table that starts with the index id.
-    append("select v.user_id from search_values v where v.text_value is not null and ")
-    condition(index, .exists)
-    append(" union all select v.user_id from search_values v where v.number_value is not null and ")
-    condition(index, .exists)
-    append(
-      " union all select v.user_id from search_values v where v.boolean_value is not null and "
-    )
-    condition(index, .exists)
-    append(" union all ")
-    withoutValue(index)
   }
 
   /// Appends a query of the users whose value is of another kind, such as a list.
-  private mutating func withoutValue(_ index: SearchIndex) {
+  private mutating func withoutValue(_ index: SearchIndex, _ most: Int) {
     append(
       """
-      select v.user_id from search_values v
+      (select v.user_id from search_values v
       where v.text_value is null and v.number_value is null and v.boolean_value is null and
       """
     )
     append(" ")
     condition(index, .exists)
+    limit(most)
+  }
+
+  private mutating func order(by index: SearchIndex, _ most: Int) {
+    append(" order by ")
+    append(index.column)
+    limit(most)
+  }
+
+  private mutating func limit(_ most: Int) {
+    append(" limit ")
+    statement.bind(most + 1, as: "bigint")
+    append(")")
   }
 
   /// Appends a condition on columns of `users`.
@@ -211,13 +323,7 @@ package struct FilterComposer {
     }
     guard test != .exists else { return }
     append(" and ")
-    compare(test) {
-      switch index.kind {
-      case .text, .time: $0.append("v.text_value")
-      case .number: $0.append("v.number_value")
-      case .boolean: $0.append("v.boolean_value")
-      }
-    }
+    compare(test) { $0.append(index.column) }
   }
 
   /// Appends a condition on a row `d` of `documents`.
@@ -260,8 +366,11 @@ package struct FilterComposer {
   private mutating func compare(
     _ test: FilterTest,
     key: StaticString? = nil,
-    _ subject: (inout FilterComposer) -> Void
+    _ subject: (inout ComposedSearch) -> Void
   ) {
+    if case .compares(let comparison, let value) = test, comparison.isUnindexed {
+      return compareParts(comparison, value, key: key, subject)
+    }
     subject(&self)
     switch test {
     case .exists, .isFilled, .contains, .compares(.unequal, _): break
@@ -284,6 +393,21 @@ package struct FilterComposer {
       append(comparison.sql)
       operand(value, key)
     }
+  }
+
+  private mutating func compareParts(
+    _ comparison: FilterOperator,
+    _ value: FilterValue,
+    key: StaticString?,
+    _ subject: (inout ComposedSearch) -> Void
+  ) {
+    append(comparison == .includes ? "strpos(" : "right(")
+    subject(&self)
+    append(comparison == .includes ? ", " : ", length(")
+    operand(value, key)
+    guard comparison == .endsWith else { return append(") > 0") }
+    append(")) = ")
+    operand(value, key)
   }
 
   private mutating func operand(_ value: FilterValue, _ key: StaticString?) {

@@ -1,3 +1,5 @@
+import JSON
+
 /// Finds terms of a filter that indexes cover and that, together, find every matching user.
 struct FilterCover {
   private let indexes: [SearchIndex]
@@ -9,25 +11,24 @@ struct FilterCover {
     ProfileMember.allCases.filter(\.isIndexed).map(\.rawValue) + indexes.map(\.path)
   }
 
+  /// Returns the paths of a filter that an index could cover, as filters spell them.
+  func missing(in filter: Filter) -> [String] {
+    var paths: [String] = []
+    for term in filter.terms {
+      guard case .document(let document, let names) = term.subject, index(for: term) == nil else {
+        continue
+      }
+      let path = Filter.spelled(document, names)
+      if !paths.contains(where: { $0.hasSameBytes(as: path) }) { paths.append(path) }
+    }
+    return paths
+  }
+
   /// Returns the index for a term; nil also if it holds values of another kind.
   func index(for term: FilterTerm) -> SearchIndex? {
     guard case .document(let document, let names) = term.subject else { return nil }
     return indexes.first {
       $0.isOn(document, names) && (term.test.kind == nil || term.test.kind == $0.kind)
-    }
-  }
-
-  /// Returns whether a condition of this filter alone uses an index.
-  ///
-  /// `exists` on a document does not: `search_values` has no index over all rows of one search
-  /// index. Neither do `contains` and `isFilled`: the values of a list are only in the document.
-  func isPlain(_ filter: Filter) -> Bool {
-    guard case .term(let term) = filter, isCovered(term) else { return false }
-    return switch (term.subject, term.test) {
-    case (.profile, _): true
-    case (.document, .exists), (.document, .contains), (.document, .isFilled), (.provider, _):
-      false
-    case (.document, _): true
     }
   }
 
@@ -49,7 +50,12 @@ struct FilterCover {
   }
 
   private func isCovered(_ term: FilterTerm) -> Bool {
-    if case .compares(.unequal, _) = term.test { return false }
+    switch term.test {
+    case .compares(let comparison, _) where comparison == .unequal || comparison.isUnindexed:
+      return false
+    case .contains(let all) where all.contains(where: \.comparison.isUnindexed): return false
+    default: break
+    }
     return switch term.subject {
     case .profile(let member): member.isIndexed
     case .document: index(for: term) != nil

@@ -10,6 +10,13 @@ package enum FilterLimits {
   package static let values = 100
   /// Characters of a string: one less than an index stores of a value.
   package static let characters = 255
+  /// Candidates that a page looks up by their ids.
+  ///
+  /// If more users satisfy an indexed term, a page walks the users in the order of their ids until
+  /// it is full.
+  package static let candidates = 10_000
+  /// Users of an app that a filter without an index may read, if none of them matches.
+  package static let scanned = 50_000
   /// Names in a path.
   package static let names = 8
   /// Characters of a name in a path.

@@ -144,7 +144,7 @@ private struct FilterParser {
     if scanner.take(word: "exists") { return .exists }
     if scanner.take(word: "in") { return .isOneOf(try values(of: subject)) }
     guard let comparison = scanner.takeOperator() else {
-      throw scanner.error(.operator, "Expected one of = != < <= > >= ^= in exists.")
+      throw scanner.error(.operator, "Expected one of = != < <= > >= ^= $= *= in exists.")
     }
     scanner.skipSpace()
     return .compares(comparison, try value(of: subject))
@@ -231,8 +231,10 @@ private struct FilterParser {
     guard case .compares(let comparison, let value) = test else { return }
     switch comparison {
     case .equal, .unequal: return
-    case .beginsWith where value.kind != .text:
-      throw scanner.error(.kind, "The value after ^= must be a string.", at: place)
+    case .beginsWith, .endsWith, .includes:
+      guard value.kind != .text else { return }
+      let detail = "The value after \(comparison.rawValue) must be a string."
+      throw scanner.error(.kind, detail, at: place)
     case _ where value.kind == .boolean:
       throw scanner.error(.kind, "true and false must be compared by = or !=.", at: place)
     default: return

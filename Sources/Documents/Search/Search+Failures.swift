@@ -12,10 +12,10 @@ extension ErrorType {
     .titled("The filter has a syntax error.")
     .remedied("Correct the filter at the byte in position.")
   package static let notIndexed = ErrorType("not_indexed", .invalid)
-    .titled("The filter has no term on an indexed path.")
+    .titled("The app has too many users for a filter without a term on an indexed path.")
     .remedied(
-      "Add a term on one of the paths in indexed to each branch of an or. Terms with != or "
-        + "under not do not count. Or add an index with dossier index add."
+      "Add an index on a path in missing: dossier index add. Or add a term on one of the paths in "
+        + "indexed to each branch of an or. Terms with != or under not do not count."
     )
 
   package static let searchErrors = [indexExists, tooManyIndexes, invalidFilter, notIndexed]
@@ -41,7 +41,22 @@ extension Failure {
   }
 
   /// Returns the error for a filter of which a branch uses none of the indexed paths.
-  package static func notIndexed(_ paths: [String]) -> Failure {
-    Failure(.notIndexed, members: [("indexed", .array(paths.map(JSON.string)))])
+  ///
+  /// - Parameters:
+  ///   - paths: the indexed paths.
+  ///   - missing: the paths of the filter that an index could cover.
+  /// - Returns: the error, which names the index to add.
+  package static func notIndexed(_ paths: [String], missing: [String]) -> Failure {
+    let advice =
+      missing.isEmpty
+      ? "Add a term on one of these: \(paths.joined(separator: ", "))."
+      : "Add an index on \(missing.joined(separator: " or ")), such as: dossier index add."
+    return Failure(
+      .notIndexed,
+      "A search without an index reads at most \(FilterLimits.scanned) users. \(advice)",
+      members: [
+        ("indexed", .array(paths.map(JSON.string))), ("missing", .array(missing.map(JSON.string))),
+      ]
+    )
   }
 }

@@ -6,6 +6,7 @@ import Postgres
 extension Users {
   /// Returns the profiles of the users of an app that match a filter, oldest first.
   ///
+  /// Without an index it reads the users one by one, if the app has at most `FilterLimits.scanned`.
   /// - Parameters:
   ///   - filter: the filter.
   ///   - cursor: the `next` of the previous page; nil for the first page.
@@ -26,16 +27,19 @@ extension Users {
     let readsAppMetadata = context.principal.scopes.contains(Scopes.readAppMetadata)
     if asksAppMetadata { try context.require(Scopes.readAppMetadata) }
     let indexes = try await context.read(SearchIndexQueries.list, context.app.id)
-    let statement = try FilterComposer.page(
+    let search = FilterComposer(
       filter,
       of: context.app.id,
       after: cursor,
-      count: count,
       indexes: indexes.filter {
         $0.state == .ready && (readsAppMetadata || $0.document != .appMetadata)
       }
     )
-    return Page(try await context.search(statement), of: count)
+    let most = search.isCovered ? FilterLimits.candidates : FilterLimits.scanned
+    let found = try await context.search(search.count(upTo: most)).first ?? 0
+    guard search.isCovered || found <= most else { throw search.notIndexed }
+    let candidates = search.isCovered && found <= most ? most : nil
+    return Page(try await context.search(search.page(of: count, candidates: candidates)), of: count)
   }
 }
 
