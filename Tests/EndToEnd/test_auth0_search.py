@@ -22,7 +22,8 @@ forms = [
     ('nickname:form AND app_metadata.level:("high" AND x)', [1]),
     ('nickname:form AND app_metadata.seats:([1 TO 1] OR 3)', [0, 2]),
     # Ranges
-    ('nickname:form AND logins_count:[0 TO 10}', [0, 1, 2]),
+    ('nickname:form AND logins_count:[0 TO 10}', []),
+    ('nickname:form AND _exists_:logins_count', []), ('logins_count:[1000 TO *]', []),
     ('nickname:form AND logins_count:{0 TO *]', []),
     ('nickname:form AND updated_at:[2026-01-01 TO *]', [0, 1, 2]),
     ('nickname:form AND last_login:[2020-01-01 TO *]', []),
@@ -37,6 +38,15 @@ forms = [
     ('nickname:form AND app_metadata.plan:pro', [0, 2]),
     ('app_metadata.level:"high"', [0, 1]),
     ('app_metadata.level:("low" OR "high")', [0, 1, 2]),
+    # Without an index
+    ('app_metadata.seats:[2 TO *]', [1, 2]), ('_exists_:user_metadata.tags', [0, 1]),
+    ('_exists_:user_metadata.places AND blocked:false', [1]), ('blocked:true', []),
+    ('user_metadata.places.city:"Bergen"', [1]), ('NOT nickname:form AND family_name:found*', []),
+    ('email_verified:false AND nickname:form', [0, 2]), ('nickname:form OR blocked:true', [0, 1, 2]),
+    # Parts of texts
+    ('family_name:*ound\\ 1*', [1]), ('family_name:*D\\ 2', [2]), ('app_metadata.level:*ig*', [0, 1]),
+    ('app_metadata.teams.name:*ed', [0, 1]), ('email:*@form.example', [0, 1]),
+    ('"ound 1"', [1]), ('ound AND -app_metadata.plan:pro', [1]),
     # Existence, not and groups
     ('nickname:form AND _exists_:app_metadata.empty', []),
     ('nickname:form AND _exists_:app_metadata.teams', [0, 1]),
@@ -52,10 +62,9 @@ forms = [
 ]
 """
 REFUSED = """
-refused = ["blocked:true", "nickname:form OR blocked:true", "NOT nickname:form",
-           "user_metadata.tags:a*", "user_metadata.size:[1 TO 2]", "user_id:auth0*",
-           'nickname:form AND user_id:"|108"', "email:*a*", "_exists_:user_id", "last_ip:1",
-           "ada", "username:ada", "nickname:form nickname:form", "nickname:(form form)"]
+refused = ["user_metadata.tags:a*", "user_metadata.size:[1 TO 2]", "user_id:auth0*",
+           'nickname:form AND user_id:"|108"', "email:a*a", "_exists_:user_id", "last_ip:1",
+           "ada OR", "username:ada", "nickname:form nickname:form", "nickname:(form form)"]
 """
 
 LISTS = """
@@ -164,7 +173,7 @@ class Search(Auth0Case):
         token = self.back_end_token()
         for query in ["q=email:", "q=:a", "q=email:a)", "q=nothing:a", "q=email:%22a", "q=email:a%5C",
                       "q=(" + "(" * 100, "q=email:a%00", "sort=name", "per_page=101", "page=-1",
-                      "search_engine=v2", "q=email:*a*", "page=99999999999999999999"]:
+                      "search_engine=v2", "q=email:a*a", "page=99999999999999999999"]:
             with self.subTest(query):
                 answer = self.management("GET", f"users?{query}", token=token)
                 self.assertEqual(answer.status, 400, answer.body)
@@ -194,6 +203,14 @@ class Search(Auth0Case):
                for number, user in enumerate(users)]
         for version, program in [("4.13.0", VERSION_4), ("6.8.0", VERSION_6)]:
             self.run_program(version, program, ids=ids, mails=mails)
-        answer = self.management("GET", "users?q=blocked:true", token=token)
+        self.site.sql("""
+            insert into users (user_id, app_id, anonymous)
+            select 'd' || lpad(to_hex(g), 23, '0'), app_id, true from apps, generate_series(1, 50001) g
+            where name = 'default'""")
+        query = urllib.parse.quote("blocked:true OR user_metadata.hobby:chess")
+        answer = self.management("GET", f"users?q={query}", token=token)
+        self.site.sql("delete from users where user_id like 'd%'")
+        self.refused(answer, 400, "invalid_query_string")
+        self.assertIn("user_metadata.hobby: dossier index add", answer.json["message"])
         for field in ["email", "email.domain,", "phone_number", "user_id", "app_metadata.level"]:
             self.assertIn(field, answer.json["message"])

@@ -23,9 +23,24 @@ import Testing
     planned(.contains([FilterComparison(comparison, value)]))
   }
 
+  private static func signIns(_ comparison: FilterOperator, _ number: String) -> Filter {
+    .term(
+      FilterTerm(subject: .profile(.loginCount), test: .compares(comparison, .number(number)))
+    )
+  }
+
+  private static func word(_ text: String) -> Filter {
+    .or(
+      [.email, .name, .givenName, .familyName, .nickname].map {
+        .term(FilterTerm(subject: .profile($0), test: .compares(.includes, .text(text))))
+      }
+    )
+  }
+
   private static let forms: [(String, Filter)] = [
     ("nickname:a", nickname("a")), (#"nickname:"a b""#, nickname("a b")),
     (#"nickname:a\ b"#, nickname("a b")), ("nickname:a*", nickname("a", .beginsWith)),
+    ("nickname:*a*", nickname("a", .includes)), ("nickname:*a", nickname("a", .endsWith)),
     ("nickname:(a OR b)", .or([nickname("a"), nickname("b")])),
     ("nickname:(a AND b)", .and([nickname("a"), nickname("b")])),
     ("nickname:(a AND NOT b)", .and([nickname("a"), .not(nickname("b"))])),
@@ -61,6 +76,13 @@ import Testing
     ("_exists_:app_metadata.plan", planned(.isFilled)), ("app_metadata.plan:*", planned(.isFilled)),
     ("app_metadata.plan:[* TO *]", planned(.isFilled)),
     (
+      "email:*@a",
+      .term(FilterTerm(subject: .profile(.emailDomain), test: .compares(.equal, .text("a"))))
+    ),
+    ("_exists_:logins_count", signIns(.greater, "0")),
+    ("logins_count:[2 TO *]", .and([signIns(.greaterOrEqual, "2"), signIns(.greater, "0")])),
+    ("ada", word("ada")), (#""ada b""#, word("ada b")),
+    (
       "email.domain:example.com",
       .term(
         FilterTerm(
@@ -78,15 +100,16 @@ import Testing
 
   /// Tests that the error names the byte and the rule.
   @Test(arguments: [
-    ("ada", "at byte 0: a field and : are expected"),
+    ("AND ada", "at byte 0: a field and :, or a word, are expected"),
+    (":ada", "at byte 0: a field and :, or a word, are expected"),
     ("nickname:a nickname:b", "at byte 11: AND or OR is expected"),
     ("nickname:(a b)", "at byte 12: AND, OR or ) is expected"),
     ("nickname:(a OR )", "at byte 15: a value is expected"),
-    ("nickname:*a*", "at byte 10: an asterisk is only allowed at the end of a value"),
+    ("nickname:a*a", "at byte 11: an asterisk is only allowed at the start and the end of a value"),
     ("nickname:a?", "at byte 10: the wildcard ? is not supported"),
     ("last_ip:1", "at byte 8: there is no search by last_ip"),
     ("username:ada", "at byte 9: there is no search by username"),
-    ("user_metadata.a:b*", "at byte 18: this field has no search by a prefix"),
+    ("user_metadata.a:b*", "at byte 18: this field has no search with an asterisk"),
     ("user_metadata.a:[1 TO 2]", "at byte 17: this field has no ranges"),
     ("app_metadata.a:[1 TO b]", "at byte 23: the bounds are of different kinds"),
     ("created_at:[x TO *]", "at byte 19: the value does not suit the field"),

@@ -6,7 +6,7 @@ package import Runtime
 /// A search in the subset of Lucene's syntax that Auth0 documents.
 ///
 /// `OR` binds least, `NOT` and `-` most. A term is a field, a colon, and a value, a range or a group
-/// of both in parentheses.
+/// of both in parentheses. A value alone is a part of the address or of a name.
 package enum LuceneQuery {
   /// The user with an id.
   case user(String)
@@ -44,7 +44,7 @@ private struct LuceneParser {
   private mutating func userID() throws(Failure) -> String? {
     let start = scanner
     guard scanner.take(word: "user_id:"), let id = try scanner.value(), scanner.isAtEnd,
-      !id.isPrefix
+      !id.hasWildcard
     else {
       scanner = start
       return nil
@@ -85,28 +85,63 @@ private struct LuceneParser {
   }
 
   private mutating func term(depth: Int) throws(Failure) -> Filter {
-    guard let name = scanner.field() else { throw scanner.fault("a field and : are expected") }
+    guard let name = scanner.field() else { return try word() }
     if name == "_exists_" {
       guard let name = scanner.name() else { throw scanner.fault("a field is expected") }
       let field = try LuceneField(name, scanner)
       guard !field.isExact else { throw scanner.fault("every user has this field") }
-      return try made(field.subject, field.exists)
+      return try existence(of: field)
     }
     let field = try LuceneField(name, scanner)
     return try positive(of: field, depth: depth)
   }
 
+  private static let keywords = ["AND", "OR", "NOT", "TO"]
+
+  /// Reads a value without a field: a part of the address or of a name.
+  private mutating func word() throws(Failure) -> Filter {
+    let start = scanner
+    guard let value = try scanner.value(), !value.text.isEmpty,
+      value.isQuoted || !Self.keywords.contains(value.text) && !value.text.contains(":")
+    else { throw start.fault("a field and :, or a word, are expected") }
+    let text = try LuceneField.text(value, scanner)
+    var parts: [Filter] = []
+    for member in [ProfileMember.email, .name, .givenName, .familyName, .nickname] {
+      parts.append(try made(.profile(member), .compares(.includes, text)))
+    }
+    return .or(parts)
+  }
+
+  /// Returns the filter for users whose object has a field.
+  private mutating func existence(of field: LuceneField) throws(Failure) -> Filter {
+    switch field.subject {
+    // A user without a sign-in has no count, and only a blocked user has the field.
+    case .profile(.loginCount): try made(field.subject, .compares(.greater, .number("0")))
+    case .profile(.blocked): try made(field.subject, .compares(.equal, .boolean(true)))
+    case .profile(.emailVerified): try made(.profile(.email), .exists)
+    default: try made(field.subject, field.exists)
+    }
+  }
+
   private mutating func comparison(of field: LuceneField) throws(Failure) -> Filter {
     guard let value = try scanner.value() else { throw scanner.fault("a value is expected") }
-    guard value.isPrefix else {
+    guard value.hasWildcard else {
       let wanted = try field.value(value, scanner)
       return try made(field, [FilterComparison(.equal, wanted)])
     }
     guard field.kind == .text || field.kind == nil, !field.isUserMetadata, !field.isExact else {
-      throw scanner.fault("this field has no search by a prefix")
+      throw scanner.fault("this field has no search with an asterisk")
     }
-    if value.text.isEmpty { return try made(field.subject, field.exists) }
-    return try made(field, [FilterComparison(.beginsWith, field.text(value, scanner))])
+    if value.text.isEmpty { return try existence(of: field) }
+    let text = try LuceneField.text(value, scanner)
+    guard value.isSuffix else { return try made(field, [FilterComparison(.beginsWith, text)]) }
+    guard !value.isPrefix else { return try made(field, [FilterComparison(.includes, text)]) }
+    // The index on the domain finds these.
+    let parts = value.text.split(separator: "@", omittingEmptySubsequences: false)
+    if field.subject == .profile(.email), parts.count == 2, parts[0].isEmpty, !parts[1].isEmpty {
+      return try made(.profile(.emailDomain), .compares(.equal, .text(String(parts[1]))))
+    }
+    return try made(field, [FilterComparison(.endsWith, text)])
   }
 
   private mutating func range(of field: LuceneField) throws(Failure) -> Filter? {
@@ -132,7 +167,7 @@ private struct LuceneParser {
     guard bounds.first?.value.kind == bounds.last?.value.kind else {
       throw scanner.fault("the bounds are of different kinds")
     }
-    return bounds.isEmpty ? try made(field.subject, field.exists) : try made(field, bounds)
+    return bounds.isEmpty ? try existence(of: field) : try made(field, bounds)
   }
 
   /// Returns the filter for values that pass all comparisons.
@@ -144,6 +179,10 @@ private struct LuceneParser {
     var parts: [Filter] = []
     for one in comparisons {
       parts.append(try made(field.subject, .compares(one.comparison, one.value)))
+    }
+    // A user whose object lacks the field does not match.
+    if field.subject == .profile(.loginCount) || field.subject == .profile(.emailVerified) {
+      parts.append(try existence(of: field))
     }
     return parts.count == 1 ? parts[0] : .and(parts)
   }
@@ -207,7 +246,7 @@ private struct LuceneField {
   var exists: FilterTest { kind == nil ? .isFilled : .exists }
 
   /// Returns the text of a value, also of one that looks like a number.
-  func text(
+  static func text(
     _ value: LuceneScanner.Value,
     _ scanner: LuceneScanner
   ) throws(Failure) -> FilterValue {
@@ -221,7 +260,7 @@ private struct LuceneField {
     _ value: LuceneScanner.Value,
     _ scanner: LuceneScanner
   ) throws(Failure) -> FilterValue {
-    let text = try text(value, scanner)
+    let text = try Self.text(value, scanner)
     let isID = subject == .profile(.id) && !isIdentity
     guard !isID || !value.text.utf8.starts(with: Filter.anyProvider.utf8) else {
       throw scanner.fault("a user_id must begin with a provider")

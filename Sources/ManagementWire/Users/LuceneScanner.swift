@@ -6,8 +6,12 @@ struct LuceneScanner {
   struct Value {
     let text: String
     let isQuoted: Bool
+    /// Whether it begins with an asterisk, and more follows.
+    let isSuffix: Bool
     /// Whether it ends with an asterisk.
     let isPrefix: Bool
+
+    var hasWildcard: Bool { isSuffix || isPrefix }
   }
 
   private let bytes: [UInt8]
@@ -79,7 +83,7 @@ struct LuceneScanner {
   mutating func bound() throws(Failure) -> Value? {
     guard let value = try value(endsAtBracket: true) else { throw fault("a bound is expected") }
     if value.isPrefix, value.text.isEmpty { return nil }
-    guard !value.isPrefix else { throw fault("a bound must not contain an asterisk") }
+    guard !value.hasWildcard else { throw fault("a bound must not contain an asterisk") }
     return value
   }
 
@@ -88,9 +92,15 @@ struct LuceneScanner {
     let isQuoted = take("\"")
     let ends = isQuoted ? "\"" : endsAtBracket ? " ()]}\"" : " ()\""
     var text: [UInt8] = []
-    var isPrefix = false
+    var (isSuffix, isPrefix) = (false, false)
+    let start = place
     while place < bytes.count, !ends.utf8.contains(bytes[place]) {
-      if isPrefix { throw fault("an asterisk is only allowed at the end of a value") }
+      if isPrefix {
+        guard place == start + 1 else {
+          throw fault("an asterisk is only allowed at the start and the end of a value")
+        }
+        (isSuffix, isPrefix) = (true, false)
+      }
       var byte = bytes[place]
       if byte == UInt8(ascii: "\\") {
         place += 1
@@ -111,7 +121,7 @@ struct LuceneScanner {
     guard let text = String(validating: text, as: UTF8.self) else {
       throw fault("a value is not text")
     }
-    return Value(text: text, isQuoted: isQuoted, isPrefix: isPrefix)
+    return Value(text: text, isQuoted: isQuoted, isSuffix: isSuffix, isPrefix: isPrefix)
   }
 
   // MARK: The kinds of values
