@@ -20,6 +20,8 @@ package struct UserRecord: RowDecodable {
   /// Nil if it was never written.
   package let metadata: JSON?
   package let appMetadata: JSON?
+  /// When a password was set after the user was created; nil if none was.
+  package let passwordChangedAt: Timestamp?
 
   /// An identity, with the operator's name of its issuer.
   package struct Identity: Sendable {
@@ -49,6 +51,7 @@ package struct UserRecord: RowDecodable {
     }
     metadata = row.isNull(21) ? nil : try row.json(21)
     appMetadata = row.isNull(22) ? nil : try row.json(22)
+    passwordChangedAt = try row.time(ifAny: 23)
   }
 }
 
@@ -135,7 +138,8 @@ package enum UserRecordQueries {
       (select d.body from documents d where $3::boolean and d.user_id = $1
         and d.kind = 'metadata' and d.deleted_at is null),
       (select d.body from documents d where $4::boolean and d.user_id = $1
-        and d.kind = 'app_metadata' and d.deleted_at is null)
+        and d.kind = 'app_metadata' and d.deleted_at is null),
+      (select p.changed_at from passwords p where p.user_id = $1 and p.changed_at > c.created_at)
     from users c where \(.isAuthorized)
     """
   )

@@ -45,7 +45,7 @@ import WireKit
     let user = try await Users.registerOnly(credentials, with: members, call.context)
     var answer = JSONObject()
     answer["_id"] = .string(user.text)
-    answer["email"] = .string(credentials.email)
+    answer["email"] = .string(credentials.email.lowercased())
     answer["email_verified"] = false
     for (name, value) in members.profile { answer[name] = value }
     answer["picture"] = members.pictureURL

@@ -177,7 +177,9 @@ class Links(LinkCase):
         self.assertEqual(f"auth0|{self.expect(self.login(mail, PASSWORD), 200).json['user_id']}", primary)
         answer = self.management("DELETE", f"users/{primary}/identities/auth0/{secondary[6:]}",
                                  token=self.back_end_token())
-        self.assertEqual([one["user_id"] for one in self.expect(answer, 200).json], [subject])
+        [left] = self.expect(answer, 200).json
+        self.assertEqual((f"{left['provider']}|{left['user_id']}", left["connection"],
+                          left["profileData"]), (primary, "partner", {"sub": subject}))
         self.assertNotIn("email", self.shown(primary).json)
         self.assertEqual(self.shown(secondary).json["email"], mail)
         self.assertEqual(

@@ -6,6 +6,9 @@ import time
 from hosted import PASSWORD
 from test_auth0 import START, Auth0Case
 
+# Of no password.
+HASH = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$" + "A" * 43
+
 VERSION_4 = START + """
 from auth0.management import UserBlocks, Users
 users = Users(domain, access, protocol="http")
@@ -74,6 +77,32 @@ class Lists(Auth0Case):
             answer = self.management("GET", path.format("auth0|" + "0" * 24), token=token)
             self.refused(answer, 404, "inexistent_user")
         self.refused(self.management("GET", "user-blocks", token=token), 400, "invalid_query_string")
+
+    def test_the_shape_of_a_user(self):
+        token, mail = self.back_end_token(), self.own_email()
+        row = {"id": "5" * 24, "email": f"Shape-{mail}", "password_hash": HASH,
+               "created_at": "2020-01-01T00:00:00Z"}
+        self.site.dossier("user", "import", "--app", "default", "-", given=json.dumps(row) + "\n",
+                          output="text")
+        path = "users/auth0|" + row["id"]
+        user = self.expect(self.management("GET", path, token=token), 200).json
+        self.assertEqual(user["email"], f"shape-{mail}".lower())
+        self.assertNotIn("last_password_reset", user)
+        self.expect(self.management("PATCH", path, {"password": "another horse battery"}, token), 200)
+        user = self.expect(self.management("GET", path, token=token), 200).json
+        self.assertEqual(user["last_password_reset"][:2], "20")
+        guest = self.expect(self.post("/v1/login/anonymous", {}), 200).json["user_id"]
+        for id in [user["user_id"], f"auth0|{guest}"]:
+            user = self.expect(self.management("GET", f"users/{id}", token=token), 200).json
+            first = user["identities"][0]
+            self.assertEqual(f"{first['provider']}|{first['user_id']}", user["user_id"])
+
+    def test_the_names_of_fields_are_limited(self):
+        for path in ["users", "users/auth0|" + "0" * 24, "users-by-email"]:
+            query = ",".join(["email"] * 101)
+            answer = self.management("GET", f"{path}?fields={query}", token=self.back_end_token())
+            self.refused(answer, 400, "invalid_query_string")
+            self.assertIn("at most 100", answer.json["message"])
 
     def test_a_foreign_id_belongs_to_one_user(self):
         id = "a" * 24

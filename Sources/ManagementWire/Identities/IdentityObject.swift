@@ -15,11 +15,21 @@ struct IdentityObject {
   private let connection: String
 
   /// Returns the identities of a user, the primary one first; there is at least one, as at Auth0.
+  ///
+  /// Clients join a provider and an id with `|` to find the user again. So the primary identity has
+  /// those of the user, unless another one does.
   static func all(of record: UserRecord) -> [IdentityObject] {
     let own = record.foreignID ?? ForeignIDs.id(of: record.profile.id)
-    let all = record.identities.map { IdentityObject($0, of: own) }
-    return all.isEmpty
-      ? [IdentityObject("auth0", own, ClientSettings.Connection.password.auth0Name, nil)] : all
+    let provider = String(own.prefix { $0 != "|" })
+    var all = record.identities.map { IdentityObject($0, of: own) }
+    guard let first = all.first else {
+      let connection = ClientSettings.Connection.password.auth0Name
+      return [IdentityObject("auth0", own, connection, nil)]
+    }
+    if !all.contains(where: { "\($0.provider)|\($0.id)".hasSameBytes(as: own) }) {
+      all[0] = IdentityObject(provider, own, first.connection, first.identity)
+    }
+    return all
   }
 
   private init(_ identity: UserRecord.Identity, of own: String) {
@@ -54,9 +64,12 @@ struct IdentityObject {
     "windowslive",
   ]
 
-  /// Returns whether a client means this identity: by what is shown, or by its id before the link.
+  /// Returns whether a client means this identity: by what is shown, by the issuer and the id there,
+  /// or by its id before the link.
   func isNamed(_ provider: String, _ id: String) -> Bool {
     self.provider.hasSameBytes(as: provider) && self.id.hasSameBytes(as: id)
+      || connection.hasSameBytes(as: provider)
+        && identity?.subject.hasSameBytes(as: id) == true
       || identity?.formerID?.hasSameBytes(as: "\(provider)|\(id)") == true
   }
 
@@ -66,12 +79,15 @@ struct IdentityObject {
     object["provider"] = .string(provider)
     object["user_id"] = .string(id)
     object["isSocial"] = .bool(Self.social.contains(provider))
-    if let identity, identity.profile.count > 0 {
-      var profile = identity.profile
-      profile["id"] = nil
-      profile["foreign_id"] = nil
-      object["profileData"] = .object(profile)
+    var profile = identity?.profile ?? JSONObject()
+    profile["id"] = nil
+    profile["foreign_id"] = nil
+    if case .issuer = identity?.provider, let subject = identity?.subject,
+      !subject.hasSameBytes(as: id)
+    {
+      profile["sub"] = .string(subject)
     }
+    if profile.count > 0 { object["profileData"] = .object(profile) }
     return .object(object)
   }
 }

@@ -18,7 +18,7 @@ struct UserObject {
     let id = record.foreignID ?? ForeignIDs.id(of: profile.id)
     var user = JSONObject()
     user["user_id"] = .string(id)
-    user["email"] = profile.email.map(JSON.string)
+    user["email"] = profile.email.map { .string($0.lowercased()) }
     user["email_verified"] = profile.email.map { _ in .bool(profile.isEmailVerified) }
     user["phone_number"] = profile.phone.map(JSON.string)
     user["name"] = .string(profile.shownName)
@@ -30,6 +30,7 @@ struct UserObject {
     user["updated_at"] = .string(profile.updatedAt.milliseconds)
     user["identities"] = .array(IdentityObject.all(of: record).map(\.json))
     user["last_login"] = record.lastLogin.map { .string($0.milliseconds) }
+    user["last_password_reset"] = record.passwordChangedAt.map { .string($0.milliseconds) }
     user["logins_count"] =
       record.loginCount > 0 ? .number(JSONNumber(record.loginCount)) : nil
     user["blocked"] = profile.isBlocked ? true : nil
@@ -56,8 +57,11 @@ struct FieldSelection {
   /// - Throws: `.queryMalformed`.
   init(_ query: FormValues) throws(Failure) {
     let fields = query["fields"] ?? ""
-    names =
-      fields.isEmpty ? nil : fields.split(separator: ",").prefix(Self.most).map(String.init)
+    let list = fields.split(separator: ",").map(String.init)
+    guard list.count <= Self.most else {
+      throw .queryMalformed("fields may have at most \(Self.most) names.")
+    }
+    names = fields.isEmpty ? nil : list
     includes = try query.flag("include_fields") ?? true
   }
 

@@ -25,11 +25,14 @@ extension ImportQueries {
   )
 
   /// Sets passwords; `*` stands for an unknown hash, and replaces no existing one.
+  ///
+  /// That of a new user counts as old as the user.
   static let passwords = Statement<NoRow, TextBytes>(
     "imports.passwords",
     """
-    insert into passwords as p (user_id, hash)
-    select r.user_id, r.hash from jsonb_to_recordset($1::jsonb) as r (user_id text, hash text)
+    insert into passwords as p (user_id, hash, changed_at)
+    select r.user_id, r.hash, coalesce(r.changed_at, now())
+    from jsonb_to_recordset($1::jsonb) as r (user_id text, hash text, changed_at timestamptz)
     on conflict (user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at
     where excluded.hash <> '*' and p.hash <> excluded.hash
     """

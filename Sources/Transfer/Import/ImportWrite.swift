@@ -102,7 +102,11 @@ struct ImportedCredentials {
       if case .hash(let given) = row.password { hash = given }
       // A user who signs in by mailed codes needs no unknown password.
       if hash != PasswordHash.none || own?.provider != .email {
-        passwords.append(["user_id": .string(write.user.text), "hash": .string(hash)])
+        let since = write.stored == nil ? row.createdAt : nil
+        passwords.append([
+          "user_id": .string(write.user.text), "hash": .string(hash),
+          "changed_at": since.map(JSON.string) ?? .null,
+        ])
       }
     }
     var added: [IdentityID] = []
