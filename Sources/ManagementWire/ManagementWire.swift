@@ -16,7 +16,8 @@ package struct ManagementWire: Wire {
       + FactorRoutes.routes + BlockRoutes.routes + SessionRoutes.routes + LogRoutes.routes
       + TicketRoutes.routes + RoleRoutes.routes + RoleMemberRoutes.routes
       + UserRoleRoutes.routes + PermissionRoutes.routes + ClientRoutes.routes
-      + ClientGrantRoutes.routes + ResourceServerRoutes.routes + DatabaseConnectionRoutes.routes
+      + ClientGrantRoutes.routes + ResourceServerRoutes.routes + TenantRoutes.routes
+      + DatabaseConnectionRoutes.routes
   }
 
   package var prefixes: [String] { ["/api/v2", DatabaseConnectionRoutes.prefix] }

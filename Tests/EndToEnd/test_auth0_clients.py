@@ -46,7 +46,7 @@ assert changed["grant_types"] == ["authorization_code", "refresh_token"], change
 clients.update(id, {"jwt_configuration": changed["jwt_configuration"]})
 assert refused(clients.update, id, {"jwt_configuration": {"alg": "HS256"}}) == (400, "invalid_body")
 for body in [{"name": "x", "callbacks": ["javascript:alert(1)"]}, {"callbacks": []}, {"name": 1},
-             {"name": "x", "app_type": "spa2"}, {"name": "x", "nonsense": 1},
+             {"name": "x", "app_type": "spa2"}, {"name": "x", "oidc_logout": 1},
              {"name": "x", "app_type": "native", "token_endpoint_auth_method": "client_secret_post"},
              {"name": "x", "grant_types": ["implicit"]}, {"name": "x", "web_origins": ["*"]}]:
     assert refused(clients.create, body) == (400, "invalid_body"), body
@@ -186,6 +186,51 @@ class Registry(Auth0Case):
 
     def test_version_6(self):
         self.run_registry("6.8.0", VERSION_6)
+
+    def test_members_that_the_server_lacks_are_reported(self):
+        token = self.back_end_token()
+        logout = {"backchannel_logout_urls": ["https://app.example.com/logout"]}
+        body = {"name": "Configured", "app_type": "regular_web", "description": "Made by a tool",
+                "oidc_logout": {**logout, "backchannel_logout_initiators": {"mode": "all"}},
+                "jwt_configuration": {"alg": "RS256", "lifetime_in_seconds": 36000},
+                "client_metadata": {"a": "b"}, "sso": False, "x\r\ny": 1}
+        made = self.expect(self.management("POST", "clients", body, token), 201).json
+        self.assertEqual(sorted(made["ignored_members"]), [
+            "client_metadata", "jwt_configuration.lifetime_in_seconds",
+            "oidc_logout.backchannel_logout_initiators", "sso", "x\r\ny"])
+        path = f"clients/{made['client_id']}"
+        read = self.expect(self.management("GET", path, token=token), 200).json
+        self.assertEqual((read["description"], read["oidc_logout"]), ("Made by a tool", logout))
+        self.assertNotIn("ignored_members", read)
+        # A tool sends what it has read.
+        again = self.expect(self.management("PATCH", path, read, token), 200).json
+        self.assertEqual(again, read)
+        removed = {"oidc_logout": None, "description": None}
+        again = self.expect(self.management("PATCH", path, removed, token), 200).json
+        self.assertLessEqual({"oidc_logout", "description"}, set(read) - set(again))
+        for wrong in [{"oidc_logout": {"backchannel_logout_urls": ["https://a/", "https://b/"]}},
+                      {"oidc_logout": {"backchannel_logout_urls": ["javascript:x"]}},
+                      {"description": "x" * 141}, {"jwt_configuration": {"alg": "HS256"}}]:
+            self.refused(self.management("PATCH", path, wrong, token), 400, "invalid_body")
+        api = {"identifier": "https://configured.example.com/", "name": "C", "consent_policy": None}
+        made = self.expect(self.management("POST", "resource-servers", api, token), 201).json
+        self.assertEqual(made["ignored_members"], ["consent_policy"])
+
+    def test_tools_read_the_app(self):
+        token = self.back_end_token()
+        settings = self.expect(self.management("GET", "tenants/settings", token=token), 200).json
+        self.assertEqual(settings["friendly_name"], "default")
+        found = self.expect(self.management("GET", "connections", token=token), 200).json
+        by_strategy = {one["strategy"]: one for one in found}
+        self.assertIn(self.page["id"], by_strategy["auth0"]["enabled_clients"])
+        self.assertNotIn(self.back_end["id"], by_strategy["auth0"]["enabled_clients"])
+        path = "connections?strategy=auth0&name=Username-Password-Authentication&include_totals=true"
+        page = self.expect(self.management("GET", path, token=token), 200).json
+        self.assertEqual((page["total"], page["connections"]), (1, [by_strategy["auth0"]]))
+        path = f"connections/{by_strategy['email']['id']}"
+        self.assertEqual(self.management("GET", path, token=token).json, by_strategy["email"])
+        self.refused(self.management("GET", "connections/con_x", token=token), 404,
+                     "inexistent_resource")
 
     def test_a_client_of_the_api_signs_users_in(self):
         token = self.back_end_token()

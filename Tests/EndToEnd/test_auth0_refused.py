@@ -113,7 +113,7 @@ class Refused(Auth0Case):
             for name in ["type", "title", "status", "detail"]:
                 self.assertIn(name, problem)
         token = self.back_end_token()
-        for path in ["organizations", "guardian/enrollments/x", "connections", "jobs/x"]:
+        for path in ["organizations", "guardian/enrollments/x", "jobs/x"]:
             body = self.expect(self.management("GET", path, token=token), 404).json
             self.assertEqual((body["statusCode"], body["error"]), (404, "Not Found"))
         # Paths that have other methods

@@ -12,7 +12,8 @@ enum ClientObject {
   private static let settings = [
     "callbacks": "callback_urls", "allowed_logout_urls": "logout_urls",
     "web_origins": "web_origins", "allowed_origins": "cors_origins", "logo_uri": "logo_url",
-    "is_first_party": "first_party",
+    "is_first_party": "first_party", "description": "description",
+    "oidc_logout": "backchannel_logout_url",
   ]
 
   /// Returns the setting that stores a member; nil for a member with a rule of its own.
@@ -25,7 +26,12 @@ enum ClientObject {
     return "/\(member ?? "settings")"
   }
 
-  static func json(_ client: ClientRecord, secret: String? = nil) -> JSONObject {
+  /// Returns a client; `ignored` are the members of a body that this server lacks.
+  static func json(
+    _ client: ClientRecord,
+    secret: String? = nil,
+    ignored: [String] = []
+  ) -> JSONObject {
     let settings = client.settings[ClientSettings.self]
     func list(_ texts: [String]) -> JSON { .array(texts.map(JSON.string)) }
     var json = JSONObject()
@@ -34,6 +40,7 @@ enum ClientObject {
     json["client_id"] = .string(client.id.text)
     json["client_secret"] = secret.map(JSON.string)
     json["name"] = .string(client.name)
+    json["description"] = settings.description.isEmpty ? nil : .string(settings.description)
     json["app_type"] = .string(client.kind.auth0Name)
     json["is_first_party"] = .bool(settings.isFirstParty)
     json["oidc_conformant"] = true
@@ -45,6 +52,10 @@ enum ClientObject {
     json["grant_types"] = list(grants(of: client.kind, settings))
     json["token_endpoint_auth_method"] = client.kind.isPublic ? "none" : "client_secret_post"
     json["jwt_configuration"] = ["alg": "RS256"]
+    json["oidc_logout"] = settings.backchannelLogoutURL.map {
+      ["backchannel_logout_urls": .array([.string($0)])]
+    }
+    json["ignored_members"] = ignored.isEmpty ? nil : list(ignored)
     return json
   }
 
@@ -94,6 +105,8 @@ struct ClientBody {
   private var isPublic: Bool?
   /// Nil if the body does not say.
   private var grants: [String]?
+  /// The members that this server lacks.
+  private(set) var ignored: [String] = []
   private var reader = MemberReader()
 
   /// - Throws: `.invalid` with every fault.
@@ -130,19 +143,36 @@ struct ClientBody {
     case "oidc_conformant":
       if value != true { reader.refuse(member, "choice", "This member must be true.") }
     case "jwt_configuration":
-      // Back ends send what they have read.
-      let isShown = value.object?.allSatisfy { name, value in
-        name.hasSameBytes(as: "alg") && value == "RS256"
+      guard let configuration = reader.object(member, value) else { return }
+      if let algorithm = configuration["alg"], algorithm != "RS256" {
+        reader.refuse(member, "choice", "The member alg must be RS256.")
       }
-      guard isShown != true else { return }
-      reader.refuse(member, "choice", "The only member must be alg, and its value RS256.")
+      ignore(configuration, but: "alg", in: member)
+    case "oidc_logout": takeLogout(member, value)
+    // Back ends send what they have read.
+    case "ignored_members", "tenant", "global", "client_id": break
     default:
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value
       } else {
-        reader.refuse(.unknownProperty(member))
+        ignored.append(member)
       }
     }
+  }
+
+  private mutating func takeLogout(_ member: String, _ value: JSON) {
+    guard value != .null else { return settings["backchannel_logout_url"] = .null }
+    guard let logout = reader.object(member, value) else { return }
+    ignore(logout, but: "backchannel_logout_urls", in: member)
+    guard let urls = logout["backchannel_logout_urls"] else { return }
+    guard let list = urls.array, list.count < 2 else {
+      return reader.refuse(member, "choice", "Dossier calls one URL: send a list of at most one.")
+    }
+    settings["backchannel_logout_url"] = list.first ?? .null
+  }
+
+  private mutating func ignore(_ object: JSONObject, but known: String, in member: String) {
+    ignored += object.map(\.key).filter { !$0.hasSameBytes(as: known) }.map { "\(member).\($0)" }
   }
 
   /// Returns the kind of a new client.

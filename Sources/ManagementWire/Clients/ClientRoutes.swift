@@ -107,7 +107,7 @@ import WireKit
       () async throws(Failure) in
       try await Clients.create(description, call.context)
     }
-    return response(.created, client, secret)
+    return response(.created, client, secret, ignored: body.ignored)
   }
 
   private static func change(_ call: Call) async throws(Failure) -> Response {
@@ -120,15 +120,17 @@ import WireKit
       [change] () async throws(Failure) in
       try await Clients.change(before.id, change, if: VersionCondition(), call.context)
     }
-    return response(.ok, client, nil)
+    return response(.ok, client, nil, ignored: body.ignored)
   }
 
   private static func response(
     _ status: Status,
     _ client: ClientRecord,
-    _ secret: String?
+    _ secret: String?,
+    ignored: [String] = []
   ) -> Response {
-    Response(status, json: ClientObject.json(client, secret: secret).serialized())
+    let json = ClientObject.json(client, secret: secret, ignored: ignored)
+    return Response(status, json: json.serialized())
   }
 }
 

@@ -7,13 +7,18 @@ import WireKit
 
 /// An API as the Management API shows it.
 enum ResourceServerObject {
-  static func json(_ record: ResourceServerRecord, at issuer: String) -> JSONObject {
+  /// Returns an API; `ignored` are the members of a body that this server lacks.
+  static func json(
+    _ record: ResourceServerRecord,
+    at issuer: String,
+    ignored: [String] = []
+  ) -> JSONObject {
     let server = record.server
     let seconds = JSON.number(JSONNumber(Int(server.tokenLifetime.components.seconds)))
     let scopes = server.scopes.map { scope -> JSON in
       ["value": .string(scope.name), "description": .string(scope.description)]
     }
-    return JSONObject([
+    var json = JSONObject([
       ("id", .string(server.id.text)), ("name", .string(server.name)),
       ("identifier", .string(ManagementAPI.audience(of: server.identifier, at: issuer))),
       ("is_system", .bool(server.isManagementAPI)), ("scopes", .array(scopes)),
@@ -23,6 +28,8 @@ enum ResourceServerObject {
       ("enforce_policies", .bool(server.enforcesPolicies)),
       ("token_dialect", .string(server.tokenDialect.rawValue)),
     ])
+    if !ignored.isEmpty { json["ignored_members"] = .array(ignored.map(JSON.string)) }
+    return json
   }
 }
 
@@ -30,6 +37,8 @@ enum ResourceServerObject {
 struct ResourceServerBody {
   private(set) var change = ResourceServerChange()
   private(set) var identifier: String?
+  /// The members that this server lacks.
+  private(set) var ignored: [String] = []
   private var reader = MemberReader()
   /// Nil if the body does not say.
   private var secondsForWeb: JSON?
@@ -64,8 +73,9 @@ struct ResourceServerBody {
       }
     case "signing_alg":
       if value != "RS256" { reader.refuse(member, "choice", "This member must be RS256.") }
-    default:
-      reader.refuse(.unknownProperty(member))
+    // Back ends send what they have read.
+    case "ignored_members", "id", "is_system": break
+    default: ignored.append(member)
     }
   }
 

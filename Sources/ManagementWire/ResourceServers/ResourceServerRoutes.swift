@@ -80,7 +80,8 @@ import WireKit
       name: body.change.name ?? identifier.excerpt(100),
       body.change
     )
-    return response(.created, try await ResourceServers.create(description, call.context), call)
+    let made = try await ResourceServers.create(description, call.context)
+    return response(.created, made, call, ignored: body.ignored)
   }
 
   private static func change(_ call: Call) async throws(Failure) -> Response {
@@ -96,7 +97,7 @@ import WireKit
       if: VersionCondition(),
       call.context
     )
-    return response(.ok, changed, call)
+    return response(.ok, changed, call, ignored: body.ignored)
   }
 
   /// - Throws: `.systemAPI` for the Management API itself.
@@ -107,9 +108,11 @@ import WireKit
   private static func response(
     _ status: Status,
     _ record: ResourceServerRecord,
-    _ call: Call
+    _ call: Call,
+    ignored: [String] = []
   ) -> Response {
-    Response(status, json: ResourceServerObject.json(record, at: call.issuer).serialized())
+    let json = ResourceServerObject.json(record, at: call.issuer, ignored: ignored)
+    return Response(status, json: json.serialized())
   }
 }
 

@@ -27,6 +27,8 @@ package struct ClientSettings: SettingsSection {
   /// Claims of its ID tokens.
   package let claims: ClaimMap
   package let backchannelLogoutURL: String?
+  /// A note of the operator.
+  package let description: String
   /// The JWK Set by which the client may authenticate in place of its secret; nil for none.
   let assertionKeys: JSON?
   package let logoURL: String?
@@ -149,6 +151,14 @@ package struct ClientSettings: SettingsSection {
       "backchannel_logout_url",
       "URL that is called when a session ends: https, or http on this machine; empty for none",
       ClientURL.isCallable
+    )
+    description = read.text(
+      "description",
+      SettingRule.text(0...140, "length", "This setting must have at most 140 characters.") { _ in
+        true
+      },
+      "",
+      "a note on the client, which users do not see"
     )
     let keys = read.object(
       "assertion_keys",

@@ -1,0 +1,98 @@
+import EventLoop
+import HTTP
+import JSON
+import Runtime
+import Sessions
+import Tenancy
+import WireKit
+
+/// `/api/v2/tenants/settings` and `/api/v2/connections`: what tools of configuration read of an app.
+///
+/// They show settings of the app, and change none.
+@EventLoop enum TenantRoutes {
+  nonisolated static let routes = [
+    Route(
+      .get,
+      "/api/v2/tenants/settings",
+      access: .management("read:clients"),
+      summary: "Read the settings of the app"
+    ) { call async throws(Failure) in
+      let settings = JSONObject([
+        ("friendly_name", .string(call.context.app.name)),
+        ("default_directory", .string(ClientSettings.Connection.password.auth0Name)),
+        ("flags", .object(JSONObject())),
+      ])
+      let selection = try FieldSelection(call.query)
+      return Response(.ok, json: selection.applied(to: settings).serialized())
+    },
+    Route(
+      .get,
+      "/api/v2/connections",
+      access: .management("read:clients"),
+      summary: "List the ways to sign in"
+    ) { call async throws(Failure) in
+      let query = try call.query(repeating: "strategy")
+      let (page, selection) = (try PageParameters(query), try FieldSelection(query))
+      let strategies = query.all("strategy")
+      let name = query["name"].flatMap { $0.isEmpty ? nil : $0 }
+      let found = try await connections(call.context).filter { connection in
+        (strategies.isEmpty || strategies.contains { connection.strategy.hasSameBytes(as: $0) })
+          && name.map(connection.name.hasSameBytes) ?? true
+      }
+      return page.response(found, named: "connections") { selection.applied(to: $0.json) }
+    },
+    Route(
+      .get,
+      "/api/v2/connections/{connection}",
+      access: .management("read:clients"),
+      summary: "Read a way to sign in"
+    ) { call async throws(Failure) in
+      let id = call.text("connection")
+      let all = try await connections(call.context)
+      guard let found = all.first(where: { $0.id.hasSameBytes(as: id) }) else {
+        throw Failure(.inexistentResource, "The connection does not exist.")
+      }
+      let selection = try FieldSelection(call.query)
+      return Response(.ok, json: selection.applied(to: found.json).serialized())
+    },
+  ]
+
+  /// Returns the ways to sign in: by an address, and by the issuers of the app.
+  private static func connections(
+    _ context: RequestContext
+  ) async throws(Failure) -> [ConnectionObject] {
+    let clients = try await Clients.list(of: context.app.name, context)
+    let own = ClientSettings.Connection.allCases.map { connection in
+      ConnectionObject(
+        id: "con_\(connection.rawValue)",
+        name: connection.auth0Name,
+        strategy: connection == .password ? "auth0" : "email",
+        clients: clients.filter {
+          $0.kind != .machine && $0.settings[ClientSettings.self].allows(connection)
+        }.map(\.id)
+      )
+    }
+    // Their tokens sign users in without a client of OpenID Connect.
+    let issuers = try await Issuers.list(of: context.app.name, context).map {
+      ConnectionObject(id: "con_issuer_\($0.name)", name: $0.name, strategy: "oidc", clients: [])
+    }
+    return own + issuers
+  }
+}
+
+/// A way to sign in, as the API shows a connection.
+private struct ConnectionObject {
+  let id: String
+  let name: String
+  let strategy: String
+  let clients: [ClientID]
+
+  var json: JSONObject {
+    JSONObject([
+      ("id", .string(id)), ("name", .string(name)), ("strategy", .string(strategy)),
+      ("realms", .array([.string(name)])), ("options", .object(JSONObject())),
+      ("is_domain_connection", false),
+      ("enabled_clients", .array(clients.map { .string($0.text) })),
+    ])
+  }
+}
