@@ -10,6 +10,7 @@ extension RequestContext {
     _ values: repeat each Value
   ) async throws(Failure) -> [Row] {
     let call = PendingQuery(statement, repeat each values)
+    assertOneConnection()
     let start = EventLoop.now()
     do throws(DatabaseError) {
       let result = try await database.answer(to: call)
@@ -73,6 +74,7 @@ extension RequestContext {
 
   @inline(__always)
   private func first<Row: RowDecodable>(of call: PendingQuery) async throws(Failure) -> Row? {
+    assertOneConnection()
     let start = EventLoop.now()
     do throws(DatabaseError) {
       let result = try await database.answer(to: call)
@@ -81,6 +83,14 @@ extension RequestContext {
     } catch {
       throw failure(error, since: start)
     }
+  }
+
+  /// Asserts, in builds for tests, that the request has no open transaction.
+  ///
+  /// Such a statement would run on a second connection. It would not see what the transaction has
+  /// written. It could also wait for a connection that only other waiting transactions can return.
+  func assertOneConnection() {
+    assert(!isInTransaction || owner == nil, "a statement beside the transaction of its request")
   }
 
   private func failure(_ error: DatabaseError, since start: UInt64) -> Failure {
@@ -227,6 +237,7 @@ extension RequestContext {
     _ violation: @autoclosure () -> Failure? = nil,
     _ body: @EventLoop () async throws(DatabaseError) -> Value
   ) async throws(Failure) -> Value {
+    assertOneConnection()
     let start = EventLoop.now()
     defer { databaseNanoseconds += EventLoop.now() - start }
     do throws(DatabaseError) {

@@ -34,6 +34,8 @@ package import Postgres
   private let fixedAgent: String?
   /// Whether this request has written to the database.
   package internal(set) var hasWritten = false
+  /// Whether a transaction of this request is open.
+  var isInTransaction = false
   /// Called after the current write, such as to wake the delivery of mails.
   package var afterWrite: (@EventLoop () -> Void)?
   /// The time after which no more work of this request starts; nil before the first.

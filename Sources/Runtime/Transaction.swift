@@ -111,7 +111,12 @@ extension RequestContext {
   package func transaction<Value>(
     _ body: @EventLoop (Transaction) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    defer { endWrite() }
+    assertOneConnection()
+    isInTransaction = true
+    defer {
+      isInTransaction = false
+      endWrite()
+    }
     var refusal: Failure?
     let start = EventLoop.now()
     do throws(DatabaseError) {

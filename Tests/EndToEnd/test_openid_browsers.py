@@ -62,6 +62,21 @@ class Browsers(OpenIDCase):
             tokens = party.exchange(answer["code"]).json
             self.assertNotEqual(claims(tokens["id_token"])["email"], other)
 
+    def test_a_sign_in_in_a_second_tab_keeps_the_code_of_the_first(self):
+        first = Party(self, self.spa, scope="openid email")
+        code = first.code(self.signed_in(first, self.email))
+        second = Party(self, self.spa, scope="openid", prompt="login")
+        second.code(self.signed_in(second, self.email))
+        tokens = self.expect(first.exchange(code), 200).json
+        self.assertEqual(claims(tokens["id_token"])["email"], self.email)
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
+        # A sign-out still ends a code.
+        third = Party(self, self.spa, scope="openid", prompt="login")
+        code = third.code(self.signed_in(third, self.email))
+        self.visitor.open("/oidc/logout")
+        self.visitor.submit("/oidc/logout/confirm")
+        self.expect(third.exchange(code), 403)
+
     def test_an_old_form_returns_no_session(self):
         """An attacker copies a form and the cookies of a shared computer before the victim signs in."""
         self.visitor.open(Party(self, self.spa).path)
