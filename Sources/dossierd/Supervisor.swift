@@ -171,7 +171,6 @@ import Glibc
     guard !isStarted, seats.allSatisfy({ $0.worker?.isReady == true }) else { return }
     isStarted = true
     manager.tell("READY=1")
-    tell(status: "\(sockets.count) workers started")
   }
 
   /// Lets a worker finish the requests that it accepted.

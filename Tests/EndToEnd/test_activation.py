@@ -5,12 +5,13 @@ import os
 import pathlib
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
 import unittest
 
 from deployment import Deployment
-from machine import wait_until
+from machine import BUILD, wait_until
 
 
 class Activation(unittest.TestCase):
@@ -55,6 +56,19 @@ class Activation(unittest.TestCase):
         wait_until(lambda: len(self.site.workers()) == 2 and not set(before) & set(self.site.workers()),
                    what="new workers")
         self.assertEqual(self.site.get("/healthz").status, 200)
+
+    def test_systemd_shows_why_a_reload_was_refused(self):
+        self.assertEqual(self.manager.recv(100), b"READY=1")
+        reload = [BUILD / "dossierd", "reload", str(self.site.supervisor.pid)]
+        self.site.sql("alter table schema_migrations rename to away")
+        refused = subprocess.run(reload, capture_output=True, text=True)
+        self.site.sql("alter table away rename to schema_migrations")
+        self.assertEqual(refused.returncode, 1)
+        status = self.manager.recv(2000).decode()
+        self.assertIn("STATUS=the old workers keep running: ", status)
+        self.assertIn("not ready: schema", status)
+        subprocess.run(reload, check=True)
+        self.assertEqual(self.manager.recv(100), b"STATUS=2 workers replaced")
 
     def end(self):
         """Ends dossierd during its delay after an error. Returns its exit status."""
