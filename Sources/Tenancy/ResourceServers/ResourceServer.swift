@@ -66,7 +66,8 @@ package enum ResourceServers {
     in transaction: Transaction
   ) async throws(Failure) -> ResourceServer? {
     guard isIdentifier(identifier) else { return nil }
-    return try await transaction.run(ResourceServerQueries.find, transaction.app.id, identifier).first
+    return try await transaction.run(ResourceServerQueries.find, transaction.app.id, identifier)
+      .first
   }
 
   /// Returns the APIs of an app that have one of some identifiers.
