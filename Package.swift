@@ -459,11 +459,9 @@ let package = Package(
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
   "Accounts", "Administration", "CFastCGI", "Delivery", "Documents", "DomainNames",
-  "ManagementWire", "OpenID", "OpenIDWire", "Outbound", "Runtime", "Sessions", "Tenancy",
-  "Transfer", "FastCGI", "HTTP", "JSON",
-  "JSONSchema",
-  "Migrations", "Encoding", "Operators", "Patterns", "Postgres", "ParraWire", "TestSupport",
-  "WebTokens", "WireKit",
+  "ManagementWire", "OpenID", "OpenIDWire", "Runtime", "Sessions", "Tenancy", "Transfer",
+  "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Outbound",
+  "Patterns", "Postgres", "ParraWire", "TestSupport", "WebTokens", "WireKit",
   .product(name: "Crypto", package: "swift-crypto"),
 ]
 

@@ -1638,6 +1638,7 @@ CREATE TABLE public.mail_outbox (
     last_error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    receiver text COLLATE pg_catalog."C",
     CONSTRAINT mail_outbox_kind_check CHECK ((kind = ANY (ARRAY['request'::text, 'verify'::text, 'reset'::text, 'restore'::text, 'change'::text, 'taken'::text, 'unknown'::text, 'code'::text, 'logout'::text]))),
     CONSTRAINT mail_outbox_mail_id_check CHECK ((mail_id ~ '^[0-9a-f]{24}$'::text))
 );
@@ -1697,6 +1698,13 @@ COMMENT ON COLUMN public.mail_outbox.next_attempt_at IS 'When to try again. Null
 --
 
 COMMENT ON COLUMN public.mail_outbox.last_error IS 'The last answer of the relay.';
+
+
+--
+-- Name: COLUMN mail_outbox.receiver; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.mail_outbox.receiver IS 'The client that gets the message; null for the relay, and for rows that become mails.';
 
 
 --
@@ -2997,7 +3005,7 @@ CREATE INDEX mail_outbox_by_end ON public.mail_outbox USING btree (expires_at);
 -- Name: mail_outbox_by_turn; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX mail_outbox_by_turn ON public.mail_outbox USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX mail_outbox_by_turn ON public.mail_outbox USING btree (((receiver IS NOT NULL)), next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 
 --

@@ -15,8 +15,6 @@ package import Postgres
 package struct Pools {
   /// Hashes passwords.
   let passwords: FairPool
-  /// Fetches the keys of issuers.
-  let issuers: BlockingPool
   /// Decodes pictures.
   let pictures: FairPool
   /// Reads and writes the files of pictures.
@@ -26,13 +24,11 @@ package struct Pools {
 
   package init(
     passwords: FairPool,
-    issuers: BlockingPool,
     pictures: FairPool,
     files: BlockingPool,
     calculator: FairPool
   ) {
     self.passwords = passwords
-    self.issuers = issuers
     self.pictures = pictures
     self.files = files
     self.calculator = calculator
@@ -56,7 +52,8 @@ extension Configuration {
   ) -> Dependencies {
     let keys = Keyring(master: masterKey, database: database)
     let pages = AppPages()
-    let source = HTTPSource(pool: pools.issuers, settings: issuerSource)
+    // Each kind of call has its own places, so that a slow receiver delays no sign-in.
+    let (keySets, notices) = (HTTPSource(issuerSource), HTTPSource(noticeSource))
     return Dependencies(
       database: database,
       keys: keys,
@@ -73,7 +70,7 @@ extension Configuration {
         pages,
         ServiceAddress(fallback: issuer),
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
-        ExternalTokens(database: database, source: source, keys: keys), LogoutSender(source),
+        ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),
         PictureService(
           decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),
           shelf: PictureStorage(folder: pictureFolder, pool: pools.files)

@@ -28,13 +28,21 @@ package struct Configuration: Sendable {
   package let drain: Duration
   /// The seconds after which a worker whose loop has stopped is killed; 0 for never.
   package let stallSeconds: Int
-  /// The files that a worker may open: its connections, and 64 for the database, pipes and uploads.
-  package var files: Int { connections + 64 }
+  /// The files that a worker may open: its connections, 64 for the database, pipes and uploads, and
+  /// 160 for calls to other servers.
+  package var files: Int { connections + 64 + 160 }
   package let logsRequests: Bool
   package let logsStatements: Bool
   package let internalNetworks: [IPNetwork]
   package let mail: MailRelaySettings
   package let issuerSource: HTTPSourceSettings
+  /// The settings of the logout notices to clients.
+  package var noticeSource: HTTPSourceSettings {
+    var source = issuerSource
+    // The lane of the outbox limits the notices at once. Only the status of a response counts.
+    (source.most, source.mostOfApp, source.limit) = (24, 24, 4_096)
+    return source
+  }
   package let pictureProgram: String
   package let pictureFolder: String?
   /// The fingerprint of the settings that all hosts share.
@@ -108,7 +116,7 @@ package struct Configuration: Sendable {
       memory: number(.argon2Memory, least.memory...most.memory),
       passes: number(.argon2Passes, least.passes...most.passes)
     )
-    connections = number(.connections, 1...900)
+    connections = number(.connections, 1...800)
     drain = .seconds(number(.drainSeconds, 1...3_600))
     stallSeconds = number(.stallSeconds, 0...3_600)
     let log = text(.log)

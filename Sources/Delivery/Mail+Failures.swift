@@ -18,7 +18,7 @@ extension MailError {
   /// Whether a later attempt may succeed, by itself or after the operator's action.
   var isPassing: Bool {
     switch self {
-    case .tryAgain, .overloaded, .misconfigured: true
+    case .tryAgain, .misconfigured: true
     case .refused, .notConfigured: false
     }
   }

@@ -53,7 +53,7 @@ extension Transaction {
     for time: Duration = Outbox.patience
   ) {
     guard let mail, let sealed = context.sealed(mail) else { return }
-    queue(QueuedRow(mail.id), kind.name, sealed, of: app.id, for: time)
+    queue(QueuedRow(mail.id, of: app.id), kind.name, sealed, for: time)
   }
 
   /// Queues a mail together with its token; the mail expires with the token.
@@ -61,8 +61,8 @@ extension Transaction {
     guard let mail, let sealed = context.sealed(mail) else { return }
     token.store(.init(for: token.lifetime, verifies: true, resultURL: nil), in: self)
     let purpose = token.purpose.rawValue
-    let row = QueuedRow(mail.id, .init(user: token.user, purpose: purpose, hash: token.hash))
-    queue(row, purpose, sealed, of: app.id, for: token.lifetime)
+    let mailed = QueuedRow.MailedToken(user: token.user, purpose: purpose, hash: token.hash)
+    queue(QueuedRow(mail.id, of: app.id, mailed), purpose, sealed, for: token.lifetime)
   }
 
   /// Queues a row of a kind of its own, which is encrypted.
@@ -70,19 +70,22 @@ extension Transaction {
   /// - Parameters:
   ///   - content: the content for the handler of the kind.
   ///   - kind: the kind.
+  ///   - receiver: the id of the receiver; nil for a row that becomes a mail. Its rows wait for no
+  ///     row of another receiver.
   ///   - app: the app.
   ///   - time: how long delivery is attempted.
   /// - Throws: `.internalError`.
   package func queue(
     _ content: JSON,
     _ kind: String,
+    to receiver: String? = nil,
     of app: AppID,
     for time: Duration
   ) throws(Failure) {
     let id = MailID()
     let name = QueuedMail.name(id)
     let sealed = BinaryBytes(try context.keys.master.sealed(content.serialized(), as: name))
-    queue(QueuedRow(id), kind, sealed, of: app, for: time)
+    queue(QueuedRow(id, of: app, to: receiver), kind, sealed, for: time)
   }
 
   /// Queues a row, and lets this worker deliver it.
@@ -90,11 +93,20 @@ extension Transaction {
     _ row: QueuedRow,
     _ kind: String,
     _ sealed: BinaryBytes,
-    of app: AppID,
     for time: Duration
   ) {
-    let token = row.token
-    _ = send(OutboxQueries.add, row.id, app, kind, sealed, time, token?.user, token?.hash)
+    let (token, add) = (row.token, OutboxQueries.add)
+    _ = send(
+      add,
+      row.id,
+      row.app,
+      kind,
+      sealed,
+      time,
+      token?.user,
+      token?.hash,
+      row.receiver
+    )
     context.deliver(row)
   }
 }

@@ -2,25 +2,30 @@ package import Runtime
 package import Postgres
 
 package enum OutboxQueries {
-  /// - Parameter 6: the user of the token in the mail; null without one, as is its hash.
+  /// - Parameters 6 and 7: the user of the token in the mail, and its hash; null without one.
+  /// - Parameter 8: the receiver; null for the relay.
   package static let add = Statement<
-    NoRow, MailID, AppID, String, BinaryBytes, Duration, UserID?, BinaryBytes?
+    NoRow, MailID, AppID, String, BinaryBytes, Duration, UserID?, BinaryBytes?, String?
   >(
     "outbox.add",
     """
-    insert into mail_outbox (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash)
-    values ($1, $2, $3, $4, now() + $5::interval, $6, $7)
+    insert into mail_outbox
+      (mail_id, app_id, kind, sealed, expires_at, user_id, token_hash, receiver)
+    values ($1, $2, $3, $4, now() + $5::interval, $6, $7, $8)
     """
   )
 
   /// Returns due rows of all shards, oldest first; each worker that reads them then claims some.
   ///
   /// Served by `mail_outbox_by_turn`.
-  static let due = Statement<QueuedRow, Int>(
+  /// - Parameter 2: whether the rows have receivers, or are for the relay.
+  /// - Parameters 3 and 4: apps and receivers whose rows are left out.
+  static let due = Statement<QueuedRow, Int, Bool, TextArray, TextArray>(
     "outbox.due",
     """
-    select mail_id, user_id, kind, token_hash from mail_outbox
-    where next_attempt_at <= now() and expires_at > now()
+    select mail_id, app_id, receiver, user_id, kind, token_hash from mail_outbox
+    where (receiver is not null) = $2 and next_attempt_at <= now() and expires_at > now()
+      and app_id <> all ($3::text[]) and (receiver is null or receiver <> all ($4::text[]))
     order by next_attempt_at limit $1::bigint
     """
   )

@@ -116,10 +116,13 @@ package struct ListedMail: Listed {
   }
 }
 
-/// The key of a row of the queue, with the token that its mail contains.
+/// The key of a row of the queue, with what its delivery depends on.
 package struct QueuedRow: RowDecodable {
   let id: MailID
-  /// Nil for a row without a token.
+  let app: AppID
+  /// The id of the receiver, such as a client; nil for the relay.
+  let receiver: String?
+  /// The token in the mail; nil for a row without one.
   let token: MailedToken?
 
   struct MailedToken {
@@ -128,20 +131,20 @@ package struct QueuedRow: RowDecodable {
     let hash: BinaryBytes
   }
 
-  package init(_ id: MailID) { self.init(id, nil) }
-
-  init(_ id: MailID, _ token: MailedToken?) {
-    (self.id, self.token) = (id, token)
+  init(_ id: MailID, of app: AppID, to receiver: String? = nil, _ token: MailedToken? = nil) {
+    (self.id, self.app, self.receiver, self.token) = (id, app, receiver, token)
   }
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
-    let purpose = try row.text(2)
-    guard let hash = try row.binary(ifAny: 3) else {
+    app = try row.id(1)
+    receiver = row.text(ifAny: 2)
+    let purpose = try row.text(4)
+    guard let hash = try row.binary(ifAny: 5) else {
       token = nil
       return
     }
-    token = MailedToken(user: try row.id(1), purpose: purpose, hash: BinaryBytes(hash))
+    token = MailedToken(user: try row.id(3), purpose: purpose, hash: BinaryBytes(hash))
   }
 }
 

@@ -15,27 +15,22 @@ import Postgres
   private let handlers: [String: Handler]
   private let source: Source
   private let tell: @EventLoop (Event) -> Void
-  private var underWay = 0
-  /// Rows that may be due: those that this worker has queued, and a page of all.
-  private var due: [QueuedRow] = []
-  /// When the worker reads the next page.
-  private var nextPage: UInt64 = 0
   private var database: Database { dependencies.database }
   private var mailer: MailQueue { dependencies[MailQueue.self] }
-  private var sleeper: Task<Void, Never>?
-  private var isAwake = false
 
   /// Handles a row that is not a mail.
   package typealias Handler =
     @EventLoop (DueRow, RequestContext) async throws(Failure) -> HandledRow
 
-  /// Queues rows about what other statements have written.
-  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Void
+  /// Queues rows about what other statements have written; returns whether there may be more.
+  package typealias Source = @EventLoop (RequestContext) async throws(Failure) -> Bool
 
   package enum HandledRow {
     /// The handler has deleted the row.
     case replaced
     case finished
+    /// The receiver did not accept the row, and may later.
+    case unreachable(reason: String)
   }
 
   /// Delivery events for the metrics.
@@ -45,14 +40,17 @@ import Postgres
     case waiting(OutboxState)
   }
 
-  /// The most concurrent deliveries; all of them finish before their claims expire.
-  private static let most = 6
+  /// The mails for the relay, and the rows for other receivers.
+  ///
+  /// All rows under way finish before their claims expire.
+  private static let lanes: [(hasReceivers: Bool, OutboxLane.Limits)] = [
+    (false, .init(ofAll: 6, ofApp: 4, ofReceiver: 6)),
+    (true, .init(ofAll: 24, ofApp: 16, ofReceiver: 4)),
+  ]
   /// The rows of a page.
   ///
   /// All workers read the oldest ones, and each claims them in another order.
   private static let page = 60
-  /// The most rows that the worker remembers; it finds others by a page.
-  private static let memory = 1_000
   /// The pauses before further attempts; the last one repeats.
   private static let pauses = [2, 20, 60, 300, 900, 1_800, 3_600].map(Duration.seconds)
   /// The time after which a mail without a valid token is looked at again, and deleted.
@@ -63,7 +61,7 @@ import Postgres
   /// The last error of such a mail.
   private static let void = "no valid token"
   /// The shortest pause between two pages of rows.
-  private static let interval = Duration.seconds(3)
+  fileprivate static let interval = Duration.seconds(3)
   /// The pause before the worker looks for rows again.
   private static var nap: Duration { interval + .milliseconds(Int.random(in: 0...3_000)) }
 
@@ -77,7 +75,7 @@ import Postgres
     _ dependencies: Dependencies,
     _ relay: MailRelay?,
     _ handlers: [String: Handler],
-    _ source: @escaping Source = { _ in },
+    _ source: @escaping Source = { _ in false },
     tell: @escaping @EventLoop (Event) -> Void = { _ in }
   ) {
     self.dependencies = dependencies
@@ -88,20 +86,24 @@ import Postgres
   }
 
   package func start() {
-    mailer.onQueued = { [unowned self] row in
-      if due.count < Self.memory { due.append(row) }
-      wake()
+    let runs = Self.lanes.map { LaneRun(OutboxLane(hasReceivers: $0.hasReceivers, $0.1)) }
+    mailer.onQueued = { row in
+      for run in runs where run.lane.hasReceivers == (row.receiver != nil) {
+        run.lane.add(row)
+        run.wake()
+      }
     }
     mailer.onAbandoned = { [unowned self] in tell(.abandoned) }
-    EventLoop.task { [self] in
-      while true {
-        if await !takeSome() { await rest() }
+    for run in runs {
+      EventLoop.task { [self] in
+        while true {
+          if await !takeSome(run) { await run.rest(for: Self.nap) }
+        }
       }
     }
     EventLoop.task { [self] in
       while true {
-        await collect()
-        await EventLoop.sleep(for: Self.nap)
+        if await !collect() { await EventLoop.sleep(for: Self.nap) }
       }
     }
     EventLoop.task { [self] in
@@ -114,36 +116,98 @@ import Postgres
 
   // MARK: Queue
 
-  /// A row, its token if it has one, and whether that token is not valid.
-  private typealias ClaimedRow = (DueRow, QueuedRow.MailedToken?, isVoid: Bool)
+  /// A lane and its task.
+  @EventLoop private final class LaneRun {
+    let lane: OutboxLane
+    private var nextPage: UInt64 = 0
+    /// Whether a page was full, and no later one has shown that its rows are all.
+    private(set) var hasMore = false
+    var isAwake = false
+    private var sleeper: Task<Void, Never>?
+
+    init(_ lane: OutboxLane) { self.lane = lane }
+
+    /// Whether the pause between two pages is over.
+    var isPageDue: Bool { EventLoop.now() >= nextPage }
+
+    func beginPage() { nextPage = EventLoop.now() &+ OutboxWorker.interval.nanoseconds }
+
+    /// - Parameters:
+    ///   - isFull: whether the page had as many rows as it may.
+    ///   - isPartial: whether the page left out an app or a receiver.
+    func endPage(isFull: Bool, isPartial: Bool) { hasMore = isFull || hasMore && isPartial }
+
+    /// Waits until this process queues or finishes a row, or for a time.
+    func rest(for time: Duration) async {
+      guard !isAwake else {
+        isAwake = false
+        return
+      }
+      let sleeper = EventLoop.task { await EventLoop.sleep(for: time) }
+      self.sleeper = sleeper
+      await sleeper.value
+      self.sleeper = nil
+    }
+
+    func wake() {
+      isAwake = true
+      sleeper?.cancel()
+    }
+  }
+
+  /// A row that this worker has claimed, and whether its token is not valid.
+  private typealias ClaimedRow = (queued: QueuedRow, due: DueRow, isVoid: Bool)
 
   /// Claims due rows; returns whether there may be more to claim now.
-  private func takeSome() async -> Bool {
-    let room = Self.most - underWay
-    guard room > 0, database.isReady else { return false }
-    isAwake = false
-    if due.isEmpty, EventLoop.now() >= nextPage { await readPage() }
-    guard !due.isEmpty else { return false }
+  private func takeSome(_ run: LaneRun) async -> Bool {
+    let lane = run.lane
+    guard lane.hasRoom, database.isReady else { return false }
+    run.isAwake = false
+    var rows = takeAll(of: lane)
+    // Also while there are rows, so that those of other apps and receivers take turns with them.
+    if run.isPageDue || lane.count == 0 && run.hasMore {
+      await readPage(run)
+      rows += takeAll(of: lane)
+    }
+    guard !rows.isEmpty else { return false }
     // Workers claim in the order of the keys, so that none waits for another in a circle.
-    let rows = due.prefix(room).sorted { $0.id.text < $1.id.text }
-    due.removeFirst(rows.count)
-    for (mail, token, isVoid) in await claimed(rows) {
-      underWay += 1
+    let claimed = await claimed(rows.sorted { $0.id.text < $1.id.text })
+    let ids = Set(claimed.map(\.queued.id))
+    for row in rows where !ids.contains(row.id) { lane.free(row) }
+    for (row, due, isVoid) in claimed {
       EventLoop.task { [self] in
-        await deliver(mail, token, isVoid: isVoid)
-        underWay -= 1
-        wake()
+        await deliver(row, due, isVoid: isVoid, lane)
+        lane.free(row)
+        run.wake()
       }
     }
     return true
   }
 
-  /// Reads a page of due rows.
-  private func readPage() async {
-    nextPage = EventLoop.now() &+ Self.interval.nanoseconds
-    guard let page = try? await database.write(OutboxQueries.due, Self.page) else { return }
-    due += page.shuffled()
-    if page.count == Self.page { nextPage = 0 }
+  private func takeAll(of lane: OutboxLane) -> [QueuedRow] {
+    var rows: [QueuedRow] = []
+    while let row = lane.take() { rows.append(row) }
+    return rows
+  }
+
+  /// Reads a page of due rows that the lane has places for.
+  private func readPage(_ run: LaneRun) async {
+    run.beginPage()
+    let (apps, receivers) = run.lane.leftOut
+    let page = try? await database.write(
+      OutboxQueries.due,
+      Self.page,
+      run.lane.hasReceivers,
+      TextArray(apps.map(\.text)),
+      TextArray(Array(receivers))
+    )
+    // While the database is away, nothing is due.
+    guard let page else { return }
+    for row in page.shuffled() { run.lane.add(row) }
+    run.endPage(
+      isFull: page.count == Self.page,
+      isPartial: !apps.isEmpty || !receivers.isEmpty
+    )
   }
 
   /// Claims rows together, or one by one if that fails, as with the node of a user away.
@@ -166,37 +230,21 @@ import Postgres
     var results = try await database.answers(to: calls, on: .exclusive)[...]
     var claimed: [ClaimedRow] = []
     for row in rows {
-      let mail = try results.removeFirst().decodeFirst(DueRow.self)
+      let due = try results.removeFirst().decodeFirst(DueRow.self)
       let isVoid = row.token != nil && results.removeFirst().count == 0
-      if let mail { claimed.append((mail, row.token, isVoid)) }
+      if let due { claimed.append((row, due, isVoid)) }
     }
     return claimed
   }
 
-  /// Waits until this process queues a mail, or for 3 to 6 seconds.
-  private func rest() async {
-    guard !isAwake else {
-      isAwake = false
-      return
-    }
-    let sleeper = EventLoop.task { await EventLoop.sleep(for: Self.nap) }
-    self.sleeper = sleeper
-    await sleeper.value
-    self.sleeper = nil
-  }
-
-  private func wake() {
-    isAwake = true
-    sleeper?.cancel()
-  }
-
-  /// Queues the rows of the source.
-  private func collect() async {
-    guard database.isReady else { return }
+  /// Queues the rows of the source; returns whether there may be more.
+  private func collect() async -> Bool {
+    guard database.isReady else { return false }
     do throws(Failure) {
-      try await source(RequestContext(dependencies))
+      return try await source(RequestContext(dependencies))
     } catch {
       mailer.report("the logout notices have to wait: \(error)")
+      return false
     }
   }
 
@@ -219,9 +267,15 @@ import Postgres
     /// The row was deleted.
     case replaced
     case failed(reason: String, isPassing: Bool)
+    case unreachable(reason: String)
   }
 
-  private func deliver(_ due: DueRow, _ token: QueuedRow.MailedToken?, isVoid: Bool) async {
+  private func deliver(
+    _ row: QueuedRow,
+    _ due: DueRow,
+    isVoid: Bool,
+    _ lane: OutboxLane
+  ) async {
     guard !isVoid || due.wasVoid else {
       _ = try? await database.write(OutboxQueries.putOff, due.id, Self.doubt, Self.void)
       return
@@ -229,13 +283,19 @@ import Postgres
     switch isVoid ? .done : await handle(due) {
     case .replaced: break
     case .done:
+      lane.succeed(row)
       var calls = [PendingQuery(OutboxQueries.remove, due.id)]
       // First, since it is not repeated once the row is deleted.
-      if let token, !isVoid { calls.insert(token.call(of: MailTokenQueries.prune), at: 0) }
+      if let token = row.token, !isVoid {
+        calls.insert(token.call(of: MailTokenQueries.prune), at: 0)
+      }
       // If this write fails, the row is handled again.
       _ = try? await database.answers(to: calls, on: .exclusive)
     case .failed(let reason, let isPassing):
       await putOff(due, isPassing ? Self.pause(after: due.attempts) : nil, reason)
+    case .unreachable(let reason):
+      lane.fail(row)
+      await putOff(due, Self.pause(after: due.attempts), reason)
     }
   }
 
@@ -275,6 +335,7 @@ import Postgres
       return switch try await handler(due, context(of: due)) {
       case .replaced: .replaced
       case .finished: .done
+      case .unreachable(let reason): .unreachable(reason: reason)
       }
     } catch {
       return .failed(reason: "\(error)", isPassing: error.type != .internalError)

@@ -63,6 +63,37 @@ package struct Readiness: OptionSet, Sendable {
   package func cancel() { EventLoop.reactor.remove(self) }
 }
 
+extension Watch {
+  /// Waits until a descriptor is ready, or its peer has hung up.
+  ///
+  /// - Parameters:
+  ///   - readiness: the events to wait for.
+  ///   - descriptor: an open descriptor without another watch.
+  ///   - latest: the time at which the wait ends, by `EventLoop.now()`.
+  /// - Returns: false if it is not ready in time, or cannot be watched.
+  package static func wait(
+    for readiness: Readiness,
+    of descriptor: Int32,
+    until latest: UInt64
+  ) async -> Bool {
+    let now = EventLoop.now()
+    guard now < latest else { return false }
+    return await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+      var (watch, timer): (Watch?, Timer?)
+      @EventLoop func end(_ isReady: Bool) {
+        guard let ended = timer else { return }
+        ended.cancel()
+        watch?.cancel()
+        (watch, timer) = (nil, nil)
+        unsafe continuation.resume(returning: isReady)
+      }
+      timer = Timer(after: .nanoseconds(Int64(clamping: latest - now))) { end(false) }
+      watch = try? Watch(descriptor, for: readiness) { _ in end(true) }
+      if watch == nil { end(false) }
+    }
+  }
+}
+
 /// A failed system call of the loop.
 package struct EventLoopError: Error, CustomStringConvertible {
   package let call: String

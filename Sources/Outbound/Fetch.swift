@@ -1,38 +1,47 @@
 internal import CCurl
+internal import EventLoop
 internal import Glibc
 
-/// The blocking part of a fetch.
-enum Fetch {
+/// One HTTP request.
+@EventLoop enum Fetch {
   static func run(
     _ url: String,
     form: String?,
-    _ settings: HTTPSourceSettings
-  ) -> Result<HTTPDocument, FetchError> {
+    _ settings: HTTPSourceSettings,
+    in group: TransferGroup
+  ) async -> Result<HTTPDocument, FetchError> {
     guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), url.utf8.count <= 2_048 else {
       return .failure(.invalidURL("not ASCII without spaces, of at most 2048 bytes"))
     }
     let intake = Intake(settings)
-    let fields = TextList(["Accept: application/json, application/jwk-set+json"])
-    var transfer = Transfer(
+    let transfer = Transfer(
       url: url,
       protocols: settings.allowsPlainHTTP ? "https,http" : "https",
       reach: settings.reach
     )
-    transfer.set(CURLOPT_HTTPHEADER, fields)
+    transfer.set(
+      CURLOPT_HTTPHEADER,
+      TextList(["Accept: application/json, application/jwk-set+json"])
+    )
     transfer.set(CURLOPT_USERAGENT, "Dossier")
+    // One request a connection, so that a stalled one holds up no other.
+    transfer.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     if let form { transfer.set(CURLOPT_COPYPOSTFIELDS, form) }
     transfer.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
     // Checks Content-Length. `Intake` counts the bytes of a body without it.
     transfer.set(CURLOPT_MAXFILESIZE_LARGE, settings.limit)
     unsafe transfer.set(CURLOPT_WRITEFUNCTION, receive, CURLOPT_WRITEDATA, intake)
     unsafe transfer.open(openSocket, intake)
-    let failure = withExtendedLifetime(intake) { transfer.run() }
-    if let failure { return .failure(error(failure, intake)) }
+    if let failure = await transfer.run(in: group) {
+      let error = error(failure, intake)
+      // The body of the response to a form is not used.
+      guard form != nil, error == .tooLarge(limit: settings.limit) else { return .failure(error) }
+    }
     return document(transfer, intake.body)
   }
 
   private static func document(
-    _ transfer: borrowing Transfer,
+    _ transfer: Transfer,
     _ body: [UInt8]
   ) -> Result<HTTPDocument, FetchError> {
     switch transfer.status {
@@ -63,7 +72,7 @@ enum Fetch {
     }
   }
 
-  private static let receive: CCurlBytes = { bytes, _, count, context in
+  nonisolated private static let receive: CCurlBytes = { bytes, _, count, context in
     guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
     let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
     guard intake.body.count + count <= intake.settings.limit else {
@@ -76,7 +85,7 @@ enum Fetch {
     return count
   }
 
-  private static let openSocket: CCurlOpen = { context, _, target in
+  nonisolated private static let openSocket: CCurlOpen = { context, _, target in
     guard let context = unsafe context, let target = unsafe target else { return CURL_SOCKET_BAD }
     let intake = unsafe Unmanaged<Intake>.fromOpaque(context).takeUnretainedValue()
     let address = unsafe CCurl_address(target).flatMap { unsafe IPAddress($0) }
@@ -88,7 +97,7 @@ enum Fetch {
     return unsafe socket(family, kind | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
   }
 
-  /// The data that libcurl's callbacks collect, on the thread of the transfer.
+  /// The data that libcurl's callbacks collect.
   private final class Intake {
     let settings: HTTPSourceSettings
     var body: [UInt8] = []

@@ -18,6 +18,6 @@ package enum FetchError: Error, Equatable {
   case redirected(to: String?)
   /// The status is neither a success nor a redirect.
   case status(Int)
-  /// The pool is full; no request was sent.
+  /// Too many requests of this app, to this receiver or of all wait; no request was sent.
   case overloaded
 }

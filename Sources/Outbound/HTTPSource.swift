@@ -5,30 +5,37 @@ package import EventLoop
 /// An app's owner writes such a URL, so by default only internet addresses are allowed. Each
 /// address is checked when its socket is created, after any resolution of names. Nothing is sent to
 /// an address that is not public.
+///
+/// Each kind of request has a source of its own, so that it never waits for another kind. Within a
+/// source, no app and no receiver takes all places: the owners of calls take turns.
 @EventLoop package final class HTTPSource {
-  private let pool: BlockingPool
   private let settings: HTTPSourceSettings
+  private let queue: FairQueue
+  private lazy var group = TransferGroup(keeping: settings.keptConnections)
 
   /// Creates a source.
   ///
-  /// - Parameters:
-  ///   - pool: the threads. Each fetch uses one for about `settings.reach.timeout` at most. Do
-  ///     not pass the pool of the password hashes, which a slow host would delay.
-  ///   - settings: the settings of all fetches.
-  package init(pool: BlockingPool, settings: HTTPSourceSettings = HTTPSourceSettings()) {
-    self.pool = pool
+  /// - Parameter settings: the settings of all requests.
+  package init(_ settings: HTTPSourceSettings = HTTPSourceSettings()) {
     self.settings = settings
+    queue = FairQueue(settings.limits)
+    for _ in 0..<settings.most { queue.add(Place()) }
   }
+
+  /// A place for one request.
+  private final class Place {}
 
   /// Gets a document.
   ///
   /// It follows no redirects, uses no cookies or proxies, and does not decompress the body. A
   /// cancelled task still waits for the end.
-  /// - Parameter url: `https://…`, in ASCII, without user or password.
+  /// - Parameters:
+  ///   - url: `https://…`, in ASCII, without user or password.
+  ///   - owner: the app and the receiver.
   /// - Returns: a document with a status from 200 to 299.
-  /// - Throws: `FetchError`; `.overloaded` if the pool is full.
-  package func fetch(_ url: String) async throws(FetchError) -> HTTPDocument {
-    try await run(url, form: nil)
+  /// - Throws: `FetchError`; `.overloaded` if no place was free in time.
+  package func fetch(_ url: String, for owner: CallOwner) async throws(FetchError) -> HTTPDocument {
+    try await run(url, form: nil, for: owner)
   }
 
   /// Posts a form, under the same rules.
@@ -36,20 +43,46 @@ package import EventLoop
   /// - Parameters:
   ///   - form: names and values, encoded as `application/x-www-form-urlencoded`.
   ///   - url: `https://…`, in ASCII, without user or password.
-  /// - Throws: `FetchError`, also for a status beyond 299; `.overloaded` if the pool is full.
-  package func post(_ form: String, to url: String) async throws(FetchError) {
-    _ = try await run(url, form: form)
+  ///   - owner: the app and the receiver.
+  /// - Throws: `FetchError`, also for a status beyond 299; `.overloaded` if no place was free in
+  ///   time.
+  package func post(
+    _ form: String,
+    to url: String,
+    for owner: CallOwner
+  ) async throws(FetchError) {
+    _ = try await run(url, form: form, for: owner)
   }
 
-  private func run(_ url: String, form: String?) async throws(FetchError) -> HTTPDocument {
-    let settings = settings
-    let outcome: Result<HTTPDocument, FetchError>
-    do throws(BlockingPoolError) {
-      outcome = try await pool.run { Fetch.run(url, form: form, settings) }
+  private func run(
+    _ url: String,
+    form: String?,
+    for owner: CallOwner
+  ) async throws(FetchError) -> HTTPDocument {
+    let latest = EventLoop.now() &+ settings.reach.timeout.nanoseconds
+    let loan: Loan
+    do throws(FairQueueError) {
+      loan = try await queue.take(for: owner, until: latest)
     } catch {
       throw .overloaded
     }
-    return try outcome.get()
+    defer { queue.giveBack(loan) }
+    return try await Fetch.run(url, form: form, settings, in: group).get()
+  }
+}
+
+/// The app that causes a call, and the receiver of the call.
+@EventLoop package final class CallOwner: JobOwner {
+  package let group: Int
+  package let member: Int?
+  package let isGone = false
+
+  /// - Parameters:
+  ///   - app: the name or id of the app.
+  ///   - receiver: the name of the receiver, unique in the app.
+  package init(app: String, receiver: String) {
+    group = app.hashValue
+    member = "\(app) \(receiver)".hashValue
   }
 }
 
@@ -63,8 +96,28 @@ package struct HTTPSourceSettings: Sendable {
   package var allowsPlainHTTP = false
   /// Whether to allow non-public addresses, for tests and identity providers in the same network.
   package var allowsPrivateAddresses = false
+  /// The requests at once, over all apps.
+  ///
+  /// Each takes a descriptor, and memory up to `limit`.
+  package var most = 64
+  /// The requests at once of one app, and to one receiver.
+  package var (mostOfApp, mostOfReceiver) = (56, 4)
+  /// The requests that wait for a place, over all apps.
+  package var waiting = 256
+  /// The connections that are kept for later requests.
+  package var keptConnections = 8
 
   package init() {}
+
+  fileprivate var limits: FairLimits {
+    FairLimits(
+      things: most,
+      room: waiting,
+      group: mostOfApp,
+      groupWithoutMembers: mostOfApp,
+      member: mostOfReceiver
+    )
+  }
 }
 
 /// A document, and how long it is fresh.

@@ -60,6 +60,17 @@ package struct MailAddress: Sendable, Equatable {
       }
   }
 
+  /// Returns whether a client may introduce itself by a name: a host name, or `[192.0.2.1]`.
+  ///
+  /// - Source: RFC 5321 §4.1.1.1, §4.1.3.
+  package static func isClientName(_ name: String) -> Bool {
+    guard name.utf8.first == UInt8(ascii: "["), name.utf8.last == UInt8(ascii: "]") else {
+      return isHostName(name.utf8) && IPAddress(name) == nil
+    }
+    let address = name.dropFirst().dropLast()
+    return IPAddress(String(address.hasPrefix("IPv6:") ? address.dropFirst(5) : address)) != nil
+  }
+
   private static func isAlphanumeric(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true

@@ -18,8 +18,6 @@ package enum MailError: Error, Equatable, CustomStringConvertible {
   /// After a time-out, the relay may have accepted it anyway. A repeated message has the same
   /// `Message-ID`.
   case tryAgain(code: Int?, reason: String)
-  /// The pool is full; nothing was sent.
-  case overloaded
 
   package var description: String {
     switch self {
@@ -29,7 +27,6 @@ package enum MailError: Error, Equatable, CustomStringConvertible {
       "the relay rejected the message permanently: \(code) \(reply)"
     case .tryAgain(let code?, let reply): "the relay deferred the message: \(code) \(reply)"
     case .tryAgain(nil, let reason): reason
-    case .overloaded: "too many mails are on their way"
     }
   }
 

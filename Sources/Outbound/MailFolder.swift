@@ -11,7 +11,7 @@ internal import Glibc
 ///
 /// A file appears atomically: it is written as `.<name>.tmp` and renamed, but not synchronised to
 /// the disk. Only its owner may read it (mode 0600), since messages contain login links. Files are
-/// never removed.
+/// never removed. A write blocks the caller, which a folder of a developer may.
 struct MailFolder: Sendable {
   private let path: String
 

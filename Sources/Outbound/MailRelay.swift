@@ -2,44 +2,52 @@ package import EventLoop
 
 /// The destination of Dossier's mail: the operator's SMTP relay, or a folder.
 ///
-/// It neither stores nor repeats messages. The caller decides how to handle `.tryAgain`.
+/// It neither stores nor repeats messages, and does not limit how many are under way. The caller
+/// decides how to handle `.tryAgain`.
 @EventLoop package final class MailRelay {
-  private let pool: BlockingPool
-  private let deliver: @Sendable (MailMessage) -> MailError?
+  private let destination: Destination
+  /// Connections end with their message, so none is kept.
+  private lazy var group = TransferGroup(keeping: 1)
+
+  private enum Destination {
+    case none
+    case folder(MailFolder)
+    case relay(SMTPDelivery)
+  }
 
   /// Checks the settings without a connection.
   ///
-  /// - Parameters:
-  ///   - pool: the threads. Each message uses one for about `settings.reach.timeout` at most.
-  ///   - settings: the operator's settings.
+  /// - Parameter settings: the operator's settings.
   /// - Throws: `.misconfigured` with the error in the settings.
-  package init(pool: BlockingPool, settings: MailRelaySettings) throws(MailError) {
-    self.pool = pool
-    switch settings.destination {
-    case .none: deliver = { _ in .notConfigured }
-    case .folder(let path):
-      let folder = try MailFolder(path: path)
-      deliver = { folder.store($0) }
-    case .relay(let relay):
-      let delivery = try SMTPDelivery(relay, settings.reach)
-      deliver = { delivery.send($0) }
-    }
+  package init(_ settings: MailRelaySettings) throws(MailError) {
+    destination =
+      switch settings.destination {
+      case .none: .none
+      case .folder(let path): .folder(try MailFolder(path: path))
+      case .relay(let relay): .relay(try SMTPDelivery(relay, settings.reach))
+      }
   }
 
   /// Sends a message.
   ///
   /// It returns when the relay has accepted the message, or the file is written. A cancelled task
   /// still waits for that.
-  /// - Throws: `MailError`; `.overloaded` if the pool is full.
+  /// - Throws: `MailError`.
   package func send(_ message: MailMessage) async throws(MailError) {
-    let deliver = deliver
-    let error: MailError?
-    do throws(BlockingPoolError) {
-      error = try await pool.run { deliver(message) }
-    } catch {
-      throw .overloaded
+    switch destination {
+    case .none: throw .notConfigured
+    case .folder(let folder): if let error = folder.store(message) { throw error }
+    case .relay(let relay): try await relay.send(message, in: group)
     }
-    if let error { throw error }
+  }
+
+  /// Checks that the relay would accept a message now: connects, logs in, and names the sender.
+  ///
+  /// The recipient is the postmaster of the sender's domain, and no message is sent.
+  /// - Parameter sender: the sender; nil ends the check after the login.
+  /// - Throws: `MailError` with the reason why the relay would accept none.
+  package func check(from sender: String? = nil) async throws(MailError) {
+    if case .relay(let relay) = destination { try await relay.check(from: sender, in: group) }
   }
 }
 
@@ -74,30 +82,18 @@ package struct MailRelaySettings: Sendable {
       return error.description
     }
   }
-
-  /// The error that currently prevents delivery; nil if mail can be sent.
-  ///
-  /// It connects, and logs in if necessary. It blocks for about `reach.timeout` at most.
-  package var faultNow: String? {
-    if let fault { return fault }
-    do throws(MailError) {
-      guard case .relay(let relay) = destination else { return nil }
-      return try SMTPDelivery(relay, reach).greet()?.description
-    } catch {
-      return error.description
-    }
-  }
 }
 
 /// An SMTP relay that accepts our mail for any recipient.
 package struct SMTPRelay: Sendable {
   package enum StartTLS: Sendable {
-    /// Before TLS, only EHLO is sent.
+    /// Before TLS, only EHLO is sent. The certificate must be trusted.
     case required
-    /// Use TLS if the relay offers it, for a relay on the same machine.
+    /// Use TLS if the relay offers it, with any certificate, for a relay on the same machine.
     ///
-    /// An attacker on the network can remove the offer, and then reads everything, including the
-    /// password.
+    /// An attacker on the network can remove the offer or replace the certificate, and then reads
+    /// everything, including the password. Debian's Postfix has a certificate that it has signed
+    /// itself.
     case optional
   }
 
@@ -109,6 +105,11 @@ package struct SMTPRelay: Sendable {
   /// The user name; with it, logs in by the strongest mechanism that the relay offers.
   package var user: String?
   package var password: String?
+  /// The name of this client in EHLO: a host name, which should be fully qualified, or an address
+  /// literal, such as `[192.0.2.1]`.
+  package var clientName: String
 
-  package init(url: String) { self.url = url }
+  package init(url: String, clientName: String = "[127.0.0.1]") {
+    (self.url, self.clientName) = (url, clientName)
+  }
 }

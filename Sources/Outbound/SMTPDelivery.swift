@@ -1,11 +1,13 @@
 internal import CCurl
-internal import Glibc
+internal import EventLoop
 
-/// The blocking part of SMTP delivery.
+/// Delivery to an SMTP relay.
 struct SMTPDelivery: Sendable {
   private let relay: SMTPRelay
   private let reach: TransferTimeouts
   private let url: String
+  /// Whether a certificate must be trusted.
+  private let verifies: Bool
 
   init(_ relay: SMTPRelay, _ reach: TransferTimeouts) throws(MailError) {
     self.relay = relay
@@ -19,49 +21,63 @@ struct SMTPDelivery: Sendable {
     guard let address = RelayURL(relay.url) else {
       throw .misconfigured("the relay's URL is not smtp://host[:port] or smtps://host[:port]")
     }
-    url = "\(address.scheme)://\(address.authority)/"
+    guard MailAddress.isClientName(relay.clientName) else {
+      throw .misconfigured(
+        "\(MailError.printable(relay.clientName)) is neither a host name nor an address literal, "
+          + "as relays expect it in EHLO"
+      )
+    }
+    // libcurl takes the name in EHLO from the path, which it decodes.
+    let name = relay.clientName.replacing("[", with: "%5B").replacing("]", with: "%5D")
+    url = "\(address.scheme)://\(address.authority)/\(name)"
+    verifies = address.scheme == "smtps" || relay.startTLS == .required
   }
 
-  /// Sends a message; returns the error, or nil.
-  func send(_ message: MailMessage) -> MailError? {
-    let exchange = Exchange(message.composed())
-    let recipients = TextList(["<\(message.to.address)>"])
-    var transfer = transfer(with: exchange)
-    transfer.set(CURLOPT_MAIL_FROM, "<\(message.from.address)>")
-    transfer.set(CURLOPT_MAIL_RCPT, recipients)
-    transfer.set(CURLOPT_UPLOAD, 1)
-    transfer.set(CURLOPT_INFILESIZE_LARGE, exchange.message.count)
-    unsafe transfer.set(CURLOPT_READFUNCTION, Self.give, CURLOPT_READDATA, exchange)
-    let failure = withExtendedLifetime(exchange) { transfer.run() }
-    return failure.map { Self.error($0, exchange) }
+  /// Sends a message.
+  ///
+  /// - Throws: `MailError` if the relay has not accepted it.
+  @EventLoop func send(_ message: MailMessage, in group: TransferGroup) async throws(MailError) {
+    let dialogue = try await connect(in: group)
+    defer { dialogue.quit() }
+    try await dialogue.address(from: message.from.address, to: message.to.address)
+    try await dialogue.send(message.composed())
   }
 
-  /// Performs the steps before a message; a relay that accepts them would accept a message.
-  func greet() -> MailError? {
-    let exchange = Exchange([])
-    var transfer = transfer(with: exchange)
-    transfer.set(CURLOPT_CUSTOMREQUEST, "NOOP")
-    transfer.set(CURLOPT_NOBODY, 1)
-    let failure = withExtendedLifetime(exchange) { transfer.run() }
-    return failure.map { Self.error($0, exchange) }
+  /// Names a sender to the relay, and the postmaster of its domain as recipient.
+  ///
+  /// - Throws: `MailError` if the relay would accept no such message.
+  @EventLoop func check(from sender: String?, in group: TransferGroup) async throws(MailError) {
+    let dialogue = try await connect(in: group)
+    defer { dialogue.quit() }
+    guard let sender else { return }
+    let domain = sender[(sender.lastIndex(of: "@") ?? sender.startIndex)...]
+    try await dialogue.address(from: sender, to: "postmaster\(domain)")
   }
 
-  private func transfer(with exchange: Exchange) -> Transfer {
-    var transfer = Transfer(url: url, protocols: "smtp,smtps", reach: reach)
+  /// Connects, and logs in.
+  @EventLoop private func connect(in group: TransferGroup) async throws(MailError) -> SMTPDialogue {
+    let deadline = EventLoop.now() &+ reach.timeout.nanoseconds
+    let ear = Ear()
+    let transfer = Transfer(url: url, protocols: "smtp,smtps", reach: reach)
     let needsTLS = relay.startTLS == .required ? CURLUSESSL_ALL : CURLUSESSL_TRY
     transfer.set(CURLOPT_USE_SSL, Int(needsTLS.rawValue))
+    if !verifies {
+      transfer.set(CURLOPT_SSL_VERIFYPEER, 0)
+      transfer.set(CURLOPT_SSL_VERIFYHOST, 0)
+    }
     if let user = relay.user, let password = relay.password {
       transfer.set(CURLOPT_USERNAME, user)
       transfer.set(CURLOPT_PASSWORD, password)
     }
-    unsafe transfer.set(CURLOPT_HEADERFUNCTION, Self.hear, CURLOPT_HEADERDATA, exchange)
-    return transfer
+    unsafe transfer.set(CURLOPT_HEADERFUNCTION, Self.hear, CURLOPT_HEADERDATA, ear)
+    if let failure = await transfer.connect(in: group) { throw Self.error(failure, ear.refusal) }
+    return SMTPDialogue(transfer, until: deadline)
   }
 
-  /// Returns the error of a failed transfer.
+  /// Returns the error of a failed connection.
   ///
   /// libcurl's code shows the failed step, the reply the relay's reason.
-  private static func error(_ failure: TransferFailure, _ exchange: Exchange) -> MailError {
+  private static func error(_ failure: TransferFailure, _ refusal: SMTPReply?) -> MailError {
     let reason = MailError.printable(failure.reason)
     switch failure.code {
     case CURLE_USE_SSL_FAILED, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
@@ -69,78 +85,33 @@ struct SMTPDelivery: Sendable {
       return .misconfigured(reason)
     case CURLE_OPERATION_TIMEDOUT:
       return .tryAgain(code: nil, reason: reason)
-    case CURLE_LOGIN_DENIED where exchange.refusal == nil:
+    case CURLE_LOGIN_DENIED where refusal == nil:
       // The client and the relay support no common login mechanism.
       return .misconfigured(reason)
     default: break
     }
-    guard let reply = exchange.refusal else { return .tryAgain(code: nil, reason: reason) }
-    switch reply.code {
-    case ..<500: return .tryAgain(code: reply.code, reason: reply.text)
-    // Login required, mechanism too weak, wrong password, or TLS required; or no valid greeting.
-    case 530, 534, 535, 538: return .misconfigured("\(reply.code) \(reply.text)")
-    case _ where failure.code == CURLE_LOGIN_DENIED || reply.isFirst:
-      return .misconfigured("\(reply.code) \(reply.text)")
-    default: return .refused(code: reply.code, reply: reply.text)
-    }
-  }
-
-  // MARK: Callbacks of libcurl
-
-  private static let give: CCurlBytes = { bytes, size, count, context in
-    guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
-    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
-    let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    let next = exchange.message[exchange.sent...].prefix(room.count)
-    unsafe room.copyBytes(from: next)
-    exchange.sent += next.count
-    return next.count
+    guard let reply = refusal else { return .tryAgain(code: nil, reason: reason) }
+    // No message was offered, so none is refused.
+    return reply.code < 500
+      ? .tryAgain(code: reply.code, reason: reply.text)
+      : .misconfigured("\(reply.code) \(reply.text)")
   }
 
   private static let hear: CCurlBytes = { bytes, size, count, context in
     guard let context = unsafe context, let bytes = unsafe bytes else { return 0 }
-    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
-    let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-    exchange.hear(unsafe String(decoding: line, as: UTF8.self))
+    let ear = unsafe Unmanaged<Ear>.fromOpaque(context).takeUnretainedValue()
+    unsafe ear.hear(UnsafeRawBufferPointer(start: bytes, count: size * count))
     return size * count
   }
 
-  /// The state of a message in transfer and the relay's replies, on the thread of the transfer.
-  private final class Exchange {
-    let message: [UInt8]
-    var sent = 0
-    /// The last reply of 400 or more, unless a success followed.
-    private(set) var refusal: TestResponse?
-    private var replies = 0
+  /// The replies that libcurl reads until the connection is open.
+  private final class Ear {
+    private var replies = SMTPReplies()
 
-    init(_ message: [UInt8]) { self.message = message }
+    /// The last reply, if it refuses.
+    var refusal: SMTPReply? { replies.last.flatMap { $0.code < 400 ? nil : $0 } }
 
-    /// Records a line of a reply, `250-text` or `250 text`.
-    func hear(_ line: String) {
-      guard let code = Int(line.prefix(3)) else { return }
-      let text = MailError.printable(String(line.dropFirst(4).prefix { !$0.isNewline }))
-      if code < 400 {
-        // The reply to QUIT does not affect an earlier refusal.
-        if code != 221 { refusal = nil }
-      } else if let earlier = refusal, earlier.code == code, !earlier.isWhole {
-        refusal?.text = MailError.printable("\(earlier.text) \(text)")
-      } else {
-        refusal = TestResponse(code: code, text: text, isFirst: replies == 0, isWhole: false)
-      }
-      if line.dropFirst(3).first != "-" {
-        replies += 1
-        refusal?.isWhole = true
-      }
-    }
-  }
-
-  /// A reply of the relay.
-  private struct TestResponse {
-    let code: Int
-    var text: String
-    /// Whether the reply replaced the greeting.
-    let isFirst: Bool
-    var isWhole: Bool
+    func hear(_ line: UnsafeRawBufferPointer) { _ = unsafe replies.take(line) }
   }
 }
 

@@ -2,21 +2,29 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// One use of libcurl's easy interface within one job of a `BlockingPool`.
+/// One use of libcurl's easy interface, in a `TransferGroup`.
 ///
 /// It uses nothing from the environment or a home folder. It uses no proxy, no netrc, no redirects,
-/// and only the protocols that the caller names. TLS is 1.2 or later and verified. The handle is
-/// not kept. Dossier's outbound requests are rare, and a kept connection would need supervision.
-@safe struct Transfer: ~Copyable {
-  private let easy: UnsafeMutableRawPointer
+/// and only the protocols that the caller names. TLS is 1.2 or later and verified.
+@safe @EventLoop final class Transfer {
+  let easy: UnsafeMutableRawPointer
   /// The buffer for libcurl's error message.
   private let words: UnsafeMutablePointer<CChar>
-  private let deadline: Deadline
   /// The first option that this libcurl refused; the transfer must not run without it.
   private var refused: CURLcode?
+  /// The objects to which libcurl has pointers.
+  private var retained: [AnyObject] = []
+  private var continuation: UnsafeContinuation<CURLcode, Never>?
+  /// Whether the connection remains for the caller when the transfer has ended.
+  private var keepsConnection = false
+  private var group: TransferGroup?
 
-  /// Initializes libcurl once per process; libcurl 7.84 and later allow this on any thread.
-  private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  /// The system's authorities, as libcurl was built to find them.
+  ///
+  /// libcurl reads them once for each group, and only if they are one file without a folder.
+  private static let authorities = unsafe curl_version_info(CURLVERSION_SEVENTH).flatMap {
+    unsafe $0.pointee.cainfo.map { unsafe String(cString: $0) }
+  }
 
   /// Prepares a transfer.
   ///
@@ -25,12 +33,10 @@ internal import Glibc
   ///   - protocols: libcurl's protocol names, separated by commas.
   ///   - reach: the time-outs and the trusted authorities.
   init(url: String, protocols: String, reach: TransferTimeouts) {
-    precondition(Self.isReady, "libcurl cannot be initialised")
     guard let easy = unsafe curl_easy_init() else { preconditionFailure("no memory for libcurl") }
     unsafe self.easy = unsafe easy
     unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    deadline = Deadline(after: reach.timeout)
     note(unsafe CCurl_set_pointer(easy, CURLOPT_ERRORBUFFER, words))
     set(CURLOPT_URL, url)
     set(CURLOPT_PROTOCOLS_STR, protocols)
@@ -40,9 +46,8 @@ internal import Glibc
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    if let authorities = reach.authorities {
+    if let authorities = reach.authorities ?? Self.authorities {
       set(CURLOPT_CAINFO, authorities)
-      // Otherwise libcurl would also trust the system's folder of authorities.
       note(unsafe CCurl_set_text(easy, CURLOPT_CAPATH, nil))
     }
     set(CURLOPT_CONNECTTIMEOUT_MS, reach.connectTimeout.milliseconds)
@@ -50,61 +55,52 @@ internal import Glibc
     // Time-outs work without SIGALRM, and do not wait for a name that does not resolve.
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_QUICK_EXIT, 1)
-    let deadline = unsafe Unmanaged.passUnretained(deadline).toOpaque()
-    note(unsafe CCurl_set_progress(easy, Deadline.hasPassed))
-    note(unsafe CCurl_set_pointer(easy, CURLOPT_XFERINFODATA, deadline))
-    set(CURLOPT_NOPROGRESS, 0)
-    // Otherwise libcurl would send QUIT when the handle is freed, without a check of the deadline.
-    set(CURLOPT_FORBID_REUSE, 1)
   }
 
-  deinit {
+  isolated deinit {
     unsafe curl_easy_cleanup(easy)
     unsafe words.deallocate()
   }
 
   // MARK: Options
 
-  private mutating func note(_ code: CURLcode) {
+  private func note(_ code: CURLcode) {
     if code != CURLE_OK, refused == nil { refused = code }
   }
 
-  mutating func set(_ option: CURLoption, _ value: Int) {
+  func set(_ option: CURLoption, _ value: Int) {
     note(unsafe CCurl_set_number(easy, option, value))
   }
 
-  mutating func set(_ option: CURLoption, _ value: String) {
+  func set(_ option: CURLoption, _ value: String) {
     note(unsafe CCurl_set_text(easy, option, value))
   }
 
-  /// Sets a list that must outlive the transfer.
-  mutating func set(_ option: CURLoption, _ list: borrowing TextList) {
+  func set(_ option: CURLoption, _ list: TextList) {
+    retained.append(list)
     note(unsafe CCurl_set_pointer(easy, option, list.first))
   }
 
-  /// Sets a callback with `context`, which must outlive the transfer.
-  mutating func set(
+  /// Sets a callback with its context.
+  func set(
     _ option: CURLoption,
     _ function: @escaping CCurlBytes,
     _ contextOption: CURLoption,
     _ context: AnyObject
   ) {
     note(unsafe CCurl_set_bytes(easy, option, function))
-    note(
-      unsafe CCurl_set_pointer(easy, contextOption, Unmanaged.passUnretained(context).toOpaque())
-    )
+    note(unsafe CCurl_set_pointer(easy, contextOption, pointer(to: context)))
   }
 
-  /// Sets the callback that opens sockets, with `context`, which must outlive the transfer.
-  mutating func open(_ function: @escaping CCurlOpen, _ context: AnyObject) {
+  /// Sets the callback that opens sockets, with its context.
+  func open(_ function: @escaping CCurlOpen, _ context: AnyObject) {
     note(unsafe CCurl_set_open(easy, CURLOPT_OPENSOCKETFUNCTION, function))
-    note(
-      unsafe CCurl_set_pointer(
-        easy,
-        CURLOPT_OPENSOCKETDATA,
-        Unmanaged.passUnretained(context).toOpaque()
-      )
-    )
+    note(unsafe CCurl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, pointer(to: context)))
+  }
+
+  private func pointer(to context: AnyObject) -> UnsafeMutableRawPointer {
+    retained.append(context)
+    return unsafe Unmanaged.passUnretained(context).toOpaque()
   }
 
   // MARK: Running
@@ -112,22 +108,71 @@ internal import Glibc
   /// Runs the transfer to its end, within the time-out.
   ///
   /// - Returns: the failure, or nil.
-  borrowing func run() -> TransferFailure? {
+  func run(in group: TransferGroup) async -> TransferFailure? {
     if let refused { return TransferFailure(code: refused, reason: "libcurl refuses an option") }
-    // Without signals, libcurl does not handle SIGPIPE. It stays blocked, since the thread is the
-    // pool's.
-    var signals = sigset_t()
-    unsafe sigemptyset(&signals)
-    unsafe sigaddset(&signals, SIGPIPE)
-    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    let code = unsafe curl_easy_perform(easy)
+    self.group = group
+    let code = await unsafe withUnsafeContinuation { continuation in
+      unsafe self.continuation = continuation
+      group.start(self)
+    }
+    if !keepsConnection || code != CURLE_OK { close() }
     guard code != CURLE_OK else { return nil }
     let reason = unsafe String(cString: words)
     return TransferFailure(
-      code: code == CURLE_ABORTED_BY_CALLBACK ? CURLE_OPERATION_TIMEDOUT : code,
+      code: code,
       reason: unsafe reason.isEmpty ? String(cString: curl_easy_strerror(code)) : reason
     )
   }
+
+  /// Connects, with all steps that the protocol has before a request; the caller must `close` it.
+  ///
+  /// - Returns: the failure, or nil.
+  func connect(in group: TransferGroup) async -> TransferFailure? {
+    keepsConnection = true
+    set(CURLOPT_CONNECT_ONLY, 1)
+    return await run(in: group)
+  }
+
+  /// Closes a connection that `connect` has opened; does nothing if it is closed.
+  func close() {
+    group?.remove(self)
+    group = nil
+  }
+
+  func end(_ code: CURLcode) {
+    unsafe continuation?.resume(returning: code)
+    unsafe continuation = nil
+  }
+
+  // MARK: The open connection
+
+  /// The socket of the open connection; negative if it is lost.
+  var socket: Int32 { unsafe CCurl_get_socket(easy) }
+
+  /// Sends as much as the socket takes.
+  ///
+  /// - Returns: the number of bytes; nil if the connection is lost.
+  func send(_ bytes: ArraySlice<UInt8>) -> Int? {
+    var count = 0
+    let code = unsafe bytes.withUnsafeBytes {
+      unsafe curl_easy_send(easy, $0.baseAddress, $0.count, &count)
+    }
+    return code == CURLE_OK ? count : code == CURLE_AGAIN ? 0 : nil
+  }
+
+  /// Receives what has arrived.
+  ///
+  /// - Returns: the bytes, none if nothing has arrived; nil if the connection is lost.
+  func receive() -> [UInt8]? {
+    var (count, code) = (0, CURLE_OK)
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, initialized in
+      code = unsafe curl_easy_recv(easy, buffer.baseAddress, buffer.count, &count)
+      initialized = code == CURLE_OK ? count : 0
+    }
+    return code == CURLE_AGAIN || code == CURLE_OK && count > 0 ? bytes : nil
+  }
+
+  // MARK: The response
 
   /// The status of an HTTP response.
   var status: Int {
@@ -149,31 +194,14 @@ internal import Glibc
   }
 }
 
-/// The deadline of a transfer.
-///
-/// libcurl's own time-out does not cover the closing messages. After it, libcurl sends QUIT and
-/// waits two minutes for the reply. This was seen with a relay that was silent after DATA. The
-/// progress callback, which runs at least once a second, also ends that wait.
-private final class Deadline {
-  private let moment: UInt64
-
-  init(after timeout: Duration) { moment = EventLoop.now() &+ timeout.nanoseconds }
-
-  static let hasPassed: curl_xferinfo_callback = { context, _, _, _, _ in
-    guard let context = unsafe context else { return 1 }
-    let deadline = unsafe Unmanaged<Deadline>.fromOpaque(context).takeUnretainedValue()
-    return EventLoop.now() > deadline.moment ? 1 : 0
-  }
-}
-
 /// The failure of a transfer, with libcurl's code and message.
-struct TransferFailure {
+struct TransferFailure: Sendable {
   let code: CURLcode
   let reason: String
 }
 
 /// A list of texts in libcurl's format.
-@safe struct TextList: ~Copyable {
+@safe final class TextList {
   fileprivate let first: UnsafeMutablePointer<curl_slist>?
 
   init(_ texts: [String]) {

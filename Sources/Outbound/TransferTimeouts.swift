@@ -11,8 +11,7 @@ package struct TransferTimeouts: Sendable {
   ///
   /// - Parameters:
   ///   - connectTimeout: from one millisecond to a day.
-  ///   - timeout: likewise. A thread of the pool is occupied for this time and at most a second
-  ///     more.
+  ///   - timeout: likewise.
   ///   - authorities: the path of a PEM file, or nil.
   package init(connectTimeout: Duration, timeout: Duration, authorities: String? = nil) {
     self.connectTimeout = connectTimeout

@@ -19,10 +19,11 @@ import Tenancy
   /// Queues the messages about sessions that have ended.
   ///
   /// A locked user delays the messages about others only for the wait for the lock.
+  /// - Returns: whether there may be more to queue.
   /// - Throws: the first failure, such as `.databaseUnavailable`, after the other users.
-  package static func collect(_ context: RequestContext) async throws(Failure) {
+  package static func collect(_ context: RequestContext) async throws(Failure) -> Bool {
     var seen: Set<UserID> = []
-    let all = try await context.readLatest(LogoutNoticeQueries.due)
+    let all = try await context.readLatest(LogoutNoticeQueries.due, LogoutNoticeQueries.page)
     var first: Failure?
     for due in all where seen.insert(due.user).inserted {
       do throws(Failure) {
@@ -34,6 +35,7 @@ import Tenancy
       }
     }
     if let first { throw first }
+    return all.count == LogoutNoticeQueries.page
   }
 
   /// Queues the messages about the sessions of a user that have ended.
@@ -65,7 +67,7 @@ import Tenancy
         "subject": .string(try await client.subject(of: user, context)),
         "session": .string(ended.session.text), "issuer": .string(ended.issuer),
       ]
-      try transaction.queue(json, kind, of: app, for: deliveryTimeout)
+      try transaction.queue(json, kind, to: client.id.text, of: app, for: deliveryTimeout)
     }
   }
 }
@@ -97,14 +99,17 @@ struct EndedClientSession: RowDecodable {
 }
 
 package enum LogoutNoticeQueries {
+  /// The users that are read at once.
+  static let page = 100
+
   /// Returns users with sessions that have ended, and whose clients must get a message.
   ///
   /// It asks all shards. Served by `sessions_to_notify`.
-  static let due = Statement<DueNotices>(
+  static let due = Statement<DueNotices, Int>(
     "logout_notices.due",
     """
     select user_id, app_id from sessions where notifies and ended_at is not null
-    order by ended_at limit 100
+    order by ended_at limit $1::bigint
     """
   )
 

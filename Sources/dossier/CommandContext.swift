@@ -38,7 +38,7 @@ import Postgres
     }
     database = Database(settings)
     database.start()
-    let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
+    let pool = BlockingPool(name: "files", threads: 1, waiting: 1)
     let calculator = FairPool(name: "calculator", threads: 1, waiting: 1, patience: .seconds(60))
     // The system user who runs the command.
     let agent = "dossier (\(ProcessInfo.processInfo.userName))"
@@ -46,7 +46,6 @@ import Postgres
       on: database,
       Pools(
         passwords: calculator,
-        issuers: pool,
         pictures: calculator,
         files: pool,
         calculator: calculator

@@ -56,7 +56,6 @@ struct Doctor: ParsableCommand {
     }
     findings += Self.sockets(configuration) + [Self.files(configuration)]
     findings += NginxFiles(nginx ?? NginxFiles.usual)?.findings(configuration) ?? []
-    findings.append(Self.mail(configuration))
     let local = findings
     let isJSON = output.isJSON
     EventLoop.task {
@@ -102,16 +101,6 @@ struct Doctor: ParsableCommand {
     }
   }
 
-  /// Checks that the mail relay accepts mail now.
-  private static func mail(_ configuration: Configuration) -> Finding {
-    Finding(
-      "mail",
-      configuration.mail.isSomewhere
-        ? configuration.mail.faultNow
-        : "the setting mail is empty: addresses cannot be verified, nor passwords reset"
-    )
-  }
-
   /// Checks that a worker may open as many files as it may have connections.
   private static func files(_ configuration: Configuration) -> Finding {
     var limit = rlimit()
@@ -130,7 +119,9 @@ extension CommandContext {
   fileprivate func findings(_ configuration: Configuration) async -> [Doctor.Finding] {
     await settle()
     if let fault = await servingReadiness.fault() {
-      return [Doctor.Finding("database", fault.description)]
+      return [
+        Doctor.Finding("database", fault.description), await mail(configuration.mail, from: []),
+      ]
     }
     guard let facts = await servingReadiness.facts() else {
       return [Doctor.Finding("database", "it does not answer")]
@@ -159,7 +150,7 @@ extension CommandContext {
             + "wrong time; synchronize both hosts with a time server (apt install systemd-timesyncd)"
       ),
       await mailQueue(),
-    ] + (await nodes()) + (await hosts()) + (await apps(configuration.mail.destination))
+    ] + (await nodes()) + (await hosts()) + (await apps(configuration.mail))
   }
 
   private func mailQueue() async -> Doctor.Finding {
@@ -222,8 +213,9 @@ extension CommandContext {
     return findings.isEmpty ? [Doctor.Finding("hosts")] : findings
   }
 
-  /// Finds apps with invalid stored settings, and apps whose sender address relays would refuse.
-  private func apps(_ destination: MailRelaySettings.Destination) async -> [Doctor.Finding] {
+  /// Checks mail, and finds apps with invalid stored settings, and apps whose sender address relays
+  /// refuse.
+  private func apps(_ settings: MailRelaySettings) async -> [Doctor.Finding] {
     let apps: [AppRecord]
     do throws(Failure) {
       apps = try await Apps.list(deployment)
@@ -238,14 +230,50 @@ extension CommandContext {
           + app.app.settings.misfits.map { "\($0)=null" }.joined(separator: " ")
       )
     }
-    guard case .relay = destination else { return misfits }
-    return misfits
-      + apps.filter { $0.app.mailSettings.sender.hasSuffix("@localhost") }.map { app in
-        Doctor.Finding(
-          "app \(app.name)",
-          "its mail is from \(app.app.mailSettings.sender), which relays refuse: "
-            + "dossier app set --app \(app.name) mail_from=no-reply@YOUR.DOMAIN"
-        )
+    guard case .relay = settings.destination else {
+      return misfits + [await mail(settings, from: [])]
+    }
+    let (local, others) = apps.reduce(into: ([AppRecord](), [AppRecord]())) { lists, app in
+      if app.app.mailSettings.sender.hasSuffix("@localhost") {
+        lists.0.append(app)
+      } else {
+        lists.1.append(app)
       }
+    }
+    let unnamed = local.map { app in
+      Doctor.Finding(
+        "app \(app.name)",
+        "its mail is from \(app.app.mailSettings.sender), which relays refuse: "
+          + "dossier app set --app \(app.name) mail_from=no-reply@YOUR.DOMAIN"
+      )
+    }
+    return misfits + unnamed + [await mail(settings, from: others.map(\.app.mailSettings.sender))]
+  }
+
+  /// The senders that are named to the relay.
+  private static let checkedSenders = 20
+
+  /// Checks that mail can be sent now.
+  ///
+  /// It names the senders to the relay, which often refuses the name in EHLO only then. It sends no
+  /// message.
+  private func mail(
+    _ settings: MailRelaySettings,
+    from senders: [String]
+  ) async -> Doctor.Finding {
+    guard settings.isSomewhere else {
+      let fault = "the setting mail is empty: addresses cannot be verified, nor passwords reset"
+      return Doctor.Finding("mail", fault)
+    }
+    do throws(MailError) {
+      let relay = try MailRelay(settings)
+      try await relay.check()
+      for sender in Set(senders).sorted().prefix(Self.checkedSenders) {
+        try await relay.check(from: sender)
+      }
+      return Doctor.Finding("mail")
+    } catch {
+      return Doctor.Finding("mail", error.description)
+    }
   }
 }

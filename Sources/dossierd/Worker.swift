@@ -109,9 +109,7 @@ import WireKit
     self.database = database
     let report = MetricsReport()
     readiness = ReadinessCheck(database, configuration.masterKey, app: configuration.app)
-    // Separate pools, so that a slow issuer delays neither mail nor pictures.
-    let mailPool = BlockingPool(name: "mail", threads: 2, waiting: 64)
-    let relay = Worker.relay(configuration.mail, mailPool)
+    let relay = Worker.relay(configuration.mail)
     let pools = Pools(
       passwords: FairPool(
         name: "passwords",
@@ -120,7 +118,6 @@ import WireKit
         waiting: 128,
         patience: configuration.patience
       ),
-      issuers: BlockingPool(name: "issuers", threads: 2, waiting: 16),
       pictures: FairPool(
         name: "pictures",
         threads: 1,
@@ -158,10 +155,10 @@ import WireKit
   /// Returns the mail relay.
   ///
   /// Returns nil for an invalid one, and logs the reason.
-  private static func relay(_ settings: MailRelaySettings, _ pool: BlockingPool) -> MailRelay? {
+  private static func relay(_ settings: MailRelaySettings) -> MailRelay? {
     guard settings.isSomewhere else { return nil }
     do throws(MailError) {
-      return try MailRelay(pool: pool, settings: settings)
+      return try MailRelay(settings)
     } catch {
       Log.write("error", "mail: \(error)")
       return nil

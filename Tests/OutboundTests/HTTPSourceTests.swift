@@ -11,8 +11,6 @@ import Testing
     try await Workplace.haveCertificates()
   }
 
-  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 1_000)
-
   /// Settings for servers on this machine with certificates of the test authority.
   private var local: HTTPSourceSettings {
     var settings = HTTPSourceSettings()
@@ -29,7 +27,8 @@ import Testing
     _ settings: HTTPSourceSettings
   ) async -> Result<HTTPDocument, FetchError> {
     do throws(FetchError) {
-      return .success(try await HTTPSource(pool: Self.pool, settings: settings).fetch(url))
+      let owner = CallOwner(app: "a", receiver: "b")
+      return .success(try await HTTPSource(settings).fetch(url, for: owner))
     } catch {
       return .failure(error)
     }
@@ -98,6 +97,23 @@ import Testing
       var settings = local
       settings.reach.authorities = nil
       #expect(isUntrusted(await error("https://localhost:\(server.port)/keys", settings)))
+    }
+  }
+
+  @Test func `the trusted authorities are read once, since that takes long`() async throws {
+    try await TestServer.run("web") { server in
+      var settings = local
+      let copy = "\(server.folder)/authority.pem"
+      let link = symlink(Workplace.shared.authority, copy)
+      #expect(link == 0)
+      settings.reach.authorities = copy
+      let calls = await Calls(settings)
+      for count in 1...2 {
+        await calls.begin("https://localhost:\(server.port)/keys", of: "a")
+        await calls.wait(for: count)
+        unlink(copy)
+      }
+      #expect(await calls.errors == [nil, nil])
     }
   }
 
@@ -181,36 +197,95 @@ import Testing
     return fclose(file) == 0
   }
 
-  @Test func `a full pool is reported at once`() async throws {
+  // MARK: Load
+
+  @Test func `a request without a place is refused at once`() async throws {
     try await TestServer.run("web") { server in
-      let errors = await flood("https://localhost:\(server.port)/hang", server)
-      #expect(errors[..<2] == [.overloaded, .overloaded])
-      #expect(errors.count == 4 && !errors[2...].contains { $0 == nil || $0 == .overloaded })
+      var settings = local
+      (settings.most, settings.waiting) = (2, 2)
+      let calls = await Calls(settings)
+      for _ in 0..<5 { await calls.begin("https://localhost:\(server.port)/hang", of: "a") }
+      // Half of the places and of the room is for others.
+      await calls.wait(for: 3)
+      #expect(await calls.errors == [.overloaded, .overloaded, .overloaded])
+      server.stop()
+      await calls.wait(for: 5)
+      #expect(!(await calls.errors[3...].contains { $0 == nil || $0 == .overloaded }))
     }
   }
 
-  /// Returns the results of four calls to a server that hangs.
-  ///
-  /// Two of them end before the server.
-  @EventLoop private func flood(_ url: String, _ server: TestServer) async -> [FetchError?] {
-    let source = HTTPSource(
-      pool: BlockingPool(name: "outbound", threads: 1, waiting: 1),
-      settings: local
-    )
-    var errors: [FetchError?] = []
-    let tasks = (0..<4).map { _ in
-      EventLoop.task {
+  @Test func `receivers that hang delay no request to another, nor one of another app`()
+    async throws
+  {
+    try await TestServer.run("web") { server in
+      let base = "https://localhost:\(server.port)"
+      let calls = await Calls(local)
+      for index in 0..<50 {
+        await calls.begin("\(base)/\(index % 2 == 0 ? "hang" : "drip")", of: "a", to: "\(index)")
+      }
+      await calls.begin("\(base)/keys", of: "a", to: "healthy")
+      await calls.wait(for: 1)
+      // More than one app may have at once.
+      for index in 50..<100 { await calls.begin("\(base)/hang", of: "a", to: "\(index)") }
+      await calls.begin("\(base)/keys", of: "b")
+      await calls.wait(for: 2)
+      #expect(await calls.errors == [nil, nil])
+      server.stop()
+    }
+  }
+
+  @Test func `a kept connection is used again, and a closed one is replaced`() async throws {
+    try await TestServer.run("web", ["kept"]) { server in
+      let calls = await Calls(local)
+      for count in 1...3 {
+        await calls.begin("https://localhost:\(server.port)/keys", of: "a")
+        await calls.wait(for: count)
+      }
+      #expect(server.lines.filter { $0 == "connection" }.count == 1)
+      await calls.begin("https://localhost:\(server.port)/close", of: "a")
+      await calls.wait(for: 4)
+      await calls.begin("https://localhost:\(server.port)/keys", of: "a")
+      await calls.wait(for: 5)
+      #expect(await calls.errors == [nil, nil, nil, nil, nil])
+      #expect(server.lines.filter { $0 == "connection" }.count == 2)
+    }
+  }
+
+  @Test func `of the response to a form only the status counts`() async throws {
+    try await TestServer.run("web") { server in
+      var settings = local
+      settings.limit = 10
+      let source = await HTTPSource(settings)
+      let owner = await CallOwner(app: "a", receiver: "b")
+      let base = "https://localhost:\(server.port)"
+      try await source.post("a=b", to: "\(base)/bytes/100", for: owner)
+      try await source.post("a=b", to: "\(base)/endless/100000", for: owner)
+      await #expect(throws: FetchError.status(500)) {
+        try await source.post("a=b", to: "\(base)/status/500", for: owner)
+      }
+    }
+  }
+
+  /// Requests at once, and how they end, in that order.
+  @EventLoop private final class Calls {
+    private let source: HTTPSource
+    private(set) var errors: [FetchError?] = []
+
+    init(_ settings: HTTPSourceSettings) { source = HTTPSource(settings) }
+
+    func begin(_ url: String, of app: String, to receiver: String = "one") {
+      EventLoop.task { [self] in
         do throws(FetchError) {
-          _ = try await source.fetch(url)
+          _ = try await source.fetch(url, for: CallOwner(app: app, receiver: receiver))
           errors.append(nil)
         } catch {
           errors.append(error)
         }
       }
     }
-    while errors.count < 2 { await EventLoop.sleep(for: .milliseconds(1)) }
-    server.stop()
-    for task in tasks { await task.value }
-    return errors
+
+    func wait(for count: Int) async {
+      while errors.count < count { await EventLoop.sleep(for: .milliseconds(1)) }
+    }
   }
 }

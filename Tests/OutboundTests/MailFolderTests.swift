@@ -21,8 +21,7 @@ import Testing
 
   @EventLoop private func send(_ messages: [MailMessage], to folder: String) async throws(MailError)
   {
-    let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
-    let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(folder)))
+    let relay = try MailRelay(MailRelaySettings(.folder(folder)))
     for message in messages { try await relay.send(message) }
   }
 
@@ -62,8 +61,7 @@ import Testing
     _ message: MailMessage,
     _ folder: String
   ) async throws(MailError) {
-    let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
-    let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(folder)))
+    let relay = try MailRelay(MailRelaySettings(.folder(folder)))
     rmdir(folder)
     try await relay.send(message)
   }

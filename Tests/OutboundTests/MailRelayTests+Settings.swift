@@ -19,7 +19,7 @@ extension MailRelayTests {
     #expect(isMisconfigured(error, "URL"))
   }
 
-  @Test func `an incomplete login and an invalid EHLO name are errors of the configuration`()
+  @Test func `an incomplete login is an error of the configuration`()
     async throws
   {
     var relay = SMTPRelay(url: "smtp://relay.example.com:587")
@@ -31,5 +31,14 @@ extension MailRelayTests {
     #expect(
       isMisconfigured(await error(of: MailRelaySettings(.relay(relay)), try message()), "NUL")
     )
+  }
+
+  @Test(arguments: [
+    "", "a b", "a\r\nQUIT", "-a.example.com", "192.0.2.1", "[192.0.2]", "[a]", "[", "a/b",
+  ])
+  func `an invalid name for EHLO is an error of the configuration`(_ name: String) async throws {
+    let relay = SMTPRelay(url: "smtp://relay.example.com", clientName: name)
+    let error = await error(of: MailRelaySettings(.relay(relay)), try message())
+    #expect(isMisconfigured(error, "EHLO"))
   }
 }

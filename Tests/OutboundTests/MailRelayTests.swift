@@ -12,13 +12,12 @@ import Testing
     try await Workplace.haveCertificates()
   }
 
-  private static let pool = BlockingPool(name: "outbound", threads: 4, waiting: 1_000)
-
   /// The server's record of a message.
   private struct Received: Decodable {
     let path: String
     let from: String
     let to: [String]
+    let name: String
     let tls: Bool
     let user: String
   }
@@ -59,7 +58,7 @@ import Testing
     _ message: MailMessage
   ) async -> MailError? {
     do throws(MailError) {
-      try await MailRelay(pool: Self.pool, settings: settings).send(message)
+      try await MailRelay(settings).send(message)
       return nil
     } catch {
       return error
@@ -214,13 +213,15 @@ import Testing
   func `a certificate of another host or authority is refused`(_ mode: String) async throws {
     let message = try message()
     let scheme = mode == "smtps" ? "smtps" : "smtp"
+    // Optional TLS is for STARTTLS only.
+    let tls = mode == "smtps" ? SMTPRelay.StartTLS.optional : .required
     try await TestServer.run("smtp", [mode, "other"]) { server in
-      let settings = settings(server, scheme: scheme) { $0.startTLS = .optional }
+      let settings = settings(server, scheme: scheme) { $0.startTLS = tls }
       #expect(isMisconfigured(await error(of: settings, message), "certificate"))
       #expect(server.lines == [])
     }
     try await TestServer.run("smtp", [mode]) { server in
-      var settings = settings(server, scheme: scheme) { $0.startTLS = .optional }
+      var settings = settings(server, scheme: scheme) { $0.startTLS = tls }
       settings.reach.authorities = nil
       #expect(isMisconfigured(await error(of: settings, message), "certificate"))
       settings.reach.authorities = "/nowhere.pem"
@@ -229,40 +230,99 @@ import Testing
     }
   }
 
-  // MARK: Load
-
-  @Test func `a full pool is reported at once`() async throws {
+  @Test func `optional STARTTLS takes any certificate, as a local relay has`() async throws {
     let message = try message()
-    try await TestServer.run("smtp", ["hang"]) { server in
-      let errors = await flood(message, server)
-      #expect(errors.count == 5 && errors[..<3].allSatisfy { $0 == .overloaded })
-      #expect(errors.dropFirst(3).allSatisfy { code(toTryAgain: $0) == 0 })
+    try await TestServer.run("smtp", ["starttls", "other"]) { server in
+      var settings = plain(server)
+      settings.reach.authorities = nil
+      #expect(await error(of: settings, message) == nil)
+      let tls = try received(server).map(\.tls)
+      #expect(tls == [true])
     }
   }
 
-  /// Returns the results of five mails to a server that hangs.
-  ///
-  /// Three of them end before the server.
-  @EventLoop private func flood(
-    _ message: MailMessage,
-    _ server: TestServer
-  ) async -> [MailError?] {
-    let pool = BlockingPool(name: "outbound", threads: 1, waiting: 1)
-    guard let relay = try? MailRelay(pool: pool, settings: plain(server)) else { return [] }
-    var errors: [MailError?] = []
-    let tasks = (0..<5).map { _ in
-      EventLoop.task {
-        do throws(MailError) {
-          try await relay.send(message)
-          errors.append(nil)
-        } catch {
-          errors.append(error)
-        }
-      }
+  // MARK: The name in EHLO
+
+  @Test(arguments: ["users.example.com", "[192.0.2.1]", "[IPv6:2001:db8::1]"])
+  func `the relay gets the name of the settings`(_ name: String) async throws {
+    let message = try message()
+    try await TestServer.run("smtp") { server in
+      let settings = settings(server) { ($0.startTLS, $0.clientName) = (.optional, name) }
+      #expect(await error(of: settings, message) == nil)
+      let names = try received(server).map(\.name)
+      #expect(names == [name])
     }
-    while errors.count < 3 { await EventLoop.sleep(for: .milliseconds(1)) }
-    server.stop()
-    for task in tasks { await task.value }
-    return errors
+  }
+
+  @Test func `a refused name in EHLO is an error of the configuration`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["fqdn"]) { server in
+      let bare = settings(server) { ($0.startTLS, $0.clientName) = (.optional, "users") }
+      #expect(isMisconfigured(await error(of: bare, message), "504 5.5.2 <users>"))
+      #expect(isMisconfigured(await check(bare, from: "a@example.com"), "504 5.5.2 <users>"))
+      let name = "users.example.com"
+      let full = settings(server) { ($0.startTLS, $0.clientName) = (.optional, name) }
+      #expect(await error(of: full, message) == nil)
+    }
+  }
+
+  // MARK: The check
+
+  @EventLoop private func check(_ settings: MailRelaySettings, from sender: String?) async
+    -> MailError?
+  {
+    do throws(MailError) {
+      try await MailRelay(settings).check(from: sender)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func `the check names the sender and the postmaster, and sends nothing`() async throws {
+    try await TestServer.run("smtp", ["rcpt", "550"]) { server in
+      let refused = "5.1.1 <postmaster@example.com>: no such user"
+      let error = await check(plain(server), from: "a@example.com")
+      #expect(error == .refused(code: 550, reply: refused))
+      #expect(await check(plain(server), from: nil) == nil)
+    }
+    try await TestServer.run("smtp") { server in
+      #expect(await check(plain(server), from: "a@example.com") == nil)
+      #expect(server.lines == [])
+    }
+  }
+
+  // MARK: Load
+
+  @Test func `a relay that hangs delays no mail at another one`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["hang"]) { hanging in
+      let tasks = (0..<50).map { _ in Task { await error(of: plain(hanging), message) } }
+      try await TestServer.run("smtp") { server in
+        #expect(await error(of: plain(server), message) == nil)
+      }
+      hanging.stop()
+      for task in tasks { #expect(code(toTryAgain: await task.value) == 0) }
+    }
+  }
+
+  @Test func `no mail waits for the reply to QUIT`() async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["mute"]) { server in
+      for _ in 0..<3 { #expect(await error(of: plain(server), message) == nil) }
+      let count = try received(server).count
+      #expect(count == 3)
+    }
+    try await TestServer.run("smtp", ["mute", "rcpt", "550"]) { server in
+      for _ in 0..<3 { #expect(await error(of: plain(server), message) != nil) }
+    }
+  }
+
+  @Test(arguments: ["endless", "torn", "babble"])
+  func `a reply that breaks the protocol is a temporary error`(_ mode: String) async throws {
+    let message = try message()
+    try await TestServer.run("smtp", ["reply", mode]) { server in
+      #expect(code(toTryAgain: await error(of: plain(server), message)) == 0)
+    }
   }
 }

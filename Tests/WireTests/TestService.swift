@@ -85,8 +85,8 @@ import WireKit
     let apps = Apps(database: database, .all, fallback: "default", age: .zero)
     let pages = AppPages()
     let mailer = MailQueue(isConfigured: true, design: pages) { _ in }
-    let relay = try MailRelay(pool: pool, settings: MailRelaySettings(.folder(mails)))
-    let external = ExternalTokens(database: database, source: HTTPSource(pool: pool), keys: keys)
+    let relay = try MailRelay(MailRelaySettings(.folder(mails)))
+    let external = ExternalTokens(database: database, source: HTTPSource(), keys: keys)
     let program =
       try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       .split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/dossier-pictures"

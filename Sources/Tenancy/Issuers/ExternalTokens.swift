@@ -154,7 +154,7 @@ import WebTokens
     guard let url = issuer.jwksURL else {
       return try stated(by: issuer, name).verify(token)
     }
-    let source = source(name, url)
+    let source = source(name, CallOwner(app: app.text, receiver: issuer.name), url)
     var set = try await source.keys(of: issuer.name)
     if set.keys.verify(token) { return true }
     // The signing key may be newer than our key set.
@@ -178,9 +178,9 @@ import WebTokens
     return .secret(opened)
   }
 
-  private func source(_ name: String, _ url: String) -> FetchedKeys {
+  private func source(_ name: String, _ owner: CallOwner, _ url: String) -> FetchedKeys {
     if let known = fetched[name], known.url == url { return known }
-    let new = FetchedKeys(at: url, source)
+    let new = FetchedKeys(at: url, source, for: owner)
     fetched[name] = new
     return new
   }

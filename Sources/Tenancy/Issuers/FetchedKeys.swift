@@ -6,17 +6,16 @@ import WebTokens
 
 /// The keys that an issuer publishes at a URL, as they were last fetched.
 ///
-/// Concurrent requests share one fetch, so forged tokens cannot occupy all threads. After a failed
-/// fetch, no new fetch starts during a pause that grows with each failure.
+/// Concurrent requests share one fetch, so forged tokens cannot start many. After a failed fetch, no
+/// new fetch starts during a pause that grows with each failure.
 @EventLoop final class FetchedKeys {
   let url: String
   private let source: HTTPSource
+  private let owner: CallOwner
   private var last: Set?
   private let fetch = SharedTask<Set, FetchError>()
-  /// The number of successive failed fetches.
-  private var failures = 0
+  private var breaker = CircuitBreaker(after: 1, pauses: .seconds(2)...(.seconds(60)))
   private var failure: FetchError?
-  private var pauseEnds: UInt64 = 0
 
   struct Set {
     let keys: IssuerKeys
@@ -29,12 +28,9 @@ import WebTokens
   private static let lifetimes = Duration.seconds(60)...Duration.seconds(86_400)
   /// How long expired keys remain in use if a fetch fails.
   private static let graceOfOld: UInt64 = 86_400_000_000_000
-  /// The pause after the first failure, and the longest; each pause doubles the previous one.
-  private static let pauses: ClosedRange<UInt64> = 2_000_000_000...60_000_000_000
 
-  init(at url: String, _ source: HTTPSource) {
-    self.url = url
-    self.source = source
+  init(at url: String, _ source: HTTPSource, for owner: CallOwner) {
+    (self.url, self.source, self.owner) = (url, source, owner)
   }
 
   /// Returns the keys, fetched at or after `atLeast` of the monotonic clock.
@@ -44,7 +40,7 @@ import WebTokens
   func keys(of issuer: String, atLeast: UInt64 = 0) async throws(Failure) -> Set {
     let now = EventLoop.now()
     if let last, last.expires > now, last.fetchedAt >= atLeast { return last }
-    if now >= pauseEnds {
+    if breaker.rest(at: now) == .zero {
       do throws(FetchError) {
         return try await fetch.begin { [self] () async throws(FetchError) in
           try await load()
@@ -57,17 +53,16 @@ import WebTokens
     }
     // Old keys are better than none.
     if let last, atLeast == 0, EventLoop.now() < last.expires + Self.graceOfOld { return last }
-    let rest = pauseEnds - min(pauseEnds, EventLoop.now())
     throw .issuerUnavailable(
       issuer,
       failure.map { "\($0)" } ?? "",
-      retryAfter: .seconds(rest / 1_000_000_000 + 1)
+      retryAfter: .seconds(breaker.rest().wholeSeconds + 1)
     )
   }
 
   private func load() async throws(FetchError) -> Set {
     do throws(FetchError) {
-      let document = try await source.fetch(url)
+      let document = try await source.fetch(url, for: owner)
       let keys = IssuerKeys(set: try? JSON.parse(document.body))
       let lifetime = min(
         max(document.lifetime ?? Self.usualLifetime, Self.lifetimes.lowerBound),
@@ -76,18 +71,12 @@ import WebTokens
       let now = EventLoop.now()
       let set = Set(keys: keys, fetchedAt: now, expires: now + lifetime.nanoseconds)
       last = set
-      failures = 0
+      breaker.succeed()
       return set
     } catch {
-      // If the pool was full, the issuer was not contacted.
-      if error != .overloaded { pause() }
+      // If too many fetches waited, the issuer was not contacted.
+      if error != .overloaded { breaker.fail() }
       throw error
     }
-  }
-
-  private func pause() {
-    failures += 1
-    let length = Self.pauses.lowerBound << UInt64(min(failures - 1, 5))
-    pauseEnds = EventLoop.now() + min(length, Self.pauses.upperBound)
   }
 }

@@ -8,6 +8,9 @@ usage: smtp.py CERTIFICATES FOLDER MODE...
   hang       accepts connections, and sends nothing
   slow       never answers the message
   greet N    answers a connection with code N
+  mute       never answers QUIT
+  fqdn       refuses recipients of a client whose name has no dot, as Postfix does
+  reply MODE answers a sender with a reply that breaks the protocol
   rcpt N     answers a recipient with code N, data N a message, login N a password
 """
 import asyncio, json, os, ssl, sys, threading, time
@@ -28,7 +31,23 @@ def end_with_parent(parent=os.getppid()):
 
 
 class Handler:
+    async def handle_QUIT(self, server, session, envelope):
+        if "mute" in modes:
+            await asyncio.sleep(100_000)
+        return "221 bye"
+
+    async def handle_MAIL(self, server, session, envelope, address, options):
+        envelope.mail_from = address
+        reply = code("reply")
+        if reply == "endless":
+            return "250" + "x" * 100_000
+        if reply == "torn":
+            server.transport.close()
+        return "no code" if reply == "babble" else "250 OK"
+
     async def handle_RCPT(self, server, session, envelope, address, options):
+        if "fqdn" in modes and "." not in session.host_name:
+            return f"504 5.5.2 <{session.host_name}>: Helo command rejected"
         if code("rcpt"):
             return f"{code('rcpt')} 5.1.1 <{address}>: no such user"
         envelope.rcpt_tos.append(address)

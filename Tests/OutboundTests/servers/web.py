@@ -1,6 +1,6 @@
 """A web server with TLS for the tests. Prints its port, then one line for each connection and request.
 
-usage: web.py CERTIFICATES FOLDER [plain] [other]
+usage: web.py CERTIFICATES FOLDER [plain] [other] [kept]
 """
 import http.server, os, ssl, sys, threading, time
 
@@ -33,13 +33,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for field, values in fields.items():
             for value in [values] if isinstance(values, str) else values:
                 self.send_header(field.replace("_", "-"), value)
-        self.send_header("Connection", "close")
+        closes = "kept" not in modes or self.path == "/close"
+        # A kept connection is closed without notice.
+        if "kept" not in modes:
+            self.send_header("Connection", "close")
         self.end_headers()
         try:
             self.wfile.write(body)
         except OSError:
             pass
-        self.close_connection = True
+        self.close_connection = closes
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def answer_close(self, _):
+        self.answer(200)
 
     def answer_keys(self, _):
         self.answer(200, Cache_Control=["public", "max-age=600"], Age="60")

@@ -1,0 +1,45 @@
+internal import EventLoop
+
+/// Stops the calls to a receiver that fails, until a pause is over.
+///
+/// Each failure after a pause doubles the next one. A success ends all of that.
+package struct CircuitBreaker: Sendable {
+  /// The successive failures that open it.
+  private let threshold: Int
+  private let pauses: ClosedRange<Duration>
+  private var failures = 0
+  private var pauseEnds: UInt64 = 0
+
+  /// Creates a closed one.
+  ///
+  /// - Parameters:
+  ///   - threshold: the successive failures that open it.
+  ///   - pauses: the first pause and the longest.
+  package init(after threshold: Int, pauses: ClosedRange<Duration>) {
+    (self.threshold, self.pauses) = (threshold, pauses)
+  }
+
+  /// Whether the receiver may be called without restraint.
+  ///
+  /// If it is neither closed nor in a pause, call it once and wait for the result.
+  package var isClosed: Bool { failures < threshold }
+
+  /// Returns the rest of the pause; zero if the receiver may be called.
+  package func rest(at now: UInt64 = EventLoop.now()) -> Duration {
+    .nanoseconds(Int64(clamping: pauseEnds - min(pauseEnds, now)))
+  }
+
+  package mutating func succeed() { (failures, pauseEnds) = (0, 0) }
+
+  /// Counts a failure, unless it is of a call that began before the present pause.
+  package mutating func fail(at now: UInt64 = EventLoop.now()) {
+    guard now >= pauseEnds else { return }
+    failures = min(failures + 1, threshold + 62)
+    guard !isClosed else { return }
+    let length = pauses.lowerBound.nanoseconds.multipliedReportingOverflow(
+      by: 1 << UInt64(failures - threshold)
+    )
+    let longest = pauses.upperBound.nanoseconds
+    pauseEnds = now &+ (length.overflow ? longest : min(length.partialValue, longest))
+  }
+}
