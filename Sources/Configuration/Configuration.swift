@@ -172,6 +172,8 @@ extension Configuration {
     var relay = SMTPRelay(url: mail)
     let user = text(.mailUser)
     if !user.isEmpty { (relay.user, relay.password) = (user, text(.mailPassword)) }
+    let name = text(.mailClientName)
+    relay.clientName = name.isEmpty ? HostName.forRelays(issuer: text(.issuer)) : name
     let tls = text(.mailTLS)
     relay.startTLS = tls == "optional" ? .optional : .required
     if tls != "optional", tls != "required" {

@@ -32,6 +32,7 @@ package enum Setting: String, CaseIterable {
   case mailUser = "mail_user"
   case mailPassword = "mail_password"
   case mailTLS = "mail_tls"
+  case mailClientName = "mail_client_name"
   case issuerNetwork = "issuer_network"
   case pictureProgram = "picture_program"
   case pictureFolder = "picture_folder"
@@ -60,8 +61,8 @@ package enum Setting: String, CaseIterable {
     case .drainSeconds: "30"
     case .stallSeconds: "3"
     case .log: "requests"
-    case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword, .pictureProgram,
-      .pictureFolder:
+    case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword,
+      .mailClientName, .pictureProgram, .pictureFolder:
       ""
     case .mailTLS: "required"
     case .issuerNetwork: "public"
@@ -84,7 +85,7 @@ package enum Setting: String, CaseIterable {
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
-      .drainSeconds, .stallSeconds, .log, .pictureProgram:
+      .drainSeconds, .stallSeconds, .log, .mailClientName, .pictureProgram:
       false
     }
   }
@@ -123,7 +124,10 @@ package enum Setting: String, CaseIterable {
       "destination of mail: smtp://host:port, smtps://host:port or a folder; empty sends none"
     case .mailUser: "user name at the relay; empty for no authentication"
     case .mailPassword: "password of mail_user"
-    case .mailTLS: "TLS with smtp://: required, or optional for a relay on the same machine"
+    case .mailTLS:
+      "TLS with smtp://: required; or optional, with any certificate, for a relay on the same machine"
+    case .mailClientName:
+      "name in EHLO, fully qualified; empty takes the host of the issuer, or the name of this host"
     case .issuerNetwork:
       "where keys of issuers may be fetched: public networks, or any (also by plain http)"
     case .pictureProgram: "path of dossier-pictures; empty uses the folder of this program"

@@ -5,13 +5,16 @@ import email.policy
 import json
 import os
 import re
+import shutil
 import signal
+import ssl
+import subprocess
 import unittest
 
 from aiosmtpd.controller import Controller
 
-from cases import Administration
-from machine import free_port, wait_until
+from cases import Administration, Case
+from machine import free_port, new_folder, wait_until
 from test_operation import KEY, dossierd
 
 
@@ -36,6 +39,24 @@ class Inbox:
         texts = [message.get_body(["plain"]).get_content()
                  for to, message in self.messages if to == address]
         return re.findall(r"\bds_(?:verify|reset)_[\w-]+", "\n".join(texts))
+
+
+class Strict(Inbox):
+    """Refuses clients whose name has no dot, when they name a recipient."""
+
+    def __init__(self):
+        super().__init__()
+        self.names, self.recipients = [], []
+
+    async def handle_RCPT(self, server, session, envelope, address, options):
+        if "." not in session.host_name:
+            return f"504 5.5.2 <{session.host_name}>: Helo command rejected: need fully-qualified hostname"
+        self.recipients.append(address)
+        return await super().handle_RCPT(server, session, envelope, address, options)
+
+    async def handle_DATA(self, server, session, envelope):
+        self.names.append(session.host_name)
+        return await super().handle_DATA(server, session, envelope)
 
 
 class Outbox(Administration):
@@ -192,15 +213,56 @@ class Outbox(Administration):
         wait_until(shows, what="the queue in the metrics")
 
 
+class LocalRelay(Case):
+    """A relay like Debian's Postfix: a certificate that it has signed itself, and full names only."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = new_folder()
+        cls.addClassCleanup(shutil.rmtree, folder)
+        files = [folder / "relay.key", folder / "relay.pem"]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                        "-subj", "/CN=debian", "-keyout", files[0], "-out", files[1]],
+                       check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(files[1], files[0])
+        cls.inbox = Strict()
+        relay = Controller(cls.inbox, hostname="127.0.0.1", port=free_port(), tls_context=context,
+                           require_starttls=True)
+        relay.start()
+        cls.addClassCleanup(relay.stop)
+        cls.SETTINGS = {"DOSSIER_MAIL": f"smtp://127.0.0.1:{relay.port}", "DOSSIER_MAIL_TLS": "optional",
+                        "DOSSIER_ISSUER": "https://users.example.com"}
+        super().setUpClass()
+
+    def test_mail_is_sent_by_the_name_of_the_issuer_or_of_the_setting(self):
+        self.expect(self.register("ada@example.com"), 201)
+        wait_until(lambda: self.inbox.names == ["users.example.com"], what="the mail")
+        self.restart(DOSSIER_MAIL_CLIENT_NAME="users")
+        self.expect(self.register("grace@example.com"), 201)
+        error = lambda: [mail["last_error"] for mail in self.site.dossier("mail", "list")]
+        wait_until(lambda: any(error()), what="the refusal")
+        # It is not abandoned, so it is sent after the operator has set another name.
+        mail, = self.site.dossier("mail", "list")
+        self.assertIn("504 5.5.2 <users>", mail["last_error"])
+        self.assertIsNotNone(mail["next_attempt_at"])
+        self.restart(DOSSIER_MAIL_CLIENT_NAME="[192.0.2.1]")
+        self.site.dossier("mail", "retry", "--all")
+        wait_until(lambda: self.inbox.names[1:] == ["[192.0.2.1]"], what="the mail")
+
+
 class Settings(unittest.TestCase):
     def test_invalid_mail_settings_are_refused(self):
         for mail, words in [("ftp://x", "smtp://host"), ("/nonexistent", "there is no folder"),
                             ("smtp://host:25/path", "smtp://host"), ("/dev/null", "no folder")]:
-            refused = dossierd("config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY,
-                               DOSSIER_MAIL=mail)
-            self.assertEqual(refused.returncode, 78, mail)
-            self.assertIn("mail: ", refused.stderr)
-            self.assertIn(words, refused.stderr)
+            self.refuse(words, DOSSIER_MAIL=mail)
+        self.refuse("a b is neither a host name", DOSSIER_MAIL="smtp://host", DOSSIER_MAIL_CLIENT_NAME="a b")
+
+    def refuse(self, words, **settings):
+        refused = dossierd("config", DOSSIER_DATABASE="x", DOSSIER_MASTER_KEY=KEY, **settings)
+        self.assertEqual(refused.returncode, 78, settings)
+        self.assertIn("mail: ", refused.stderr)
+        self.assertIn(words, refused.stderr)
 
 
 if __name__ == "__main__":

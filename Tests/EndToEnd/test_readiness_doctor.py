@@ -8,7 +8,7 @@ from aiosmtpd.controller import Controller
 
 from cases import Administration
 from machine import free_port, wait_until
-from test_outbox import Inbox
+from test_outbox import Inbox, Strict
 
 
 class Doctor(Administration):
@@ -42,8 +42,8 @@ class Doctor(Administration):
         self.addCleanup(relay.stop)
 
         def faults(**settings):
-            run = self.site.dossier(
-                "doctor", check=False, DOSSIER_MAIL=f"smtp://127.0.0.1:{relay.port}", **settings)
+            settings = {"DOSSIER_MAIL": f"smtp://127.0.0.1:{relay.port}", **settings}
+            run = self.site.dossier("doctor", check=False, **settings)
             return {row["what"]: row["fault"] for row in json.loads(run.stdout) if row["fault"]}
 
         # The error is that of the relay or libcurl, without a chain of our own.
@@ -54,6 +54,15 @@ class Doctor(Administration):
         self.site.set_app(mail_from="no-reply@example.com")
         self.addCleanup(self.site.set_app, mail_from="no-reply@localhost")
         self.assertEqual(faults(DOSSIER_MAIL_TLS="optional"), {})
+        # The relay looks at the name in EHLO when it gets a recipient, as Postfix does.
+        inbox = Strict()
+        strict = Controller(inbox, hostname="127.0.0.1", port=free_port())
+        strict.start()
+        self.addCleanup(strict.stop)
+        optional = {"DOSSIER_MAIL": f"smtp://127.0.0.1:{strict.port}", "DOSSIER_MAIL_TLS": "optional"}
+        self.assertIn("504 5.5.2 <users>", faults(**optional, DOSSIER_MAIL_CLIENT_NAME="users")["mail"])
+        self.assertEqual(faults(**optional, DOSSIER_MAIL_CLIENT_NAME="users.example.com"), {})
+        self.assertEqual(inbox.recipients, ["postmaster@example.com"])
 
     def test_invalid_stored_settings_are_reported_and_replaced_by_safe_ones(self):
         self.site.sql("update apps set settings = settings || '{\"switching\": 7}' "
