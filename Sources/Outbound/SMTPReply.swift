@@ -21,7 +21,7 @@ package struct SMTPReplies {
 
   package init() {}
 
-  /// Takes a line, `250-text` or `250 text`; returns false if it is none.
+  /// Takes a line, `250-text` or `250 text`; returns false if it is malformed.
   ///
   /// - Source: RFC 5321 §4.2.
   package mutating func take(_ line: some Collection<UInt8>) -> Bool {
