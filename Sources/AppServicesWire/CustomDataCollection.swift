@@ -19,9 +19,9 @@ import Operators
     rules = CollectionRules(user: user, userField: context.app.appServicesSettings.userField)
   }
 
-  /// Returns the document in the canonical form.
+  /// Returns the document in the canonical form for a token.
   ///
-  /// Returns nil in three cases:
+  /// Returns nil in three cases, and notes the last two in the log:
   /// - There is no document.
   /// - The canonical form is longer than `limit` bytes.
   /// - The document has a malformed wrapper, which other APIs store.
@@ -29,15 +29,24 @@ import Operators
   /// The canonical form is seldom shorter than the stored one, and then only by spaces or digits.
   /// So a stored document that is many times longer than the limit is not decoded.
   func read(upTo limit: Int) async throws(Failure) -> JSON? {
-    guard let stored = try await stored(), stored.body.count <= 4 * limit else { return nil }
+    guard let stored = try await stored() else { return nil }
+    guard stored.body.count <= 4 * limit else { return leftOut(stored.body.count, limit) }
     // The canonical form has several times the bytes.
-    return try await context.calculate(on: 4 * stored.body.count) {
-      [rules] () throws(Failure) in
+    let text = try await context.calculate(on: 4 * stored.body.count) {
+      [rules] () throws(Failure) -> [UInt8]? in
       let document = try rules.shown(stored)
-      guard document.malformedWrapper == nil else { return nil }
-      let text = document.serialized(.canonical)
-      return text.count <= limit ? try Documents.parsed(text) : nil
+      return document.malformedWrapper == nil ? document.serialized(.canonical) : nil
     }
+    guard let text else {
+      context.remark = "custom data is not in the token: a value only looks like Extended JSON"
+      return nil
+    }
+    return text.count <= limit ? try Documents.parsed(text) : leftOut(text.count, limit)
+  }
+
+  private func leftOut(_ bytes: Int, _ limit: Int) -> JSON? {
+    context.remark = "custom data is not in the token: it has \(bytes) bytes, and \(limit) fit"
+    return nil
   }
 
   /// Reads the document and returns the result of `body` as text.

@@ -40,6 +40,8 @@ package import Postgres
   package var afterWrite: (@EventLoop () -> Void)?
   /// The time after which no more work of this request starts; nil before the first.
   var calculatesUntil: UInt64?
+  /// A remark for the log about a request that succeeds, without personal data; nil for none.
+  package var remark: String?
   /// The rate limits that this request has used, which every response reports.
   package private(set) var notedLimits: [RateLimitStatus] = []
 

@@ -41,6 +41,7 @@ enum Log {
       }
       if let report = failure.report { lines.append("error", report) }
     }
+    if let remark = call.context.remark { lines.append("remark", remark) }
     lines.end()
   }
 
