@@ -74,6 +74,7 @@ package struct Projection: Sendable {
   ///   - document: the document.
   ///   - position: the index of the array element that the query found; see `Query.Match`.
   ///   - budget: the budget of the call.
+  /// - Returns: the part of the document.
   /// - Throws: `.maxTimeExpired` if the budget is used up, `.badValue` if the projection is
   ///   positional and the query found no element of the array.
   package func apply(
@@ -116,8 +117,9 @@ package struct Projection: Sendable {
     return result
   }
 
-  /// - Parameter isNested: whether the document is in an array of an array. `$slice` does not reach
-  ///   such documents.
+  /// Returns the projected fields of a document.
+  ///
+  /// `$slice` does not reach documents in an array of an array (`isNested`).
   private func shown(
     _ parts: [FieldName: Node],
     of document: BSONDocument,

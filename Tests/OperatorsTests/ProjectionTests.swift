@@ -32,7 +32,8 @@ import Testing
   }
 
   private static let lists = #"{"_id":7,"n":1,"a":[1,2,3,4,5],"b":{"c":[1,2,3],"d":1}}"#
-  private static let rows = #"{"e":[{"x":1,"y":[1,2]},{"x":2,"y":[3,4]},{"x":2,"y":[5]},[{"y":[6]}]]}"#
+  private static let rows =
+    #"{"e":[{"x":1,"y":[1,2]},{"x":2,"y":[3,4]},{"x":2,"y":[5]},[{"y":[6]}]]}"#
 
   /// - Source: MongoDB manual, "$slice (projection)".
   @Test(arguments: [
@@ -95,7 +96,8 @@ import Testing
     ("{}", #"{"a":{"$elemMatch":1}}"#, "/a/$elemMatch"),
     ("{}", #"{"a":{"$elemMatch":{"$frob":1}}}"#, "/a/$elemMatch/$frob"),
     ("{}", #"{"a":{"$slice":[1,0]}}"#, "/a/$slice"), ("{}", #"{"a":{"$slice":[1]}}"#, "/a/$slice"),
-    ("{}", #"{"a":{"$slice":"x"}}"#, "/a/$slice"), ("{}", #"{"a":{"$slice":1,"b":1}}"#, "/a/$slice"),
+    ("{}", #"{"a":{"$slice":"x"}}"#, "/a/$slice"),
+    ("{}", #"{"a":{"$slice":1,"b":1}}"#, "/a/$slice"),
     ("{}", #"{"a":{"$slice":1},"a.b":1}"#, "/a.b"), ("{}", #"{"a":{"$meta":"x"}}"#, "/a/$meta"),
   ])
   func `an invalid selection reports its place`(
