@@ -66,7 +66,8 @@ import WireKit
       let issuers = try await TokenLogin.issuers(of: context)
       return
         (issuers.contains(where: provider.accepts)
-        ? ServiceError.authError : .noProvider(provider.rawValue))
+        ? ServiceError(.unauthorized, "unauthorized: \(error.explanation)", .auth)
+        : .noProvider(provider.rawValue))
         .response(to: call)
     }
     return ServiceTokens.response(
