@@ -61,7 +61,7 @@ import WireKit
     let body: JSON = [
       "user_id": .string(user.text), "domain_id": .string(context.app.id.text),
       "identities": .array(shown.map { $0.json(context.app.id) }),
-      "data": UserIdentity.data(of: profile, picture: picture), "type": "normal",
+      "data": UserIdentity.data(of: profile, identities, picture: picture), "type": "normal",
     ]
     return Response(.ok, json: body.serialized())
   }
@@ -146,14 +146,29 @@ struct UserIdentity: Sendable {
 
   /// Returns the profile's members under their App Services names, without missing ones.
   ///
-  /// realm-core accepts only strings.
-  static func data(of profile: Profile, picture: String?) -> JSON {
-    let members = [
-      ("name", profile.name), ("email", profile.email), ("first_name", profile.givenName),
-      ("last_name", profile.familyName), ("picture", picture), ("picture_url", picture),
-    ]
+  /// The claims of the issuers' last tokens replace names of the profile, as App Services reads
+  /// them at each sign-in. They replace neither the address nor the picture of the user. realm-core
+  /// accepts only strings.
+  static func data(
+    of profile: Profile,
+    _ identities: [IdentityInfo],
+    picture: String?
+  ) -> JSON {
     var data = JSONObject()
-    for (name, value) in members { data[name] = value.map(JSON.string) }
+    func add(_ members: [(String, String?)]) {
+      for (name, value) in members { if let value { data[name] = .string(value) } }
+    }
+    add([
+      ("name", profile.name), ("first_name", profile.givenName), ("last_name", profile.familyName),
+    ])
+    for identity in identities {
+      add(identity.claims.map { (Self.names[$0.key] ?? $0.key, $0.value.string) })
+    }
+    if let shown = data["picture"]?.string { add([("picture_url", shown)]) }
+    add([("email", profile.email), ("picture", picture), ("picture_url", picture)])
     return .object(data)
   }
+
+  /// The App Services names of members of the profile.
+  private static let names = ["given_name": "first_name", "family_name": "last_name"]
 }

@@ -116,7 +116,7 @@ import WireKit
 extension Field<[String: String]> {
   /// The claims that fill members of the profile.
   fileprivate static func claims(_ name: String) -> Field {
-    Field(name, Shape.claims.saying("claim names by member of the profile")) {
+    Field(name, Shape.claims.saying("claims, or dotted paths, by member or another name")) {
       members,
       name in
       var claims: [String: String] = [:]

@@ -49,7 +49,10 @@ struct IssuerCommand: ParsableCommand {
     @Option(
       name: .customLong("claim"),
       help: ArgumentHelp(
-        "The claim from which a member of the profile is taken, in place of the default.",
+        """
+        The claim, or the dotted path to a member of it, from which a member of the profile is taken, \
+        in place of the default. Another name is metadata of the identity.
+        """,
         valueName: "member=claim"
       )
     )

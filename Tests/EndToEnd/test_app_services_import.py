@@ -1,12 +1,15 @@
 """Tests the import of files of App Services and mongoexport, and its settings."""
 
 import json
+import re
+import subprocess
 import unittest
 
 from app_services import COLLECTION, App, Services
 from extended_json import int32
 from issuers import claims as issued
 from issuers import secret_token
+from machine import ROOT
 
 DOCUMENTS = "app-services-documents"
 SECRET = b"a secret of thirty-two bytes or more"
@@ -42,6 +45,7 @@ class Import(Services):
                  {"id": "64d" + "0" * 21, "provider_type": "local-userpass",
                   "provider_data": {"email": "imported@example.test"}}]},
             {"_id": {"$oid": ids[1]}, "creation_date": {"$numberLong": "1600000000"},
+             "data": {"email": "shared@example.test", "first_name": "Bob", "age": 7, "tags": []},
              "identities": [{"id": "bob", "provider_type": "custom-token"}]},
             {"_id": ids[2], "disabled": True, "identities": [
                 {"id": "g-1", "provider_type": "oauth2-google"}]},
@@ -87,11 +91,36 @@ class Import(Services):
                           "--audience", "app", "--secret-file", secret)
         bob = self.app.log_in("custom-token", token=secret_token(issued("bob", issuer), SECRET))
         self.assertEqual((bob.id, bob.custom_data["favoriteColor"]), (ids[1], "blue"))
+        self.assertEqual(bob.profile["data"], {
+            "email": "shared@example.test", "first_name": "Bob", "age": "7"})
+        self.assertEqual(self.site.sql(f"select email from users where user_id = '{bob.id}'"), "")
         self.assertEqual(self.site.sql(
             f"select blocked_at is not null from users where user_id = '{ids[2]}'"), "t")
         self.assertEqual(self.site.sql(
             f"select extract(epoch from created_at)::bigint from users where user_id = '{ids[0]}'"),
             "1600000000")
+
+    def test_users_of_documents(self):
+        """The command of the guide makes users of an export of documents alone."""
+        guide = next((ROOT / "Sources/AppServicesWire").rglob("Moving*.md")).read_text()
+        [program] = re.findall("^jq -c '(select.*)' documents.ndjson", guide, re.MULTILINE)
+        user, other = (f"64c9{number:020x}" for number in range(2))
+        documents = self.file("only", [
+            {"_id": {"$oid": "64e9" + "0" * 20}, "userId": user, "email": "only@example.test",
+             "n": {"$numberInt": "1"}},
+            {"_id": {"$oid": "64e9" + "1" * 20}, "userId": other}])
+        users = self.site.folder / "only.users"
+        users.write_bytes(subprocess.run(["jq", "-c", program, documents], check=True,
+                                         capture_output=True).stdout)
+        self.assertEqual([row["status"] for row in self.load(users)], ["created"])
+        rows = self.load(documents, kind=DOCUMENTS, status=17)
+        self.assertEqual([row["status"] for row in rows], ["updated", "failed"])
+        self.app.email("reset/send", email="only@example.test")
+        token = self.site.mailed("only@example.test", "ds_reset")
+        self.app.email("reset", token=token, tokenId="any", password="correct horse battery")
+        found = self.app.log_in("local-userpass", username="only@example.test",
+                                password="correct horse battery")
+        self.assertEqual((found.id, found.custom_data["n"]), (user, int32(1)))
 
     def test_a_document_is_never_a_user(self):
         """Users write documents. One may imitate another user's row of an export of users."""

@@ -1,6 +1,7 @@
 package import Tenancy
 package import Runtime
 import Sessions
+package import JSON
 package import Postgres
 
 /// An identity of a user: an address, a subject at an issuer, or an API key.
@@ -11,6 +12,8 @@ package struct IdentityInfo: RowDecodable {
   /// Whether the address is verified; true for an identity of another kind.
   package let isVerified: Bool
   package let createdAt: Timestamp
+  /// The claims of the last token of its issuer, as texts; see `IdentityClaims`.
+  package let claims: JSONObject
 
   package init(from row: Row) throws(DatabaseError) {
     id = try row.id(0)
@@ -18,6 +21,7 @@ package struct IdentityInfo: RowDecodable {
     subject = try row.text(2)
     isVerified = try row.bool(3)
     createdAt = try row.time(4)
+    claims = row.isNull(5) ? JSONObject() : try row.json(5).object ?? JSONObject()
   }
 }
 
@@ -47,10 +51,21 @@ package enum IdentitiesQueries {
     "identities.list",
     """
     select i.identity_id, i.provider, i.subject,
-      i.provider not in ('password', 'email') or c.email_verified, i.created_at
+      i.provider not in ('password', 'email') or c.email_verified, i.created_at,
+      i.profile -> 'claims'
     from users c left join identities i on i.user_id = $1
     where \(.isAuthorized)
     order by i.created_at, i.identity_id
+    """
+  )
+
+  /// Keeps the claims of a token with its identity.
+  static let keepClaims = Statement<NoRow, UserID, IdentityProvider, String, TextBytes>(
+    "identities.keep_claims",
+    """
+    update identities set profile = jsonb_set(profile, '{claims}', $4::jsonb)
+    where user_id = $1 and provider = $2 and subject = $3
+      and profile -> 'claims' is distinct from $4::jsonb
     """
   )
 
@@ -141,6 +156,6 @@ package enum IdentitiesQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    list, setAddress, restoreEnd, isNoGuest, forgetKey, others, unlink, removePassword,
+    list, keepClaims, setAddress, restoreEnd, isNoGuest, forgetKey, others, unlink, removePassword,
   ]
 }

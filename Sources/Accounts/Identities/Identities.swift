@@ -151,12 +151,14 @@ import Postgres
         at: external.signedInAt
       )
       if holder.first == user {
+        external.keepClaims(of: user, in: transaction)
         // Not a first sign-in but a reauthentication, which only `auth_time` proves.
         return (external.authenticatedAt == nil ? nil : credential, isNew: false)
       }
       let claim = CredentialRowQueries.claim
       let claimed = transaction.send(claim, app, provider, subject, user, identity)
       _ = transaction.send(CredentialRowQueries.addIdentity, user, identity, app, provider, subject)
+      external.keepClaims(of: user, in: transaction)
       try await claimed.rows(undone: .identityTaken)
       return (credential, isNew: true)
     }

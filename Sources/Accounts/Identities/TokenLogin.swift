@@ -35,17 +35,22 @@ import Postgres
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     if let known = try await known(external, context) {
-      return try await complete(known, as: style, context)
+      return try await complete(known, external, as: style, context)
     }
     let user = try await NewSubject(external, context)
     do throws(Failure) {
-      return try await SignIn.complete(user.credential, as: style, context, user.write)
+      return try await SignIn.complete(user.credential, as: style, context) {
+        (transaction) async throws(Failure) in
+        let written = try await user.write(in: transaction)
+        external.keepClaims(of: user.credential.user, in: transaction)
+        return written
+      }
     } catch .identityTaken {
       // A concurrent login with the same token has created the user.
       guard let known = try await known(external, context) else {
         throw .databaseUnavailable(retryAfter: .seconds(1))
       }
-      return try await complete(known, as: style, context)
+      return try await complete(known, external, as: style, context)
     }
   }
 
@@ -54,15 +59,20 @@ import Postgres
   /// It tries twice: on several nodes, the subject of a new user may be visible before the user.
   private static func complete(
     _ known: VerifiedCredential,
+    _ external: ExternalTokens.Identity,
     as style: SessionStyle,
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
-    do throws(Failure) { return try await SignIn.complete(known, as: style, context) } catch {
+    let keep: SignIn.Writes = { (transaction) async throws(Failure) in
+      external.keepClaims(of: known.user, in: transaction)
+      return { () async throws(Failure) in }
+    }
+    do throws(Failure) { return try await SignIn.complete(known, as: style, context, keep) } catch {
       guard error.type == .wrongCredentials else { throw error }
     }
     await EventLoop.sleep(for: .milliseconds(100))
     do throws(Failure) {
-      return try await SignIn.complete(known, as: style, context)
+      return try await SignIn.complete(known, as: style, context, keep)
     } catch .wrongCredentials {
       try await RefusedLogin.record("jwt", of: known.user, context)
       throw .wrongCredentials
@@ -130,6 +140,15 @@ import Postgres
       .token(provider: external.provider, subject: external.subject),
       at: external.signedInAt
     )
+  }
+}
+
+extension ExternalTokens.Identity {
+  /// Sends the write of the claims, if the token has any, in a transaction that has locked the user.
+  @EventLoop func keepClaims(of user: UserID, in transaction: Transaction) {
+    guard claims.values.count > 0 else { return }
+    let json = TextBytes(claims.values.serialized())
+    _ = transaction.send(IdentitiesQueries.keepClaims, user, provider, subject, json)
   }
 }
 

@@ -80,6 +80,10 @@ struct IdentityObject {
     object["user_id"] = .string(id)
     object["isSocial"] = .bool(Self.social.contains(provider))
     var profile = identity?.profile ?? JSONObject()
+    let claims = profile["claims"]?.object ?? JSONObject()
+    profile["claims"] = nil
+    // Of a linked identity, Auth0 shows what the provider stated last.
+    if profile.count > 0 { for (name, value) in claims { profile[name] = value } }
     profile["id"] = nil
     profile["foreign_id"] = nil
     if case .issuer = identity?.provider, let subject = identity?.subject,

@@ -41,6 +41,8 @@ import WebTokens
     package let signedInAt: Int?
     /// Members of the profile as the token states them, unchecked.
     package let profile: JSONObject
+    /// The claims that the identity keeps.
+    package let claims: IdentityClaims
   }
 
   /// The place of the subject in the claims of a token.
@@ -85,17 +87,17 @@ import WebTokens
     let issuer = try await issuer(of: read, context)
     let isSecret = issuer.secret != nil
     guard read.token.algorithm?.hasPrefix("HS") == isSecret else {
-      throw .invalidExternalToken("it is not signed by an algorithm of its issuer")
+      throw .invalidExternalToken("its alg is not one of its issuer")
     }
     guard read.token.head["cty"]?.string == subject.contentType else {
       throw .invalidExternalToken("its cty is of another protocol")
     }
     let now = time(nil)
     guard read.expires > Double(now - Self.leeway) else {
-      throw .invalidExternalToken("it has expired")
+      throw .invalidExternalToken("its exp is in the past")
     }
     guard read.begins ?? 0 <= Double(now + Self.leeway) else {
-      throw .invalidExternalToken("it is not valid yet")
+      throw .invalidExternalToken("its nbf is in the future")
     }
     if let name = read.timeInFuture(from: now + Self.leeway) {
       throw .invalidExternalToken("its \(name) is in the future")
@@ -108,14 +110,15 @@ import WebTokens
     }
     let provider = IdentityProvider(ofIssuer: issuer.issuer)
     guard isAccepted(provider) else {
-      throw .invalidExternalToken("it is from an issuer that this request does not accept")
+      throw .invalidExternalToken("its iss is not one that this request accepts")
     }
     return Identity(
       provider: provider,
       subject: named,
       authenticatedAt: read.authenticatedAt(now),
       signedInAt: read.signedInAt(now),
-      profile: issuer.profile(from: read.members)
+      profile: issuer.profile(from: read.members),
+      claims: issuer.identityClaims(from: read.members)
     )
   }
 

@@ -44,10 +44,33 @@ package struct Issuer: RowDecodable {
   package func profile(from claims: JSONObject) -> JSONObject {
     var profile = JSONObject()
     for (member, usual) in Self.usualMapping {
-      guard let text = claims[mapping[member]?.string ?? usual]?.string else { continue }
+      guard let text = Self.claim(mapping[member]?.string ?? usual, in: claims)?.string else {
+        continue
+      }
       profile[member] = .string(text)
     }
     return profile
+  }
+
+  /// Returns the claims that the identity keeps: the members of the profile, and the names of the
+  /// operator.
+  package func identityClaims(from claims: JSONObject) -> IdentityClaims {
+    var kept = IdentityClaims()
+    for (member, usual) in Self.usualMapping.sorted(by: { $0.key < $1.key }) {
+      kept.add(member, Self.claim(mapping[member]?.string ?? usual, in: claims))
+    }
+    for (name, claim) in mapping where Self.usualMapping[name] == nil {
+      kept.add(name, claim.string.flatMap { Self.claim($0, in: claims) })
+    }
+    return kept
+  }
+
+  /// Returns a claim by its name, or by the dotted path to a member of it.
+  private static func claim(_ name: String, in claims: JSONObject) -> JSON? {
+    if let claim = claims[name] { return claim }
+    var parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[...]
+    guard parts.count > 1, let first = parts.popFirst() else { return nil }
+    return parts.reduce(claims[String(Substring(first))]) { $0?[String(Substring($1))] }
   }
 }
 

@@ -18,7 +18,7 @@ package struct IssuerDescription: Sendable {
   package let allowsMissingIssuer: Bool
   /// Whether its tokens may omit `aud`; then a token for another service also logs in.
   package let allowsMissingAudience: Bool
-  /// Claim names of profile members that do not use the default claim.
+  /// Claim names, or dotted paths, by member of the profile, or by a name of the operator's choice.
   package let claims: [String: String]
 
   package enum Keys: Sendable {
@@ -57,7 +57,7 @@ package struct IssuerInfo: RowDecodable {
   /// The source of the keys that verify its tokens: `url`, `set` or `secret`.
   package let keys: String
   package let jwksURL: String?
-  /// Claim names of profile members that do not use the default claim.
+  /// Claim names, or dotted paths, by member of the profile, or by a name of the operator's choice.
   package let claims: JSON
   package let createdAt: Timestamp
   package let allowsMissingIssuer: Bool
@@ -196,11 +196,15 @@ extension IssuerDescription {
     where !(1...1_024).contains(text.utf8.count) {
       faults.append(FieldError(pointer, "length", "This member must have 1 to 1024 bytes."))
     }
+    if claims.count > IdentityClaims.countLimit {
+      let rule = "At most \(IdentityClaims.countLimit) claims can be taken."
+      faults.append(FieldError("/claims", "length", rule))
+    }
     for (member, claim) in claims {
       let pointer = "/claims/\(JSONPointer.escaped(member))"
-      if Issuer.usualMapping[member] == nil {
-        let all = Issuer.usualMapping.keys.sorted().joined(separator: ", ")
-        faults.append(FieldError(pointer, "unknown_member", "Claims can be taken for \(all)."))
+      if !IdentityClaims.isName(member) {
+        let rule = "A name must have 1 to 64 ASCII letters, digits and underscores, and not be id."
+        faults.append(FieldError(pointer, "name", rule))
       } else if !(1...200).contains(claim.unicodeScalars.count) {
         faults.append(
           FieldError(pointer, "length", "A claim's name must have 1 to 200 characters.")

@@ -70,11 +70,11 @@ package enum AppServicesRow: ForeignReader {
             "This user signs in with custom-token: pass --issuer with the iss of these tokens."
           throw .invalid([FieldError("/identities", "issuer", rule)])
         }
-        identities += Self.identity(identity, of: issuer)
+        identities += Self.identity(identity, of: issuer, json["data"])
       case "oauth2-google":
-        identities += Self.identity(identity, of: "https://accounts.google.com")
+        identities += Self.identity(identity, of: "https://accounts.google.com", json["data"])
       case "oauth2-apple":
-        identities += Self.identity(identity, of: "https://appleid.apple.com")
+        identities += Self.identity(identity, of: "https://appleid.apple.com", json["data"])
       // An anonymous identity has no credential to import. Other providers are not supported.
       default: break
       }
@@ -92,10 +92,18 @@ package enum AppServicesRow: ForeignReader {
     return row
   }
 
-  private static func identity(_ identity: JSON, of issuer: String) -> [JSON] {
+  /// Returns an identity with the metadata of its user.
+  ///
+  /// App Services merges the metadata of all identities. The next sign-in replaces it.
+  private static func identity(_ identity: JSON, of issuer: String, _ data: JSON?) -> [JSON] {
     guard let subject = identity["id"]?.string else { return [] }
     let provider = IdentityProvider(ofIssuer: issuer).text
-    return [["provider": .string(provider), "subject": .string(subject)]]
+    var row = JSONObject([("provider", .string(provider)), ("subject", .string(subject))])
+    let names = ["first_name": "given_name", "last_name": "family_name"]
+    var claims = IdentityClaims()
+    for (name, value) in data?.object ?? JSONObject() { claims.add(names[name] ?? name, value) }
+    if claims.values.count > 0 { row["profile"] = ["claims": .object(claims.values)] }
+    return [.object(row)]
   }
 
   /// Returns an id from text or Extended JSON.
