@@ -6,7 +6,6 @@ import Runtime
 struct CodeRow: RowDecodable {
   let client: ClientID
   let user: UserID
-  /// The session of the pages that got the code.
   let session: SessionID
   let device: DeviceID
   let scope: String
@@ -34,9 +33,9 @@ struct CodeRow: RowDecodable {
     (try? JSON.parse(stored)).flatMap(AuthorizationRequest.init)
   }
 
-  /// Returns the user in a session of the pages.
-  func principal(of pages: SessionID, in app: AppID) -> Principal {
-    Principal(user, pages, device, in: app, scopes: Scopes(scope))
+  /// The user in the session of the pages.
+  func principal(in app: AppID) -> Principal {
+    Principal(user, session, device, in: app, scopes: Scopes(scope))
   }
 }
 

@@ -165,15 +165,13 @@ package import Tenancy
   ) async throws(Failure) -> ClientSession {
     let context = transaction.context
     let scopes = row.scope.split(separator: " ").map(String.init)
-    let current = transaction.send(ClientSessionQueries.pages, row.user, row.session)
-    let server = try await request.server(in: transaction)
-    guard let pages = try await current.rows().first else { throw .invalidCodeOfClient }
+    let server = try await request.server(context)
     if client.needsConsent(to: request, at: server) {
       try await Consents.require(request, by: row.user, in: transaction)
     }
     let lifetime = ClientSession.lifetime(of: scopes, for: client, at: server)
     let place = ClientSessions.place(of: client.id, on: row.device, context)
-    let principal = row.principal(of: pages, in: context.app.id)
+    let principal = row.principal(in: context.app.id)
     let limit = ClientSession.limit - 1
     _ = transaction.send(ClientSessionQueries.makeRoom, row.user, place, client.id, limit)
     let opened = try await transaction.run(
@@ -190,8 +188,7 @@ package import Tenancy
       context.address.text,
       context.agent,
       request.issuer,
-      client.settings.backchannelLogoutURL != nil,
-      row.session
+      client.settings.backchannelLogoutURL != nil
     )
     guard let session = opened.first else { throw .invalidCodeOfClient }
     Event(

@@ -206,30 +206,13 @@ package enum ClientSessionQueries {
     """
   )
 
-  /// Returns the live session of the pages that a code belongs to; no row if there is none.
-  ///
-  /// It is the session that got the code. If the user has signed in again in this browser since then,
-  /// as in a second tab, it is the session of that sign-in.
-  static let pages = Statement<SessionID, UserID, SessionID>(
-    "client_sessions.pages",
-    """
-    select n.session_id from sessions p
-    join sessions n on n.user_id = $1 and n.device_id = p.device_id and n.style = 'pages'
-      and n.ended_at is null and n.expires_at > now()
-    where p.user_id = $1 and p.session_id = $2 and p.style = 'pages'
-      and (n.session_id = p.session_id or p.end_reason = 'login')
-    order by n.session_id desc limit 1
-    """
-  )
-
   /// Opens a session in the browser of a live one of the pages.
   ///
   /// Returns no row if the session of the pages has ended or the user is blocked.
-  /// - Parameter 2: the live session of the pages.
-  /// - Parameter 14: the session that got the code. The new one has its time and methods.
+  /// - Parameter 2: the session of the pages.
   static let open = Statement<
     ClientSession, UserID, Principal, SessionID, DeviceID, ClientID, String, String?, BinaryBytes,
-    Duration, String?, String?, String, Bool, SessionID
+    Duration, String?, String?, String, Bool
   >(
     "client_sessions.open",
     """
@@ -240,7 +223,7 @@ package enum ClientSessionQueries {
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
       $11, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13
     from users c
-    join sessions p on p.user_id = $1 and p.session_id = $14 and p.style = 'pages'
+    join sessions p on p.user_id = $1 and p.session_id = $2::text and p.style = 'pages'
     where \(.isAuthorized)
     returning n.user_id, n.session_id, n.device_id, n.client_id, n.scope, n.audience,
       n.authenticated_at, n.amr, n.refresh_generation, n.refresh_salt, n.issuer
@@ -276,7 +259,5 @@ package enum ClientSessionQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [
-    makeRoom, pages, open, find, live, refreshable,
-  ]
+  package static let all: [any PreparedStatement] = [makeRoom, open, find, live, refreshable]
 }

@@ -8,7 +8,7 @@ package import Sessions
 extension LogoutNotices {
   /// Sends a queued message.
   ///
-  /// - Throws: `.internalError` if the message cannot be read, `.databaseUnavailable`.
+  /// - Throws: `.clientUnreachable` if the client has not accepted it, and may later.
   package static func send(
     _ due: DueRow,
     _ context: RequestContext
@@ -32,14 +32,13 @@ extension LogoutNotices {
       context
     )
     let source = context.dependencies[LogoutSender.self].source
-    let owner = CallOwner(app: due.app.text, receiver: client.text)
     do throws(FetchError) {
       // A token has no character that a form encodes.
-      try await source.post("logout_token=\(token)", to: url, for: owner)
+      try await source.post("logout_token=\(token)", to: url)
     } catch {
       // The client has read the message, and will not accept it later either.
       if case .status(400) = error { return .finished }
-      return .unreachable(reason: "backchannel_logout_url did not accept it: \(error)")
+      throw .clientUnreachable("\(error)")
     }
     return .finished
   }

@@ -60,16 +60,6 @@ package enum ResourceServers {
     return try await context.first(ResourceServerQueries.find, app, identifier)
   }
 
-  /// Returns the API with an identifier, like the function above, on the connection of a transaction.
-  @EventLoop package static func find(
-    _ identifier: String,
-    in transaction: Transaction
-  ) async throws(Failure) -> ResourceServer? {
-    guard isIdentifier(identifier) else { return nil }
-    return try await transaction.run(ResourceServerQueries.find, transaction.app.id, identifier)
-      .first
-  }
-
   /// Returns the APIs of an app that have one of some identifiers.
   ///
   /// - Throws: `.databaseUnavailable`.
