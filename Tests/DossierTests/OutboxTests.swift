@@ -80,11 +80,11 @@ import Testing
     defer { connection.close() }
     try await connection.script(Self.hangingRows)
     var handled: [String] = []
-    var (hanging, isOver) = (0, false)
+    let gate = Gate()
     let handler: OutboxWorker.Handler = { row, _ in
       if row.id.text < Self.firstHealthy {
-        hanging += 1
-        while !isOver { await EventLoop.sleep(for: .milliseconds(10)) }
+        gate.waiting += 1
+        while !gate.isOpen { await EventLoop.sleep(for: .milliseconds(10)) }
         return .unreachable(reason: "it hangs")
       }
       handled.append(row.kind)
@@ -92,10 +92,16 @@ import Testing
     }
     let database = startWorker(on: name, ["logout": handler, "request": handler])
     while handled.count < 2 { await EventLoop.sleep(for: .milliseconds(10)) }
-    #expect(hanging > 0)
-    isOver = true
+    #expect(gate.waiting > 0)
+    gate.isOpen = true
     database.stop()
     return handled
+  }
+
+  /// A gate for the handlers that hang.
+  @EventLoop private final class Gate {
+    var waiting = 0
+    var isOpen = false
   }
 
   /// Starts a worker, and returns its database.
