@@ -122,9 +122,9 @@ class Accounts(IssuerCase):
         self.assertEqual(self.site.sql(
             "select count(*) from users where email like '%looks%'"), "1")
         # Characters of every script are visible.
-        for email in ["\u00fcml\u00e4ut@example.com", "\u0434\u0430@example.com",
-                      "\u0645\u062b\u0627\u0644@example.com", "\u0909\u0926\u093e@example.com"]:
-            self.expect(self.register(email), 201)
+        for domain in ["\u00fcml\u00e4ut", "\u0434\u0430", "\u0645\u062b\u0627\u0644",
+                       "\u0909\u0926\u093e"]:
+            self.expect(self.register(f"shown@{domain}.example"), 201)
 
     # Limits
 
@@ -195,9 +195,8 @@ class Accounts(IssuerCase):
         for email in ["early@example.com", "guest@example.com"]:
             mine = self.reset_by_mail(email, MINE)
             self.assertEqual(self.me(mine).json["email"], email)
-        # An address without a deliverable form stays as typed.
-        odd = self.expect(self.register("J\u00fcrgen@example.com"), 201).json
-        self.assertEqual(self.me(odd).json["email"], "J\u00fcrgen@example.com")
+        # An address without a deliverable form is refused.
+        self.expect(self.register("J\u00fcrgen@example.com"), 422, "validation_failed")
 
     def test_the_newest_three_mailed_tokens_are_valid_until_one_is_used(self):
         # A request of a stranger does not invalidate the link that the owner has just got.

@@ -1,5 +1,6 @@
 """Tests the API through nginx, as clients use it."""
 
+import json
 import unittest
 
 from cases import Case, in_parallel
@@ -19,6 +20,15 @@ class API(Case):
             with self.subTest(path):
                 answer = self.expect(self.site.get(path, token=token), 422, "validation_failed")
                 self.assertEqual([fault["pointer"] for fault in answer.json["errors"]], pointers)
+
+    def test_a_profile_is_written_as_all_other_json(self):
+        grant = self.expect(self.register("spaces@example.com"), 201).json
+        name = {"name": 'Ada "Ü" Lovelace'}
+        token = grant["access_token"]
+        self.expect(self.site.request("PATCH", "/v1/me", name, MERGE, token), 200)
+        me = self.me(grant)
+        self.assertEqual(me.body.decode(),
+                         json.dumps(me.json, separators=(",", ":"), ensure_ascii=False))
 
     def test_the_secret_of_a_client_is_no_token_of_a_user(self):
         secret = self.site.client("--app", "default", "--scope", "read:users")["secret"]
