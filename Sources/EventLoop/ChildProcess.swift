@@ -57,6 +57,17 @@ package struct ChildProcess: Sendable {
     id = process
   }
 
+  /// The processor time of the process with all its threads, in nanoseconds; 0 if it has ended.
+  ///
+  /// A stopped process uses none.
+  package var processorTime: UInt64 {
+    var clock = clockid_t()
+    var time = timespec()
+    guard unsafe clock_getcpuclockid(id, &clock) == 0, unsafe clock_gettime(clock, &time) == 0
+    else { return 0 }
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
   /// Returns a C array of strings.
   ///
   /// The caller frees each string.

@@ -13,9 +13,7 @@ import Glibc
   let startedAt = EventLoop.now()
   /// Whether it accepts connections.
   private(set) var isReady = false
-  /// The heartbeats at the last check, and the checks since the last heartbeat.
-  private var heartbeats: UInt64 = 0
-  private var silentChecks = 0
+  private var silence = Silence()
   private let complaint: CapturedStderr
   private let report: Int32
   private var watch: Watch?
@@ -88,14 +86,14 @@ import Glibc
 
   func send(_ signal: Int32) { process.signal(signal) }
 
-  /// Counts a check.
+  /// Checks whether its loop has stopped.
   ///
-  /// - Parameter heartbeats: the heartbeats of the worker until now.
-  /// - Returns: the number of checks since the last heartbeat; 0 before the first one.
-  func silentChecks(at heartbeats: UInt64) -> Int {
-    silentChecks = heartbeats == self.heartbeats && heartbeats > 0 ? silentChecks + 1 : 0
-    self.heartbeats = heartbeats
-    return silentChecks
+  /// - Parameters:
+  ///   - heartbeats: the heartbeats of the worker until now.
+  ///   - seconds: the time after which a silent worker counts as stopped.
+  /// - Returns: whether it has.
+  func hasStopped(at heartbeats: UInt64, after seconds: Int) -> Bool {
+    silence.hasStopped(at: heartbeats, processorTime: process.processorTime, after: seconds)
   }
 
   /// Returns how it ended, in words and without client data.

@@ -1,4 +1,4 @@
-"""What .ci/run runs, and which skipped tests it accepts."""
+"""The tests of operation that .ci/run selects, and the skipped tests that it accepts."""
 
 import importlib.util
 import os
