@@ -39,7 +39,9 @@ extension StringProtocol {
   /// The digits are those of bcrypt, whose first bits are the highest.
   func maskingLastDigit(_ mask: Int) -> String {
     let digits = Array("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-    guard let last = Substring(self).utf8.last, let value = digits.firstIndex(of: last) else { return String(self) }
+    guard let last = Substring(self).utf8.last, let value = digits.firstIndex(of: last) else {
+      return String(self)
+    }
     return String(dropLast()) + String(UnicodeScalar(digits[value & mask]))
   }
 }

@@ -33,7 +33,7 @@ extension PasswordHash {
     case .bcrypt, .shaCrypt, .nt:
       // It knows methods that are old or cheap, and says so.
       ![CRYPT_SALT_INVALID, CRYPT_SALT_METHOD_DISABLED].contains(crypt_checksalt(text))
-    // Whatever the cost, only an unreadable hash is -1.
+    // The result is -1 only for an unreadable hash.
     case .argon2: crypto_pwhash_str_needs_rehash(text, 1, 8_192) != -1
     // The parser reads the very numbers and bytes that are computed with.
     case .scrypt, .pbkdf2, .digest: true

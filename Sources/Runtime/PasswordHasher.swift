@@ -30,7 +30,7 @@ package import PasswordHashes
   package func hash(_ password: String, for owner: (any JobOwner)?) async throws(Failure) -> String
   {
     hashes += 1
-    let hash = try await run(for: owner) { [cost] in cost.hash(password) }
+    let hash = try await run(for: owner) { [cost] in cost.hash(password.preparedPassword) }
     guard let hash else { throw .internalError("no memory for Argon2id") }
     return hash
   }
@@ -45,13 +45,25 @@ package import PasswordHashes
     for owner: (any JobOwner)?
   ) async throws(Failure) -> Bool {
     guard let stored = hash.flatMap({ try? PasswordHash($0) }) else { return false }
-    hashes += 1
-    return try await run(for: owner) { stored.isRight(password) }
+    let forms = forms(of: password)
+    hashes += forms.count
+    return try await run(for: owner) { forms.contains { stored.isRight($0) } }
+  }
+
+  /// Returns the forms to compare: the prepared one, and then the bytes that were typed, if they
+  /// differ.
+  ///
+  /// Other programs hash what was typed, and so did this one. How many forms there are depends on
+  /// the typed text only, and so does the time.
+  private func forms(of password: String) -> [String] {
+    let prepared = password.preparedPassword
+    return prepared.utf8.elementsEqual(password.utf8) ? [prepared] : [prepared, password]
   }
 
   /// Checks a password at a login, in a time that does not reveal whether there is a hash.
   ///
-  /// A hash from another program or with another cost is verified, and a new one is made. The
+  /// A hash from another program, with another cost, or of a password that was not prepared, is
+  /// verified, and a new one is made. The
   /// response to a wrong password is delayed by the time of the slowest kind of such hashes seen
   /// here.
   /// - Parameters:
@@ -66,22 +78,28 @@ package import PasswordHashes
     for owner: (any JobOwner)?
   ) async throws(Failure) -> PasswordCheck {
     let stored = hash.flatMap { try? PasswordHash($0) }
+    let forms = forms(of: password)
     if let stored, stored.isMade(at: cost) {
-      hashes += 1
-      let isRight = try await run(for: owner) { stored.isRight(password) }
-      if !isRight { await times.holdBack(0) }
-      return PasswordCheck(isRight: isRight, renewed: nil)
+      hashes += forms.count
+      let (right, renewed) = try await run(for: owner) { [cost] in
+        let right = forms.firstIndex { stored.isRight($0) }
+        return (right, right ?? 0 == 0 ? nil : cost.hash(forms[0]))
+      }
+      if right == nil { await times.holdBack(0, of: forms.count) }
+      return PasswordCheck(isRight: right != nil, renewed: renewed)
     }
-    hashes += stored == nil ? 1 : 2
+    hashes += stored == nil ? forms.count : forms.count * 2
     let (made, isRight, spent) = try await run(for: owner) { [cost] in
-      let made = cost.hash(password)
+      // As many as a current hash would take.
+      let made = forms.map { _ in cost.hash(forms[0]) }[0]
       let start = EventLoop.now()
-      let isRight = stored?.isRight(password) ?? false
+      let isRight = stored.map { stored in forms.contains { stored.isRight($0) } } ?? false
       return (made, isRight, stored == nil ? 0 : EventLoop.now() - start)
     }
     guard let made else { throw .internalError("no memory for Argon2id") }
-    if let stored { times.note(spent, of: stored.costClass) }
-    if !isRight { await times.holdBack(spent) }
+    // A right password may end at its first form.
+    if let stored, forms.count == 1 { times.note(spent, of: stored.costClass) }
+    if !isRight { await times.holdBack(spent, of: forms.count) }
     return PasswordCheck(isRight: isRight, renewed: isRight ? made : nil)
   }
 
@@ -101,7 +119,7 @@ package import PasswordHashes
 /// The result of a check of a password.
 package struct PasswordCheck: Sendable {
   package let isRight: Bool
-  /// The hash that replaces a stored hash of another kind or cost.
+  /// The hash that replaces a stored hash of another kind or cost, or of the typed form.
   package let renewed: String?
 }
 
@@ -122,9 +140,9 @@ package struct PasswordCheck: Sendable {
     }
   }
 
-  /// Waits until the time of the slowest class has passed.
-  func holdBack(_ spent: UInt64) async {
-    let slowest = least.values.max() ?? 0
+  /// Waits until the time of the slowest class has passed, for each form of the password.
+  func holdBack(_ spent: UInt64, of forms: Int) async {
+    let slowest = (least.values.max() ?? 0) * UInt64(forms)
     if spent < slowest { await EventLoop.sleep(for: .nanoseconds(Int64(slowest - spent))) }
   }
 }

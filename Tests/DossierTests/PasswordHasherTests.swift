@@ -61,6 +61,48 @@ import Testing
     }
   }
 
+  private static let composed = "P\u{e4}ssw\u{f6}rd \u{212b}"
+  private static let decomposed = "Pa\u{308}sswo\u{308}rd\u{a0}A\u{30a}"
+
+  @Test(arguments: [(composed, decomposed), (decomposed, composed)])
+  func `a password is the same in each of its forms`(_ chosen: String, _ typed: String)
+    async throws
+  {
+    let made = try await hasher().hash(chosen, for: nil)
+    for form in [chosen, typed] {
+      let check = try await check(form, made)
+      #expect(check.isRight && check.renewed == nil)
+      #expect(try await hasher().verify(form, against: made, for: nil))
+    }
+    #expect(try await !check("Password A", made).isRight)
+  }
+
+  /// As other programs hash, and as stored hashes may be.
+  @Test(arguments: [cheap, HashingCost(memory: 16, passes: 1)])
+  func `a hash of the typed form is verified once, and then replaced`(_ cost: HashingCost)
+    async throws
+  {
+    let stored = try hash(Self.decomposed, at: cost)
+    #expect(try await hasher().verify(Self.decomposed, against: stored, for: nil))
+    let first = try await check(Self.decomposed, stored)
+    #expect(first.isRight)
+    let renewed = try #require(first.renewed)
+    for form in [Self.composed, Self.decomposed] {
+      let next = try await check(form, renewed)
+      #expect(next.isRight && next.renewed == nil)
+    }
+  }
+
+  @Test func `a wrong password in two forms costs two hashes, also without a stored one`()
+    async throws
+  {
+    let stored = try hash("another")
+    for hash in [nil, "*", stored] {
+      let check = try await check(Self.decomposed, hash)
+      #expect(!check.isRight && check.renewed == nil && check.hashes == 2)
+    }
+  }
+
   private struct Outcome: Sendable {
     let isRight: Bool
     let renewed: String?

@@ -1,6 +1,7 @@
 import Delivery
 package import Runtime
 package import EventLoop
+import PasswordHashes
 import ReferenceData
 
 /// An email address and a password, as the user typed them.
@@ -74,6 +75,7 @@ package struct Credentials: Sendable {
     at pointer: String,
     _ app: App
   ) -> FieldError? {
+    let password = password.preparedPassword
     let shortest = app.accountSettings.passwordMinLength
     if password.unicodeScalars.count < shortest || password.utf8.count > longestPassword {
       let rule =
