@@ -73,7 +73,7 @@ package struct DocumentWrite {
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
     guard try await write(traces, event, of: user, in: transaction) == nil else { return }
-    try await context.requireSession(of: user)
+    try await transaction.requireSession(of: user)
     throw .preconditionFailed(current: 0)
   }
 
