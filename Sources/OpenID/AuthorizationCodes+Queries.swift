@@ -33,8 +33,8 @@ struct CodeRow: RowDecodable {
     (try? JSON.parse(stored)).flatMap(AuthorizationRequest.init)
   }
 
-  /// The user in the session of the pages.
-  func principal(in app: AppID) -> Principal {
+  /// The user in a session of the pages.
+  func principal(in session: SessionID, of app: AppID) -> Principal {
     Principal(user, session, device, in: app, scopes: Scopes(scope))
   }
 }

@@ -165,32 +165,44 @@ package import Tenancy
   ) async throws(Failure) -> ClientSession {
     let context = transaction.context
     let scopes = row.scope.split(separator: " ").map(String.init)
-    let server = try await request.server(context)
+    let server = try await request.server(in: transaction)
     if client.needsConsent(to: request, at: server) {
       try await Consents.require(request, by: row.user, in: transaction)
     }
     let lifetime = ClientSession.lifetime(of: scopes, for: client, at: server)
     let place = ClientSessions.place(of: client.id, on: row.device, context)
-    let principal = row.principal(in: context.app.id)
     let limit = ClientSession.limit - 1
     _ = transaction.send(ClientSessionQueries.makeRoom, row.user, place, client.id, limit)
-    let opened = try await transaction.run(
-      ClientSessionQueries.open,
-      row.user,
-      principal,
-      SessionID(),
-      place,
-      client.id,
-      row.scope,
-      request.audience,
-      BinaryBytes(Credential.salt()),
-      lifetime,
-      context.address.text,
-      context.agent,
-      request.issuer,
-      client.settings.backchannelLogoutURL != nil
-    )
-    guard let session = opened.first else { throw .invalidCodeOfClient }
+    func opened(while live: SessionID) async throws(Failure) -> ClientSession? {
+      try await transaction.run(
+        ClientSessionQueries.open,
+        row.user,
+        row.principal(in: live, of: context.app.id),
+        SessionID(),
+        place,
+        client.id,
+        row.scope,
+        request.audience,
+        BinaryBytes(Credential.salt()),
+        lifetime,
+        context.address.text,
+        context.agent,
+        request.issuer,
+        client.settings.backchannelLogoutURL != nil,
+        row.session
+      ).first
+    }
+    var session = try await opened(while: row.session)
+    if session == nil {
+      // The user has perhaps signed in again in another tab.
+      let successor = try await transaction.run(
+        ClientSessionQueries.successor,
+        row.user,
+        row.session
+      )
+      if let successor = successor.first { session = try await opened(while: successor) }
+    }
+    guard let session else { throw .invalidCodeOfClient }
     Event(
       "client_sign_in",
       of: row.user,

@@ -83,6 +83,12 @@ extension AuthorizationRequest {
     return try await ResourceServers.find(audience, of: context.app.id, context)
   }
 
+  /// Returns the same in a transaction.
+  @EventLoop func server(in transaction: Transaction) async throws(Failure) -> ResourceServer? {
+    guard let audience else { return nil }
+    return try await ResourceServers.find(audience, in: transaction)
+  }
+
   /// The stored form.
   var json: JSON {
     var json = JSONObject()

@@ -209,10 +209,12 @@ package enum ClientSessionQueries {
   /// Opens a session in the browser of a live one of the pages.
   ///
   /// Returns no row if the session of the pages has ended or the user is blocked.
-  /// - Parameter 2: the session of the pages.
+  /// - Parameter 2: the session of the pages, which must be live.
+  /// - Parameter 14: the session of the pages in which the user authenticated: the same, or one that
+  ///   it has replaced.
   static let open = Statement<
     ClientSession, UserID, Principal, SessionID, DeviceID, ClientID, String, String?, BinaryBytes,
-    Duration, String?, String?, String, Bool
+    Duration, String?, String?, String, Bool, SessionID
   >(
     "client_sessions.open",
     """
@@ -223,10 +225,30 @@ package enum ClientSessionQueries {
     select c.user_id, $3, $4, p.app_id, $5, p.provider, $6, $7, $8, now() + $9::interval, $10::inet,
       $11, p.authenticated_at, 'openid', p.amr, p.device_id, $12, $13
     from users c
-    join sessions p on p.user_id = $1 and p.session_id = $2::text and p.style = 'pages'
+    join sessions p on p.user_id = $1 and p.session_id = $14 and p.style = 'pages'
     where \(.isAuthorized)
     returning n.user_id, n.session_id, n.device_id, n.client_id, n.scope, n.audience,
       n.authenticated_at, n.amr, n.refresh_generation, n.refresh_salt, n.issuer
+    """
+  )
+
+  /// Returns the live session that has replaced a session of the pages in its browser.
+  ///
+  /// Returns no row if anything else than a further sign-in, a link or a new second factor has ended
+  /// one of the sessions since. A changed password, for example, does not spare what it replaces.
+  static let successor = Statement<SessionID, UserID, SessionID>(
+    "client_sessions.successor",
+    """
+    select n.session_id from sessions o
+    join sessions n on n.user_id = $1 and n.device_id = o.device_id
+    where o.user_id = $1 and o.session_id = $2 and o.style = 'pages' and o.ended_at is not null
+      and n.style = 'pages' and n.ended_at is null and n.expires_at > now()
+      and not exists (
+        select 1 from sessions l
+        where l.user_id = $1 and l.device_id = o.device_id and l.style = 'pages'
+          and greatest(l.created_at, l.ended_at) >= o.ended_at and l.ended_at is not null
+          and l.end_reason not in ('login', 'link', 'second_factor_add'))
+    limit 1
     """
   )
 
@@ -259,5 +281,7 @@ package enum ClientSessionQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [makeRoom, open, find, live, refreshable]
+  package static let all: [any PreparedStatement] = [
+    makeRoom, open, successor, find, live, refreshable,
+  ]
 }

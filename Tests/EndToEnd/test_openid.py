@@ -87,6 +87,24 @@ class CodeFlow(OpenIDCase):
         self.assertEqual(page.status, 302)
         self.expect(party.exchange(party.code(page)), 200)
 
+    def test_a_code_survives_sign_ins_in_other_tabs_until_a_sign_out(self):
+        email, _ = self.user()
+        first = Party(self, self.spa)
+        code = first.code(self.signed_in(first, email))
+        for _ in range(2):
+            second = Party(self, self.spa, prompt="login")
+            later = second.code(self.signed_in(second, email))
+        tokens = self.expect(first.exchange(code), 200).json
+        self.assertEqual(claims(tokens["id_token"])["nonce"], first.parameters["nonce"])
+        third = Party(self, self.spa, prompt="login")
+        third.code(self.signed_in(third, email))
+        # The account page ends the session that replaced the one of the code.
+        self.visitor.open("/account")
+        self.visitor.submit("/account/sign-out")
+        fourth = Party(self, self.spa)
+        self.expect(fourth.exchange(fourth.code(self.signed_in(fourth, email))), 200)
+        self.error(second.exchange(later), 403, "invalid_grant")
+
     def test_a_confidential_client_authenticates_in_either_way(self):
         email, _ = self.user()
         party = Party(self, self.web)

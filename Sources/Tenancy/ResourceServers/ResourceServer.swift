@@ -60,6 +60,21 @@ package enum ResourceServers {
     return try await context.first(ResourceServerQueries.find, app, identifier)
   }
 
+  /// Returns the API with an identifier in the app of a transaction.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop package static func find(
+    _ identifier: String,
+    in transaction: Transaction
+  ) async throws(Failure) -> ResourceServer? {
+    guard isIdentifier(identifier) else { return nil }
+    return try await transaction.run(
+      ResourceServerQueries.find,
+      transaction.app.id,
+      identifier
+    ).first
+  }
+
   /// Returns the APIs of an app that have one of some identifiers.
   ///
   /// - Throws: `.databaseUnavailable`.
