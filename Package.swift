@@ -308,9 +308,9 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ParraWire", "Accounts", "Delivery",
-        "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop", "Encoding", "Outbound",
-        "PasswordHashes", "Postgres", "WireKit",
+        "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire", "ParraWire",
+        "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
+        "Encoding", "Outbound", "PasswordHashes", "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: domain

@@ -3,6 +3,8 @@ package import Runtime
 
 /// The settings of an app for clients of App Services.
 package struct AppServicesSettings: SettingsSection {
+  /// Whether the app has clients of App Services.
+  let isOffered: Bool
   /// `service/database/collection`, or empty.
   let collection: String
   package let userField: String
@@ -10,6 +12,12 @@ package struct AppServicesSettings: SettingsSection {
   let opensRegistration: Bool
 
   package init(_ read: inout SettingsReader) {
+    isOffered = read.flag(
+      "app_services",
+      false,
+      safe: false,
+      "whether clients of App Services may call the app"
+    )
     collection = read.text(
       "app_services_collection",
       .text(

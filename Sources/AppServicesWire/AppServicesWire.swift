@@ -51,6 +51,11 @@ package struct AppServicesWire: Wire {
     return .id(app)
   }
 
+  /// Returns whether the app has clients of App Services; the page about errors belongs to no app.
+  @EventLoop package func isOffered(by app: App, to call: Call) -> Bool {
+    app.appServicesSettings.isOffered || call.request.path.utf8.elementsEqual(ErrorPage.path.utf8)
+  }
+
   @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
     ServiceError(failure, of: call).response(to: call)
   }

@@ -15,7 +15,7 @@ extension ServiceError {
     switch failure.type {
     case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
       self = Self.unauthenticated(failure, call)
-    case .unknownApp: self = Self.unknownApp(call)
+    case .unknownApp, .wireDisabled: self = Self.unknownApp(call)
     case .loginMethodDisabled:
       let setting = failure["setting"]?.string ?? ""
       self = .noProvider(call.captures["provider"] ?? Provider(setting).rawValue)

@@ -2,6 +2,7 @@ import AppServicesWire
 import Accounts
 import Delivery
 import Documents
+import ManagementWire
 import OpenIDWire
 import ParraWire
 package import Runtime
@@ -14,7 +15,7 @@ extension SettingsCatalog {
   package static let all = SettingsCatalog([
     AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
     DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
-    AppServicesSettings.self, ParraSettings.self,
+    AppServicesSettings.self, ParraSettings.self, ManagementSettings.self,
   ])
 }
 

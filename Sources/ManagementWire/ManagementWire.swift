@@ -26,6 +26,12 @@ package struct ManagementWire: Wire {
 
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 
+  @EventLoop package func isOffered(by app: App, to call: Call) -> Bool {
+    let settings = app.settings[ManagementSettings.self]
+    return DatabaseConnectionRoutes.own(call.request.path)
+      ? settings.offersDatabaseConnections : settings.offersManagement
+  }
+
   @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
     DatabaseConnectionRoutes.own(call.request.path)
       ? SignUpError(failure).response : ManagementError(failure).response

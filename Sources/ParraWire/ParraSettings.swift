@@ -4,11 +4,19 @@ package import Runtime
 
 /// The settings of clients of Parra.
 package struct ParraSettings: SettingsSection {
+  /// Whether the app has clients of Parra.
+  let isOffered: Bool
   let bundleID: String
   /// The length of a mailed code that logs in.
   let codeDigits: Int
 
   package init(_ read: inout SettingsReader) {
+    isOffered = read.flag(
+      "parra",
+      false,
+      safe: false,
+      "whether clients of Parra may call the app; they set passwords by codes of 6 digits"
+    )
     bundleID = read.text(
       "parra_bundle",
       .text(

@@ -44,6 +44,10 @@ package struct ParraWire: Wire {
     return .named(PercentCoding.decode(segments[2]) ?? "")
   }
 
+  @EventLoop package func isOffered(by app: App, to call: Call) -> Bool {
+    app.parraSettings.isOffered
+  }
+
   @EventLoop package func response(to failure: Failure, of call: Call) -> Response {
     WireError(failure, of: call).response(in: ErrorForm(of: call))
   }

@@ -108,7 +108,7 @@ struct WireError {
 
   private static func code(_ failure: Failure) -> APICode {
     switch failure.type {
-    case .unknownApp: .unknownTenant
+    case .unknownApp, .wireDisabled: .unknownTenant
     case .userBlocked: .blocked
     case _ where [.notFound, .methodNotAllowed].contains(failure.type.status): .routeNotFound
     default: .insufficientScope
@@ -134,7 +134,7 @@ struct WireError {
   private static func grantError(_ failure: Failure) -> String? {
     switch failure.type {
     case .loginMethodDisabled, .signUpClosed: "unauthorized_client"
-    case .unknownApp: "invalid_client"
+    case .unknownApp, .wireDisabled: "invalid_client"
     default:
       switch failure.type.kind {
       case .unauthenticated, .forbidden, .conflict, .notFound: "invalid_grant"

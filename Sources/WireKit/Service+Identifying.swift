@@ -116,22 +116,30 @@ extension Service {
   private func knownApp(of call: Call, _ served: ServedWire) -> App? {
     guard let reference = try? served.wire.app(of: call) else { return nil }
     let apps = call.context.apps
-    return switch reference {
-    case .named(let name): apps.known(named: name, host: nil)
-    case .host: apps.known(named: nil, host: call.request.field(.host))
-    case .id: nil
-    }
+    let app =
+      switch reference {
+      case .named(let name): apps.known(named: name, host: nil)
+      case .host: apps.known(named: nil, host: call.request.field(.host))
+      case .id: nil as App?
+      }
+    return app.flatMap { served.wire.isOffered(by: $0, to: call) ? $0 : nil }
   }
 
   /// Returns the app of a request, which the wire names.
+  ///
+  /// - Throws: `.unknownApp`, `.wireDisabled` if the app does not offer the wire,
+  ///   `.databaseUnavailable`.
   func app(of call: Call, _ served: ServedWire) async throws(Failure) -> App {
     if let app = knownApp(of: call, served) { return app }
     let apps = call.context.apps
-    return switch try served.wire.app(of: call) {
-    case .named(let name): try await apps.app(named: name, host: nil)
-    case .host: try await apps.app(named: nil, host: call.request.field(.host))
-    case .id(let id): try await apps.app(id)
-    }
+    let app =
+      switch try served.wire.app(of: call) {
+      case .named(let name): try await apps.app(named: name, host: nil)
+      case .host: try await apps.app(named: nil, host: call.request.field(.host))
+      case .id(let id): try await apps.app(id)
+      }
+    guard served.wire.isOffered(by: app, to: call) else { throw .wireDisabled }
+    return app
   }
 
   /// Returns the app of a request; nil if there is no such app.

@@ -23,6 +23,8 @@ package protocol Wire: Sendable {
   /// Also called if no route was found; then only the request of `call` is set.
   /// - Throws: an error if the request is invalid without an app.
   @EventLoop func app(of call: Call) throws(Failure) -> AppReference
+  /// Returns whether the app of a call offers this wire; otherwise the service refuses the call.
+  @EventLoop func isOffered(by app: App, to call: Call) -> Bool
   /// Returns the wire's response for an error.
   ///
   /// - Parameters:
@@ -46,6 +48,7 @@ extension Wire {
   package var fields: [FieldName] { [] }
   package var deviceField: FieldName? { nil }
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
+  @EventLoop package func isOffered(by app: App, to call: Call) -> Bool { true }
 }
 
 /// The app selector of a request.

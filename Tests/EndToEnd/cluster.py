@@ -201,8 +201,12 @@ class Cluster:
     def add_app(self, name, **settings):
         """Creates an app; returns the header that selects it. Workers look up unknown names at once."""
         self.sql("insert into apps (app_id, name, settings) values "
-                 f"(new_object_id(), '{name}', {quoted(settings)})")
+                 f"(new_object_id(), '{name}', {quoted({**WIRES, **settings})})")
         return {"Dossier-App": name}
+
+
+# The settings that open the APIs of other services, which a new app does not offer.
+WIRES = {"app_services": True, "parra": True, "auth0_management": True, "auth0_dbconnections": True}
 
 
 def quoted(value):
@@ -238,7 +242,7 @@ class Template(Cluster):
                 self.migrate("distribute")
             # Requests of tests have one address unless they name another.
             self.set_app(failures_per_ip=1_000_000, anonymous_users_per_ip=1_000_000,
-                         sign_in_pages_per_ip=1_000_000)
+                         sign_in_pages_per_ip=1_000_000, **WIRES)
         finally:
             self.stop_postgres()
         for data, _ in self.nodes():

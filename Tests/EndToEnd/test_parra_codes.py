@@ -113,25 +113,43 @@ class SignIn(CodeCase):
         in_parallel(6, lambda _: self.refused(client, self.wrong(code)))
         self.assertEqual(self.site.sql("select max(tries) from authentication_flows"), "0")
 
-    def test_a_correct_code_of_a_neighbor_uses_no_try(self):
+    def test_a_guess_counts_against_the_newest_request_of_the_network_alone(self):
         one, other = self.client(), self.client()
         one.ask_for_code("one@example.com")
+        first = self.code("one@example.com")
         other.ask_for_code("other@example.com")
-        one.log_in_by_code(self.code("one@example.com"))
-        self.assertEqual(self.site.sql("select tries from authentication_flows"), "5")
+        self.code("other@example.com")
+        # The older code would be a second chance of each guess.
+        self.refused(one, first)
+        tries = ("select email_key, tries from authentication_flows order by email_key")
+        self.assertEqual(self.site.sql(tries).splitlines(),
+                         ["one@example.com|5", "other@example.com|4"])
         self.assertEqual(other.log_in_by_code(self.code("other@example.com"))["email"],
                          "other@example.com")
+        self.assertEqual(one.log_in_by_code(first)["email"], "one@example.com")
 
-    def test_a_code_that_two_neighbors_have_is_refused(self):
+    def test_used_up_tries_do_not_open_an_older_request(self):
         client = self.client()
-        for name in ["a", "b"]:
-            client.ask_for_code(f"twin-{name}@example.com")
-        code = self.code("twin-a@example.com")
-        self.code("twin-b@example.com")
-        hash = self.site.sql("select code_hash from authentication_flows "
-                             "where email_key = 'twin-a@example.com'")
-        self.site.sql(f"update authentication_flows set code_hash = '{hash}'")
+        client.ask_for_code("older@example.com")
+        code = self.code("older@example.com")
+        client.ask_for_code("newer@example.com")
+        newer = self.code("newer@example.com")
+        for _ in range(5):
+            self.refused(client, self.wrong(newer))
         self.refused(client, code)
+
+    def test_guesses_at_an_address_are_limited_for_a_day_over_all_networks(self):
+        self.site.set_app(failures_per_identifier=3)
+        self.addCleanup(self.site.set_app, failures_per_identifier=10)
+        statuses = []
+        for number in range(4):
+            client = self.client(f"203.0.113.{10 + number}")
+            client.ask_for_code("daily@example.com")
+            code = self.code("daily@example.com", number + 1)
+            statuses.append(self.refused(client, self.wrong(code)).status if number < 3 else None)
+        with self.assertRaises((APIError, NetworkError)) as limited:
+            client.form(grant_type="passwordless_otp", client_id="app-1", code=code)
+        self.assertEqual((statuses[:3], limited.exception.status), ([400] * 3, 429))
 
     def test_an_expired_code_is_refused(self):
         client = self.client()
@@ -175,7 +193,7 @@ class SignIn(CodeCase):
             with self.subTest(body=body), self.assertRaises(APIError) as refused:
                 client.issue("challenges/passwordless", body)
             self.assertIn("invalid", refused.exception.body["message"])
-        self.site.dossier("app", "create", "codeless")
+        self.site.add_app("codeless")
         client = Client(self.site, "codeless").launch()
         self.assertNotIn("passwordless", client.info["auth"])
         with self.assertRaises(APIError) as refused:
@@ -183,7 +201,7 @@ class SignIn(CodeCase):
         self.assertEqual(refused.exception.status, 403)
 
     def test_an_app_without_passwords_still_accepts_addresses(self):
-        self.site.dossier("app", "create", "coded")
+        self.site.add_app("coded")
         self.site.dossier("app", "set", "--app", "coded", "email_code=true", "password=false",
                           "anonymous=false")
         client = Client(self.site, "coded", address=HERE).launch()

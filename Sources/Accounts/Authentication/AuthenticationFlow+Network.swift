@@ -8,7 +8,9 @@ package import Postgres
 /// A flow whose code names nothing else: the client sends neither a flow nor an address.
 ///
 /// The code works only from the network that asked for it. So an attacker elsewhere can neither guess
-/// it nor use up its tries. A wrong code counts as a try of each flow of the network.
+/// it nor use up its tries. A code is compared with the newest flow of the network alone, and counts
+/// as a try of it. So one guess is a guess at one address. A limit of a day counts the guesses at an
+/// address from all networks, since six digits are few.
 extension AuthenticationFlow {
   /// The lengths that a wire may choose for such a code.
   package nonisolated static let networkDigits = 6...length
@@ -23,20 +25,20 @@ extension AuthenticationFlow {
     FlowPlace(hashing: network(of: context))
   }
 
-  /// Returns the hash of a code, which is the same for all flows of the network.
+  /// Returns the hash of a code of the network.
   static func networkHash(of code: String, _ context: RequestContext) -> BinaryBytes {
     Credential(.flow, of: context.app.id, salt: [UInt8](repeating: 0, count: 16))
       .hash(with: "\(network(of: context)) \(code)", context.keys.master)
   }
 
-  /// Finds the flow of a code that the client's network asked for, and counts the try.
+  /// Finds the newest flow that the client's network asked for, and counts the try.
   ///
   /// - Parameters:
   ///   - code: as people type it; spaces and hyphens do not count.
   ///   - purpose: the purpose of the flow.
   ///   - context: the context of the request.
   /// - Returns: the flow.
-  /// - Throws: `.invalidCode` for a wrong code, and for one that two flows have; `.tooManyAttempts`,
+  /// - Throws: `.invalidCode` for a wrong code, and for one of an older flow; `.tooManyAttempts`,
   ///   `.databaseUnavailable`.
   static func ofNetwork(
     _ code: String,
@@ -47,17 +49,21 @@ extension AuthenticationFlow {
     let typed = code.withoutSpacesAndHyphens
     let limiter = FailureLimiter(.networkCode, on: network, context)
     let flow = try await limiter.attempt { () async throws(Failure) in
-      let found = try await context.write(
+      let tried = try await context.write(
         NetworkFlowQueries.spend,
         place,
         context.app.id,
         purpose.rawValue,
         networkHash(of: typed, context)
-      ).filter(\.isRight)
-      guard let row = found.first, found.count == 1 else {
+      )
+      guard let row = tried.first else { throw .invalidCode }
+      let daily = RequestLimiter.guesses(at: row.key, context)
+      try await daily.spend()
+      guard row.isRight else {
         try await Event(loginFailureBy: "email").record(context)
         throw .invalidCode
       }
+      try await daily.giveBack()
       return AuthenticationFlow(row, at: place, for: purpose)
     }
     try await limiter.takeBack()
@@ -89,9 +95,9 @@ struct NetworkFlowRow: RowDecodable {
 }
 
 package enum NetworkFlowQueries {
-  /// Counts a try of the flow with the code, or of all flows of the network if none has it.
+  /// Counts a try of the newest flow of the network, and returns it; no row if no try is left.
   ///
-  /// Concurrent tries wait for one another at the rows.
+  /// An older flow takes no code, also once the tries of the newest are used up.
   /// - Parameter 4: the hash of the code.
   static let spend = Statement<NetworkFlowRow, FlowPlace, AppID, String, BinaryBytes>(
     "network_flows.spend",
@@ -99,10 +105,10 @@ package enum NetworkFlowQueries {
     update authentication_flows f set tries = f.tries - 1
     where f.place = $1 and f.app_id = $2 and f.purpose = $3 and f.tries > 0
       and f.expires_at > now()
-      and (f.code_hash = $4 or not exists (
-        select 1 from authentication_flows m
-        where m.place = $1 and m.app_id = $2 and m.purpose = $3 and m.tries > 0
-          and m.expires_at > now() and m.code_hash = $4))
+      and f.flow_id = (
+        select m.flow_id from authentication_flows m
+        where m.place = $1 and m.app_id = $2 and m.purpose = $3 and m.expires_at > now()
+        order by m.expires_at desc, m.flow_id desc limit 1)
     returning f.flow_id, f.email_key, f.email, f.code_hash = $4
     """
   )

@@ -102,10 +102,25 @@ enum RequestLimiter {
 
   /// Counts a reset code for the client's network.
   ///
-  /// A wrong code is tried against all codes of its network. So a network may have only a few.
+  /// A network tries a code against the newest of its flows. Few flows mean few tries.
   /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
   @EventLoop static func resetCode(_ context: RequestContext) async throws(Failure) {
     try await RateLimitSet(RateLimit.ofNetwork(.resetCode, context), context).spend()
+  }
+
+  /// Returns the limit of a day on codes of a network that are tried for an address.
+  ///
+  /// It counts all networks together. Otherwise an attacker with many networks could have as many
+  /// tries as an address may get mails.
+  @EventLoop static func guesses(at key: String, _ context: RequestContext) -> RateLimitSet {
+    let daily = RateLimit.anywhere(
+      AttemptPurpose.networkCode.daily,
+      key,
+      burst: context.app.limitSettings.failuresPerIdentifier,
+      in: .seconds(86_400),
+      context
+    )
+    return RateLimitSet([daily], context)
   }
 
   /// Returns the limits that a new user without credentials uses, for the caller to spend.

@@ -39,7 +39,9 @@ extension RateLimits {
       keys += own.compactMap(\.address)
       devices += own.compactMap(\.device)
     }
-    identifiers += keys.flatMap { [(.login, $0), (.registration, $0), (.mail, $0)] }
+    identifiers += keys.flatMap {
+      [(.login, $0), (.registration, $0), (.mail, $0), (.networkCode, $0)]
+    }
     var networks = network.map { [$0] } ?? []
     if !identifiers.isEmpty {
       networks += try await context.search(AttemptLiftQueries.refused, app)
