@@ -82,8 +82,8 @@ import WireKit
       tokens = try await Users.signIn(credentials, as: .parra, context)
     case "passwordless_otp":
       context.bareDevice = UnauthenticatedDevice(named: nil)
-      // An error must not use up the code.
-      let guest = try? await AnonymousToken.owner(of: form["anonymous_token"], context)
+      // Before the code is used up: after an outage, the client repeats the request with its guest.
+      let guest = try await AnonymousToken.owner(of: form["anonymous_token"], context)
       let code = form["code"] ?? ""
       tokens = try await EmailCodes.signIn(code, linkingTo: guest, as: .parra, context)
     default: return WireError.unknownGrantType.response(in: .both)
