@@ -18,8 +18,8 @@ package struct UserRecord: RowDecodable {
   /// The identities, oldest first.
   package let identities: [Identity]
   /// Nil if it was never written.
-  package let metadata: JSON?
-  package let appMetadata: JSON?
+  package fileprivate(set) var metadata: JSON?
+  package fileprivate(set) var appMetadata: JSON?
   /// When a password was set after the user was created; nil if none was.
   package let passwordChangedAt: Timestamp?
 
@@ -87,7 +87,16 @@ extension Users {
         readsAppMetadata
       )
     }
-    if withDocuments { return try await context.fetch(UserRecordQueries.read, calls) }
+    if withDocuments {
+      let metadata = MemberAccess(to: .metadata, context)
+      let appMetadata = MemberAccess(to: .appMetadata, context)
+      return try await context.fetch(UserRecordQueries.read, calls).map { record in
+        var record = record
+        if let metadata { record.metadata = record.metadata.map(metadata.visible) }
+        if let appMetadata { record.appMetadata = record.appMetadata.map(appMetadata.visible) }
+        return record
+      }
+    }
     return try await context.read(UserRecordQueries.read, calls).flatMap(\.self)
   }
 }

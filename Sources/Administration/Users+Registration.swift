@@ -9,7 +9,7 @@ extension Users {
   /// Registers a user with members of the profile and documents, in one transaction.
   ///
   /// - Returns: the user.
-  /// - Throws: as `registerOnly`; `.schemaMismatch`, `.documentTooLarge`.
+  /// - Throws: as `registerOnly`; `.memberNotWritable`, `.schemaMismatch`, `.documentTooLarge`.
   @EventLoop package static func registerOnly(
     _ credentials: Credentials,
     with members: UserRevision,
@@ -18,8 +18,11 @@ extension Users {
     var writes: [DocumentWrite] = []
     for (kind, members) in members.documents {
       let rule = try DocumentRule(of: kind, in: context.app)
+      // A stranger may write what the user may write.
+      let access = MemberAccess(to: kind, in: context.app)
       let text = try await context.calculate(on: .max) { () throws(Failure) in
-        try rule.text(ofMember: .object(members))
+        let after = try access?.result(ofMember: .object(members), on: nil, of: kind)
+        return try rule.text(ofMember: after ?? .object(members))
       }
       let first = VersionCondition(oneOf: [0])
       writes.append(DocumentWrite(of: kind, text, if: first))

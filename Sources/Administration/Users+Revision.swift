@@ -131,10 +131,12 @@ extension Users {
     try kind.requireWritable(context)
     let rule = try DocumentRule(of: kind, in: context.app)
     let stored = try await Documents.load(kind, of: user, context)
+    let access = MemberAccess(to: kind, context)
     let text = try await context.calculate(on: .max) { () throws(Failure) in
+      let before = try stored.map { (stored) throws(Failure) in try Documents.parsed(stored.body) }
       var body = JSONObject()
-      if members.count > 0 || isMerge, let stored {
-        body = try Documents.parsed(stored.body).object ?? body
+      if members.count > 0 || isMerge, let before {
+        body = (access?.visible(in: before) ?? before).object ?? body
       }
       if isMerge {
         body = body.merging(members)
@@ -142,10 +144,11 @@ extension Users {
         // A member replaces the stored one as a whole: this is no merge patch.
         for (name, value) in members { body[name] = value == .null ? nil : value }
       }
-      return try rule.text(ofMember: .object(body))
+      let after = try access?.result(ofMember: .object(body), on: before, of: kind)
+      return try rule.text(ofMember: after ?? .object(body))
     }
     let version = VersionCondition(oneOf: [stored?.version ?? 0])
-    return DocumentWrite(of: kind, text, if: version)
+    return DocumentWrite(of: kind, text, if: version, isChecked: true)
   }
 }
 

@@ -69,7 +69,8 @@ import Operators
   func change(
     _ body: @escaping @Sendable (BSONDocument?) throws(ServiceError) -> (DocumentEdit, JSON)
   ) async throws(Failure) -> Result<[UInt8], ServiceError> {
-    try await Documents.revise(.customData, of: user, context) { [rules] (stored) throws(Failure) in
+    try await Documents.revise(.customData, adding: rules.added, of: user, context) {
+      [rules] (stored) throws(Failure) in
       let document = try stored.map { (stored) throws(Failure) in try rules.shown(stored) }
       do throws(ServiceError) {
         let (edit, answer) = try body(document)
@@ -81,7 +82,7 @@ import Operators
   }
 
   private func stored() async throws(Failure) -> StoredDocument? {
-    try await Documents.stored(.customData, of: user, context)
+    try await Documents.stored(.customData, adding: rules.added, of: user, context)
   }
 }
 
@@ -92,6 +93,9 @@ import Operators
 struct CollectionRules: Sendable {
   let user: UserID
   let userField: String
+
+  /// The members that this API adds to each document.
+  var added: [String] { ["_id", userField] }
 
   /// Returns a stored document with its `_id` and user field added.
   func shown(_ stored: StoredDocument) throws(Failure) -> BSONDocument {

@@ -53,6 +53,7 @@ extension Shape {
     case .choices(let choices): .list(of: .choice(choices), atMost: choices.count)
     case .text(let length): .text(length)
     case .texts(let limit): .list(of: .text, atMost: limit)
+    case .members: .any
     case .object: .map(of: .map(of: .text))
     }
   }

@@ -55,7 +55,7 @@ package enum DocumentHistory {
       version
     ).first.orGone(context)
     guard let stored = row.item else { throw .notFound }
-    return stored
+    return try await MemberAccess(to: document, context).visible(in: stored, context)
   }
 }
 

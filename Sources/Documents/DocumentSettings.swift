@@ -4,7 +4,11 @@ package import Runtime
 package struct DocumentSettings: SettingsSection {
   /// In characters.
   package let propertyStringLength: Int
-  package let isAppMetadataReadable: Bool
+  private let readableMetadata: MemberSelection
+  private let writableMetadata: MemberSelection
+  private let readableAppMetadata: MemberSelection
+  private let readableCustomData: MemberSelection
+  private let writableCustomData: MemberSelection
   /// How many versions of each document are kept; 0 for none.
   let versionsKept: Int
 
@@ -15,11 +19,25 @@ package struct DocumentSettings: SettingsSection {
       128,
       "the most characters that a string property may have"
     )
-    isAppMetadataReadable = read.flag(
+    readableMetadata = read.members(
+      "metadata_readable",
+      "the members of their metadata that users may read: true for all, false, or JSON Pointers"
+    )
+    writableMetadata = read.members(
+      "metadata_writable",
+      "the members of their metadata that users may write, of those that they may read"
+    )
+    readableAppMetadata = read.members(
       "app_metadata_readable",
-      true,
-      safe: false,
-      "whether users may read their app metadata"
+      "the members of their app metadata that users may read; they write none"
+    )
+    readableCustomData = read.members(
+      "custom_data_readable",
+      "the members of their custom data that users may read: true for all, false, or JSON Pointers"
+    )
+    writableCustomData = read.members(
+      "custom_data_writable",
+      "the members of their custom data that users may write, of those that they may read"
     )
     versionsKept = read.number(
       "document_versions_kept",
@@ -27,6 +45,26 @@ package struct DocumentSettings: SettingsSection {
       0,
       "versions kept of each document, with who wrote them; deleted values remain in them"
     )
+  }
+
+  package var isAppMetadataReadable: Bool { !readableAppMetadata.isNone }
+
+  /// The members that users may read.
+  package func readable(_ document: DocumentKind) -> MemberSelection {
+    switch document {
+    case .metadata: readableMetadata
+    case .appMetadata: readableAppMetadata
+    case .customData: readableCustomData
+    }
+  }
+
+  /// The members that users may write, if they may read them.
+  package func writable(_ document: DocumentKind) -> MemberSelection {
+    switch document {
+    case .metadata: writableMetadata
+    case .appMetadata: .none
+    case .customData: writableCustomData
+    }
   }
 }
 

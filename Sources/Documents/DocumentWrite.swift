@@ -1,5 +1,6 @@
 package import Runtime
 import EventLoop
+import JSON
 import Postgres
 import Sessions
 
@@ -9,22 +10,28 @@ package struct DocumentWrite {
   private let body: TextBytes?
   private let isMerge: Bool
   private let condition: VersionCondition
+  /// Whether `MemberAccess` has allowed the change.
+  private let isChecked: Bool
 
   /// - Parameters:
   ///   - document: the document.
   ///   - body: JSON text that satisfies the document's rule, or a merge patch; nil to delete it.
   ///   - isMerge: whether it is a merge patch.
   ///   - condition: the condition on the stored version.
+  ///   - isChecked: whether `MemberAccess` has allowed the change. Other writes of users are refused
+  ///     if the app limits what users write.
   package init(
     of document: DocumentKind,
     _ body: [UInt8]?,
     isMerge: Bool = false,
-    if condition: VersionCondition
+    if condition: VersionCondition,
+    isChecked: Bool = false
   ) {
     self.document = document
     self.body = body.map(TextBytes.init)
     self.isMerge = isMerge
     self.condition = condition
+    self.isChecked = isChecked
   }
 
   /// Writes the document.
@@ -47,7 +54,7 @@ package struct DocumentWrite {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
-    try document.requireWritable(context)
+    try requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
     if event == nil, !traces.areExpected, condition.allowed != [] {
@@ -69,7 +76,7 @@ package struct DocumentWrite {
   /// - Throws: as `Documents.write`; `.preconditionFailed` names no version.
   @EventLoop package func run(of user: UserID, in transaction: Transaction) async throws(Failure) {
     let context = transaction.context
-    try document.requireWritable(context)
+    try requireWritable(context)
     let traces = DocumentTraces(of: document, user, in: context.app, by: context.principal)
     let event = Event(changeOf: document.pathName, of: user, context)
     guard try await write(traces, event, of: user, in: transaction) == nil else { return }
@@ -134,6 +141,16 @@ package struct DocumentWrite {
       allowed,
       areIndexed
     )
+  }
+
+  /// Refuses a write for which the principal lacks the permission.
+  ///
+  /// - Throws: `.insufficientScope`, `.memberNotWritable`.
+  @EventLoop private func requireWritable(_ context: RequestContext) throws(Failure) {
+    try document.requireWritable(context)
+    guard isChecked || MemberAccess(to: document, context) == nil else {
+      throw .memberNotWritable(JSONPointer(tokens: []))
+    }
   }
 
   private var tooLarge: Failure { .documentTooLarge(limit: document.limit) }

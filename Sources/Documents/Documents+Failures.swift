@@ -1,5 +1,5 @@
 package import Runtime
-import JSON
+package import JSON
 package import Operators
 
 extension ErrorType {
@@ -12,6 +12,12 @@ extension ErrorType {
   package static let schemaMismatch = ErrorType("schema_mismatch", .invalid)
     .titled("The document would not match the app's schema.")
     .remedied("Correct the places that errors lists. dossier schema show prints the app's schema.")
+  package static let memberNotWritable = ErrorType("member_not_writable", .forbidden)
+    .titled("The app does not let users write a member of the document.")
+    .remedied(
+      "Leave the member at the pointer as it is. The app's settings metadata_writable and "
+        + "custom_data_writable name the members that users may write."
+    )
   package static let patchNotApplicable = ErrorType("patch_not_applicable", .invalid)
     .titled("The patch cannot be applied to the document.")
     .remedied("The member errors names the failed operation. Read the document again.")
@@ -21,10 +27,15 @@ extension ErrorType {
 
   package static let documentErrors = [
     patchTestFailed, documentTooLarge, schemaMismatch, patchNotApplicable, updateRefused,
+    memberNotWritable,
   ]
 }
 
 extension Failure {
+  package static func memberNotWritable(_ place: JSONPointer) -> Failure {
+    Failure(.memberNotWritable, at: place.description, "Users may not write this member.")
+  }
+
   package static func patchTestFailed(pointer: String) -> Failure {
     Failure(.patchTestFailed, at: pointer, "The stored value is different.")
   }

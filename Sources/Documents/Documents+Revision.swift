@@ -33,22 +33,25 @@ extension Documents {
   /// - Parameters:
   ///   - document: the document.
   ///   - condition: the condition on the stored version.
+  ///   - own: members that the protocol adds, which every user may read and write.
   ///   - user: the user.
   ///   - context: the context of the request; the new document must satisfy its app's schema, if
   ///     any.
-  ///   - change: returns the change and an outcome. It receives nil if there is no document, and
-  ///     runs off the event loop.
+  ///   - change: returns the change and an outcome. It receives what the principal may read, or nil
+  ///     if there is no document, and runs off the event loop.
   /// - Returns: the document after the change, or nil if it does not exist, and the outcome.
   /// - Throws: as `write`, and errors of `change`.
   package static func revise<Outcome: Sendable>(
     _ document: DocumentKind,
     if condition: VersionCondition = VersionCondition(),
+    adding own: [String] = [],
     of user: UserID,
     _ context: RequestContext,
     _ change:
       @escaping @Sendable (StoredDocument?) throws(Failure) -> (DocumentEdit, outcome: Outcome)
   ) async throws(Failure) -> (document: StoredDocument?, outcome: Outcome) {
     let rule = try DocumentRule(of: document, in: context.app)
+    let access = MemberAccess(to: document, adding: own, context)
     return try await context.revise(document.rawValue, of: user) { () async throws(Failure) in
       let stored = try await load(document, of: user, context)
       let version = stored?.version ?? 0
@@ -57,12 +60,19 @@ extension Documents {
       }
       // The size of a document does not predict the cost of a change.
       let (edit, outcome) = try await context.calculate(on: .max) { () throws(Failure) in
-        let (edit, outcome) = try change(stored)
-        return (try edit.checked(by: rule), outcome)
+        guard let access else {
+          let (edit, outcome) = try change(stored)
+          return (try edit.checked(by: rule), outcome)
+        }
+        let before = try stored.map { (stored) throws(Failure) in try parsed(stored.body) }
+        let shown = try stored.map { (stored) throws(Failure) in try access.visible(in: stored) }
+        let (edit, outcome) = try change(shown)
+        return (try access.result(of: edit, on: before).checked(by: rule), outcome)
       }
       do throws(Failure) {
         let after = try await apply(edit, to: document, stored, of: user, context)
-        return .done((after, outcome))
+        guard let after else { return .done((nil, outcome)) }
+        return .done((try await access.visible(in: after, context), outcome))
       } catch .preconditionFailed {
         return .overtaken
       }
@@ -83,10 +93,10 @@ extension Documents {
     switch edit {
     case .keep: return stored
     case .put(let text):
-      return try await DocumentWrite(of: document, text, if: expected)
+      return try await DocumentWrite(of: document, text, if: expected, isChecked: true)
         .run(of: user, context)
     case .remove:
-      try await delete(document, if: expected, of: user, context)
+      try await remove(document, if: expected, of: user, context)
       return nil
     }
   }

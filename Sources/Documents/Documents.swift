@@ -81,17 +81,25 @@ package enum DocumentChange: Sendable {
 
   /// Reads a stored document; returns nil if it is not stored.
   ///
+  /// - Parameters:
+  ///   - document: the document.
+  ///   - own: members that the protocol adds, which every user may read.
+  ///   - user: the user.
+  ///   - context: the context of the request.
+  /// - Returns: the members that the principal may read.
   /// - Throws: as `read`.
   package static func stored(
     _ document: DocumentKind,
+    adding own: [String] = [],
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
     try document.requireReadable(context)
-    return try await load(document, of: user, context)
+    guard let stored = try await load(document, of: user, context) else { return nil }
+    return try await MemberAccess(to: document, adding: own, context).visible(in: stored, context)
   }
 
-  /// Loads a document without checking permissions; returns nil if it does not exist.
+  /// Loads a whole document without checking permissions; returns nil if it does not exist.
   ///
   /// A large document is read on the lane for large results, where each user has a share.
   package static func load(
@@ -121,7 +129,7 @@ package enum DocumentChange: Sendable {
   ///     any.
   /// - Returns: the new document.
   /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.invalid` for keys, `.schemaMismatch`,
-  ///   `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.sessionEnded`.
+  ///   `.memberNotWritable`, `.documentTooLarge`, `.patchTestFailed`, `.patchNotApplicable`, `.sessionEnded`.
   package static func write(
     _ document: DocumentKind,
     _ change: DocumentChange,
@@ -132,6 +140,9 @@ package enum DocumentChange: Sendable {
     let rule = try DocumentRule(of: document, in: context.app)
     switch change {
     case .replace(let body, let size):
+      guard MemberAccess(to: document, context) == nil else {
+        return try await rewrite(document, if: condition, of: user, context) { _ in body }
+      }
       let cost = rule.schema == nil ? size : .max
       let text = try await context.calculate(on: cost) { () throws(Failure) in
         try rule.text(of: body)
@@ -142,7 +153,7 @@ package enum DocumentChange: Sendable {
         (try rule.text(ofPatch: patch), patch.extent.objects)
       }
       // With a schema, merge here: the database would validate too late.
-      if rule.schema == nil, objects <= mergedObjects {
+      if rule.schema == nil, objects <= mergedObjects, MemberAccess(to: document, context) == nil {
         return try await DocumentWrite(of: document, text, isMerge: true, if: condition)
           .run(of: user, context)
       }
@@ -179,15 +190,35 @@ package enum DocumentChange: Sendable {
   ///
   /// Reads then return `{}` in version 0; the stored version continues.
   ///
-  /// - Throws: `.insufficientScope`, `.preconditionFailed`, `.notFound` if the user does not exist,
-  ///   `.sessionEnded`, `.databaseUnavailable`.
+  /// Members that the user may not read stay.
+  ///
+  /// - Throws: `.insufficientScope`, `.memberNotWritable`, `.preconditionFailed`, `.notFound` if the
+  ///   user does not exist, `.sessionEnded`, `.databaseUnavailable`.
   package static func delete(
     _ document: DocumentKind,
     if condition: VersionCondition,
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    let removal = DocumentWrite(of: document, nil, if: condition)
+    guard MemberAccess(to: document, context) == nil else {
+      _ = try await revise(document, if: condition, of: user, context) { stored in
+        (stored == nil ? .keep : .remove, outcome: ())
+      }
+      return
+    }
+    try await remove(document, if: condition, of: user, context)
+  }
+
+  /// Deletes a document, whose members the user may write.
+  ///
+  /// - Throws: as `delete`.
+  static func remove(
+    _ document: DocumentKind,
+    if condition: VersionCondition,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    let removal = DocumentWrite(of: document, nil, if: condition, isChecked: true)
     guard try await removal.attempt(of: user, context) == nil else { return }
     let current = try await version(of: document, of: user, context)
     // Without a condition, deleting an absent document succeeds.

@@ -45,7 +45,7 @@ struct DocumentResource: Sendable {
           takes: .body(.json(limit: document.limit), shape),
           versions: .write,
           gives: [.ok(answered)],
-          refuses: [.documentTooLarge, .schemaMismatch],
+          refuses: [.documentTooLarge, .schemaMismatch, .memberNotWritable],
           summary: "Replace the \(path)",
           write
         ),
@@ -61,6 +61,7 @@ struct DocumentResource: Sendable {
           gives: [.ok(answered)],
           refuses: [
             .documentTooLarge, .schemaMismatch, .patchTestFailed, .patchNotApplicable,
+            .memberNotWritable,
           ],
           summary: "Change the \(path)",
           write
@@ -75,6 +76,7 @@ struct DocumentResource: Sendable {
         access: base.write,
         versions: .write,
         gives: [.noContent],
+        refuses: [.memberNotWritable],
         summary: "Delete the \(path), which then reads as {}",
         delete
       )

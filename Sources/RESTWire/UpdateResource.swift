@@ -17,7 +17,7 @@ import WireKit
       takes: .body(.json(limit: 1_048_576).holdingDocuments, parts),
       versions: .write,
       gives: [.ok(.updateOutcome)],
-      refuses: [.updateRefused, .documentTooLarge, .schemaMismatch],
+      refuses: [.updateRefused, .documentTooLarge, .schemaMismatch, .memberNotWritable],
       summary: "Change the custom data with MongoDB's update operators",
       update
     )

@@ -20,6 +20,8 @@ struct ImportRequest: Sendable {
   let areEmailsVerified: Bool
   /// The file of password hashes.
   let hashes: String?
+  /// The file of rules of App Services.
+  let rules: String?
 }
 
 /// One run of `dossier user import`.
@@ -56,6 +58,7 @@ struct ImportRequest: Sendable {
     self.request = request
     self.context = context
     let record = try await context.record(of: request.app)
+    try request.requireDecision(aboutRulesFor: record.app)
     let (foreign, hashes) = try await request.foreignReader(for: record.app, context)
     self.foreign = foreign
     reader = try LineReader(opening: request.source, boundTo: hashes)

@@ -51,6 +51,11 @@ struct UserImportCommand: ParsableCommand {
       have one document. A line fails with no_such_user if its user does not exist, and with \
       duplicate if an earlier line has written the document.
 
+      --rules FILE is rules.json of the collection, as App Services exports it. Give it with either \
+      format. Rules are not imported: without a setting, users may read and write all of their custom \
+      data. So if the file has roles, the import begins only when the app's settings \
+      custom_data_writable and custom_data_readable are chosen.
+
       With --format auth0, a line is a user of Auth0's export (NDJSON). --hashes FILE is the \
       decrypted file of password hashes (NDJSON) that Auth0's support sends. Add the issuers of other \
       connections first, named like Auth0's connections (dossier issuer add google-oauth2 ...). \
@@ -68,7 +73,8 @@ struct UserImportCommand: ParsableCommand {
       "errors": [{"pointer", "code", "detail"}], "left_out": [as errors]}.
 
       Exit codes: 0 if all lines are done, 17 if some failed, 18 after a signal, 19 if the input is \
-      not that of the earlier run, 21 if a file cannot be read or written; dossier --help has others.
+      not that of the earlier run, 21 if a file cannot be read or written, 23 if rules need a \
+      decision; dossier --help has others.
       """
   )
   @OptionGroup var options: AppOptions
@@ -100,6 +106,9 @@ struct UserImportCommand: ParsableCommand {
   @Option(help: ArgumentHelp("With auth0: the file of password hashes.", valueName: "file"))
   var hashes: String?
 
+  @Option(help: ArgumentHelp("With app-services: the rules of the collection.", valueName: "file"))
+  var rules: String?
+
   @Flag(help: "Continue where the last run ended.")
   var resume = false
 
@@ -115,6 +124,12 @@ struct UserImportCommand: ParsableCommand {
     }
     guard format == .auth0 || hashes == nil else {
       throw ValidationError("--hashes goes with --format auth0.")
+    }
+    guard rules == nil || format == .appServices || format == .appServicesDocuments else {
+      throw ValidationError("--rules goes with --format app-services or app-services-documents.")
+    }
+    guard rules != "-" || source != "-" else {
+      throw ValidationError("Only one of the two files can be standard input.")
     }
     guard hashes != "-" || source != "-" else {
       throw ValidationError("Only one of the two files can be standard input.")
@@ -141,7 +156,8 @@ struct UserImportCommand: ParsableCommand {
       format: format,
       issuer: issuer,
       areEmailsVerified: areEmailsVerified,
-      hashes: hashes
+      hashes: hashes,
+      rules: rules
     )
     do throws(ReferenceListError) {
       try ReferenceLists.load()

@@ -34,6 +34,30 @@ class Import(Services):
         self.assertEqual(run.returncode, status, run.stdout + run.stderr)
         return [json.loads(line) for line in results.read_text().splitlines()]
 
+    def test_rules_need_a_decision(self):
+        rules = self.site.folder / "rules.json"
+        rules.write_text(json.dumps({"roles": [{
+            "name": "owner", "write": True, "fields": {"balance": {"read": True, "write": False}}}]}))
+        document = self.file("ruled", [{"userId": "64c" + "0" * 21, "balance": 1}])
+        words = ["user", "import", "--app", self.name, "--format", DOCUMENTS, "--rules", rules,
+                 "--results", self.site.folder / "ruled.results", document]
+        self.addCleanup(self.site.dossier, "app", "set", "--app", self.name,
+                        "custom_data_writable=null", "custom_data_readable=null")
+        for settings in [[], ["custom_data_writable=/theme"]]:
+            if settings:
+                self.site.dossier("app", "set", "--app", self.name, *settings)
+            run = self.site.dossier(*words, check=False)
+            self.assertEqual(run.returncode, 23, run.stdout + run.stderr)
+            self.assertIn("balance: read", run.stdout + run.stderr)
+            self.assertFalse((self.site.folder / "ruled.results").exists())
+        self.site.dossier("app", "set", "--app", self.name, "custom_data_readable=true")
+        # The user does not exist.
+        self.assertEqual(self.site.dossier(*words, check=False).returncode, 17)
+        rules.write_text("[]")
+        self.assertEqual(self.site.dossier(*words, check=False).returncode, 12)
+        run = self.site.dossier("user", "import", "--rules", rules, document, check=False)
+        self.assertEqual(run.returncode, 64)
+
     def test_users_and_their_documents(self):
         issuer = "https://issuer.example.com"
         ids = [f"64c{number:021x}" for number in range(5)]
@@ -238,7 +262,7 @@ class Import(Services):
             self.assertNotEqual(run.returncode, 0, (name, value))
         self.site.dossier("app", "create", "shop-set")
         self.site.dossier("app", "set", "--app", "shop-set", f"app_services_collection={COLLECTION}",
-                          "app_services_user_field=owner")
+                          "app_services_user_field=owner", "app_services=true")
         user = App(self.site, "shop-set").log_in("anon-user")
         user.call("insertOne", document={"owner": user.id, "a": 1})
         self.assertEqual(user.call("findOne", query={"owner": user.id})["a"], int32(1))

@@ -65,7 +65,7 @@ import Testing
   @Test func `an invalid stored value is reported, and replaced by the safest one`() {
     let text =
       #"{"anonymous":"no","sign_up":1,"mfa":"Off","mfa_issuer":7,"#
-      + #""app_metadata_readable":[],"switching":"Allow","device_cookie_same_site":"None","#
+      + #""app_metadata_readable":{},"switching":"Allow","device_cookie_same_site":"None","#
       + #""session_days":"3","email_link_base_url":7,"allowed_origins":"https://a.example","jwt":null,"#
       + #""mail_translations":[]}"#
     let settings = AppSettings(text)

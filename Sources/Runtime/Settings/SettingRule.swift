@@ -15,6 +15,8 @@ package struct SettingRule: Sendable {
     case text(ClosedRange<Int>)
     /// A list of at most so many strings.
     case texts(atMost: Int)
+    /// Members of a document: true for all, false for none, or a list of JSON Pointers.
+    case members
     case object
   }
 
@@ -67,7 +69,7 @@ package struct SettingRule: Sendable {
           "length",
           "This setting must be a text of \(length.lowerBound) to \(length.upperBound) characters."
         )
-    case .texts, .object: check(value)
+    case .texts, .members, .object: check(value)
     }
   }
 
@@ -80,7 +82,7 @@ package struct SettingRule: Sendable {
   package func value(of text: String) -> JSON {
     guard let json = try? JSON.parse(Array(text.utf8)) else {
       switch kind {
-      case .texts, .choices:
+      case .texts, .choices, .members:
         return .array(text.split { $0 == "," || $0.isWhitespace }.map { .string(String($0)) })
       default: return .string(text)
       }
@@ -91,6 +93,7 @@ package struct SettingRule: Sendable {
       case .number: json.number != nil
       case .choice, .text: json.string != nil
       case .texts, .choices: json.array != nil
+      case .members: json.array != nil || json.bool != nil
       case .object: json.object != nil
       }
     return isFit || json == .null ? json : .string(text)

@@ -22,7 +22,7 @@ package struct SettingsReader {
 
   /// Reads a Boolean; `safe` is its more restrictive value.
   package mutating func flag(_ name: String, _ usual: Bool, safe: Bool, _ meaning: String) -> Bool {
-    take(name, SettingRule(.flag), usual, safe: safe, meaning, JSON.bool, \.bool)
+    value(name, SettingRule(.flag), usual, safe: safe, meaning, JSON.bool, \.bool)
   }
 
   /// The largest number that settings may have, of either sign.
@@ -37,7 +37,7 @@ package struct SettingsReader {
     _ usual: Int,
     _ meaning: String
   ) -> Int {
-    take(
+    value(
       name,
       SettingRule(.number(range)),
       usual,
@@ -82,7 +82,7 @@ package struct SettingsReader {
     safe: Choice,
     _ meaning: String
   ) -> Choice {
-    take(
+    value(
       name,
       SettingRule(.choice(Choice.allCases.map(\.rawValue))),
       usual,
@@ -98,7 +98,7 @@ package struct SettingsReader {
     _ name: String,
     _ meaning: String
   ) -> Set<Choice> {
-    take(
+    value(
       name,
       SettingRule(.choices(Choice.allCases.map(\.rawValue))),
       [],
@@ -121,12 +121,12 @@ package struct SettingsReader {
     _ usual: String,
     _ meaning: String
   ) -> String {
-    take(name, rule, usual, safe: usual, meaning, JSON.string, \.string)
+    value(name, rule, usual, safe: usual, meaning, JSON.string, \.string)
   }
 
   /// Reads a list of strings; the empty list is the safest.
   package mutating func texts(_ name: String, _ rule: SettingRule, _ meaning: String) -> [String] {
-    take(
+    value(
       name,
       rule,
       [],
@@ -146,10 +146,21 @@ package struct SettingsReader {
     _ rule: SettingRule,
     _ meaning: String
   ) -> JSONObject {
-    take(name, rule, JSONObject(), safe: JSONObject(), meaning, JSON.object, \.object)
+    value(name, rule, JSONObject(), safe: JSONObject(), meaning, JSON.object, \.object)
   }
 
-  private mutating func take<Value>(
+  /// Reads a value of any type.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the setting.
+  ///   - rule: the rule for its JSON.
+  ///   - usual: the default.
+  ///   - safe: the most restrictive value.
+  ///   - meaning: what the setting does.
+  ///   - json: returns a value as JSON.
+  ///   - read: returns the value of JSON; nil if it is of the wrong type.
+  /// - Returns: the value.
+  package mutating func value<Value>(
     _ name: String,
     _ rule: SettingRule,
     _ usual: Value,

@@ -52,11 +52,42 @@ extension Export {
       context.principal,
       DocumentKind.appMetadata.isReadable(context)
     ).first.orGone(context)
+    try await export.hideMembers(context)
     try await export.addDevices(context)
     if context.principal.role == .operator {
       try await Event("user_export", of: user).record(context)
     }
     return export
+  }
+
+  /// Removes the members of documents that the user may not read, also from earlier versions.
+  @EventLoop private mutating func hideMembers(_ context: RequestContext) async throws(Failure) {
+    var limits: [(kind: String, access: MemberAccess)] = []
+    for document in DocumentKind.allCases {
+      if let access = MemberAccess(to: document, context) {
+        limits.append((document.rawValue, access))
+      }
+    }
+    guard !limits.isEmpty else { return }
+    let text = Array("{".utf8) + members + Array("}".utf8)
+    members = try await context.calculate(on: .max) { [limits] () throws(Failure) in
+      func visible(_ item: JSON, _ kind: String?) -> JSON {
+        guard let access = limits.first(where: { $0.kind == kind })?.access,
+          var item = item.object, let body = item["body"], body != .null
+        else { return item }
+        item["body"] = access.visible(in: body)
+        return .object(item)
+      }
+      guard var all = try Documents.parsed(text).object else { return [] }
+      var documents = JSONObject()
+      for (kind, item) in all["documents"]?.object ?? JSONObject() {
+        documents[kind] = visible(item, kind)
+      }
+      all["documents"] = .object(documents)
+      let versions = all["document_versions"]?.array ?? JSONArray([])
+      all["document_versions"] = .array(versions.map { visible($0, $0["kind"]?.string) })
+      return Array(JSON.object(all).serialized().dropFirst().dropLast())
+    }
   }
 
   /// Adds the user's devices, each with what its own row has.
