@@ -37,7 +37,7 @@ enum InputFile {
   }
 
   static func json(_ path: String) throws(CommandFailure) -> JSON {
-    let text = try read(path)
+    let text = Array(try read(path)[...].withoutByteOrderMark)
     do throws(JSONError) {
       return try JSON.parse(text)
     } catch {

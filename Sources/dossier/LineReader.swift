@@ -47,7 +47,7 @@ import Postgres
     var searched = start
     while true {
       if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-        let line = Array(buffer[start..<end])
+        let line = text(of: buffer[start..<end])
         position.pass(buffer[start...end])
         start = end + 1
         return isTooLong || line.count > Self.longest ? .tooLong : .text(line)
@@ -62,13 +62,18 @@ import Postgres
       start = 0
       if isOver {
         guard !buffer.isEmpty || isTooLong else { return nil }
-        let line = buffer
+        let line = text(of: buffer[...])
         position.pass(line)
         buffer = []
         return isTooLong ? .tooLong : .text(line)
       }
       try await fill()
     }
+  }
+
+  /// Returns a line as text, of the first line without its mark of UTF-8.
+  private func text(of line: ArraySlice<UInt8>) -> [UInt8] {
+    Array(position.bytes == 0 ? line.withoutByteOrderMark : line)
   }
 
   private func fill() async throws(CommandFailure) {
@@ -99,5 +104,14 @@ import Postgres
       if count >= 0 { return chunk }
       guard errno == EINTR else { return nil }
     }
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// The bytes without the mark that editors of Windows put before UTF-8.
+  ///
+  /// - Source: RFC 8259 section 8.1, which lets a reader ignore it.
+  var withoutByteOrderMark: ArraySlice<UInt8> {
+    starts(with: [0xef, 0xbb, 0xbf]) ? dropFirst(3) : self
   }
 }

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import subprocess
+import unicodedata
 import unittest
 
 from cases import Case, in_parallel
@@ -119,6 +120,34 @@ class Import(ImportCase):
                 self.assertEqual(self.sql(stored), renewed)
                 self.expect(self.sign_in(email, "wrong password"), 401)
 
+    def test_hashes_in_the_forms_of_other_programs_sign_in(self):
+        hashes = {
+            "node-argon2": "$argon2id$v=19$m=1024,p=4,t=3$c2FsdHNhbHRzYWx0$lxAKHOPqI/FpNqngSBDc8ial58A3pUfj",
+            "padded": "$2a$05$foSiN26zrJmyT5yq4Egg1t6rCf2W3TvztkXxFQM4Dmylzd9DD07o2",
+        }
+        rows = [{"email": f"{name}@example.com", "email_verified": True, "password_hash": text}
+                for name, text in hashes.items()]
+        self.assertEqual({r["status"] for r in self.load(rows)}, {"created"})
+        for name in hashes:
+            with self.subTest(name):
+                self.expect(self.sign_in(f"{name}@example.com", "wrong password"), 401)
+                self.expect(self.sign_in(f"{name}@example.com"), 200)
+
+    def test_a_password_is_the_same_in_each_unicode_form(self):
+        forms = [unicodedata.normalize(form, PASSWORD + " Å") for form in ("NFC", "NFD")]
+        self.assertNotEqual(*forms)
+        for place, form in enumerate(forms):
+            email = f"form-{place}@example.com"
+            self.sign_up_here(email, form)
+            for typed in forms:
+                self.expect(self.sign_in(email, typed), 200)
+        typed = hashlib.pbkdf2_hmac("sha256", forms[1].encode(), b"a salt", 2000)
+        text = base64.b64encode(typed).decode().rstrip("=")
+        self.load([{"email": "typed@example.com", "email_verified": True,
+                    "password_hash": f"$pbkdf2-sha256$i=2000$YSBzYWx0${text}"}])
+        self.expect(self.sign_in("typed@example.com", forms[1]), 200)
+        self.expect(self.sign_in("typed@example.com", forms[0]), 200)
+
     def test_a_user_without_a_hash_chooses_a_password_by_mail(self):
         self.load([{"email": "new@example.com", "email_verified": True}])
         for password in ["", "*", PASSWORD]:
@@ -141,6 +170,14 @@ class Import(ImportCase):
         self.expect(self.sign_in("coded@example.com"), 200)
 
     # Rows
+
+    def test_a_mark_of_utf_8_at_the_start_is_ignored(self):
+        rows = [{"email": "first@example.com"}, {"email": "second@example.com"}]
+        text = b"\xef\xbb\xbf" + lines(rows).encode()
+        self.assertEqual([r["status"] for r in self.load(text)], ["created"] * 2)
+        # Only there.
+        text = lines([{"email": "third@example.com"}]).encode() + text
+        self.assertEqual([r["status"] for r in self.load(text, status=17)][:2], ["created", "failed"])
 
     def test_each_invalid_row_fails_alone_with_its_line_and_pointer(self):
         good = {"email": "good@example.com", "email_verified": True}
