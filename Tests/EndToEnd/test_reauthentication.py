@@ -11,7 +11,7 @@ from issuers import IssuerCase, claims
 IDENTITIES = "update:current_user_identities"
 
 
-class Reauthentication(IssuerCase):
+class ReauthenticationCase(IssuerCase):
     def backdate(self, grant, minutes=11):
         """Backdates the last authentication of a user's sessions."""
         self.site.sql(f"update sessions set authenticated_at = now() - interval '{minutes} minutes' "
@@ -30,6 +30,8 @@ class Reauthentication(IssuerCase):
     def jwt(self, subject):
         return self.key.token(claims(subject, auth_time=int(time.time())))
 
+
+class Reauthentication(ReauthenticationCase):
     @staticmethod
     def routes():
         """Returns the method, path and access of every route of a user."""
@@ -271,32 +273,6 @@ class Reauthentication(IssuerCase):
         age = self.site.sql("select extract(epoch from now() - authenticated_at)::int from sessions "
                             f"where user_id = '{grant['user_id']}' and ended_at is null")
         self.assertGreaterEqual(int(age), 300)
-
-    def test_a_sign_in_by_a_token_proves_its_session(self):
-        now = int(time.time())
-        timeless = claims("timeless")
-        del timeless["iat"]
-        for payload, status in [(claims("new"), 201), (timeless, 201),
-                                (claims("new", iat=now - 700), 401), (claims("new", iat=None), 401),
-                                (claims("new", auth_time=now - 700), 401)]:
-            with self.subTest(payload):
-                login = self.post("/v1/login/jwt", {"token": self.key.token(payload)})
-                self.expect(self.make_key(self.expect(login, 200).json, str(now)), status)
-                now += 1
-
-    def test_a_repeated_link_proves_nothing_without_auth_time(self):
-        def age(grant):
-            return int(self.site.sql(
-                "select extract(epoch from now() - authenticated_at)::int from sessions "
-                f"where user_id = '{grant['user_id']}' and ended_at is null"))
-
-        again = self.key.token(claims("again"))
-        grant = self.expect(self.post("/v1/login/jwt", {"token": again}), 200).json
-        self.backdate(grant, minutes=8)
-        self.renewed(self.link(grant, provider="jwt", token=again), grant)
-        self.assertGreaterEqual(age(grant), 480)
-        self.renewed(self.link(grant, provider="jwt", token=self.jwt("again")), grant)
-        self.assertLess(age(grant), 480)
 
     def test_forged_credentials_are_limited_without_filling_the_audit(self):
         count = "select count(*) from audit where action = 'login_failure' and user_id = '%s'"
