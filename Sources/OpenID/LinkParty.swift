@@ -44,7 +44,7 @@ struct LinkParty: RowDecodable {
     /// The subject by which the identity belongs to one user of the app.
     let uniqueSubject: Subject
     let isProvedByReader: Bool
-    /// What was stored when the identity was linked; empty before.
+    /// The profile that a link has stored, and the claims of the issuer's last token.
     let profile: JSONObject
 
     /// The user of the identity before the link; nil if it was none's.
@@ -70,7 +70,10 @@ struct LinkParty: RowDecodable {
     ///   - identity: the new id of the identity.
     /// - Returns: the row.
     func row(of party: LinkParty, _ user: UserID, as identity: IdentityID) -> JSON {
+      // The claims of the issuer's last token are there before a link, too.
+      let isLinked = profile.keys.contains { $0 != "claims" }
       var kept = party.names
+      kept["claims"] = profile["claims"]
       kept["id"] = .string(user.text)
       kept["foreign_id"] = party.foreignID.map(JSON.string)
       kept["email"] = party.email.map(JSON.string)
@@ -78,7 +81,7 @@ struct LinkParty: RowDecodable {
       return [
         "id": .string(identity.text), "provider": .string(provider.text),
         "subject": .string(subject), "verified_via_mail_only": .bool(isProvedByReader),
-        "profile": .object(profile.count > 0 ? profile : kept),
+        "profile": .object(isLinked ? profile : kept),
       ]
     }
 

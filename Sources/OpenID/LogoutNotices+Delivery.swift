@@ -8,7 +8,7 @@ package import Sessions
 extension LogoutNotices {
   /// Sends a queued message.
   ///
-  /// - Throws: `.clientUnreachable` if the client has not accepted it, and may later.
+  /// - Throws: `.internalError` if the message cannot be read, `.databaseUnavailable`.
   package static func send(
     _ due: DueRow,
     _ context: RequestContext
@@ -32,13 +32,14 @@ extension LogoutNotices {
       context
     )
     let source = context.dependencies[LogoutSender.self].source
+    let owner = CallOwner(app: due.app.text, receiver: client.text)
     do throws(FetchError) {
       // A token has no character that a form encodes.
-      try await source.post("logout_token=\(token)", to: url)
+      try await source.post("logout_token=\(token)", to: url, for: owner)
     } catch {
       // The client has read the message, and will not accept it later either.
       if case .status(400) = error { return .finished }
-      throw .clientUnreachable("\(error)")
+      return .unreachable(reason: "backchannel_logout_url did not accept it: \(error)")
     }
     return .finished
   }

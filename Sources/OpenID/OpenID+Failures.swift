@@ -29,12 +29,6 @@ extension ErrorType {
   package static let audienceNotGranted = ErrorType("audience_not_granted", .forbidden)
     .titled("The client has no grant for this resource server.")
     .remedied("Ask the operator for one: dossier client grant.")
-
-  package static let clientUnreachable = ErrorType("client_unreachable", .unavailable)
-    .titled("A client did not accept a back-channel logout request.")
-    .remedied(
-      "Check that backchannel_logout_url is an endpoint of the client that responds with 2xx."
-    )
 }
 
 extension Failure {
@@ -56,10 +50,6 @@ extension Failure {
   static func scopesNotGranted(_ scopes: [String]) -> Failure {
     let names = scopes.joined(separator: ", ").excerpt(400)
     return Failure(.audienceNotGranted, "Client has not been granted scopes: \(names)")
-  }
-
-  static func clientUnreachable(_ reason: String) -> Failure {
-    Failure(.clientUnreachable, reason: reason)
   }
 
   package static func scopeNotGranted(_ scope: String) -> Failure {
