@@ -33,10 +33,11 @@ class Operation(unittest.TestCase):
         last = {"same": ("1", 10), "long": ("2", 1000), "short": ("3", 100)}
         sums = {"same": "1", "long": "changed", "new": "4", "short": "changed"}
         select = lambda changed, until: self.run.select(changed, until, 5000, last, sums)  # noqa: E731
-        self.assertEqual(select(True, None), (["short", "new", "long"], []))
-        self.assertEqual(select(True, 5000 + 100 + self.run.GUESS), (["short", "new"], ["long"]))
-        self.assertEqual(select(True, 5099), ([], ["short", "new", "long"]))
-        self.assertEqual(select(False, None), (["same", "short", "new", "long"], []))
+        self.assertEqual(select(True, None), (["short", "long", "new"], []))
+        self.assertEqual(select(True, 6099), (["short"], ["long", "new"]))
+        self.assertEqual(select(True, 6100), (["short", "long"], ["new"]))
+        self.assertEqual(select(True, 5099), ([], ["short", "long", "new"]))
+        self.assertEqual(select(False, None), (["same", "short", "long", "new"], []))
 
     def test_a_change_of_an_input_changes_the_checksum(self):
         with tempfile.TemporaryDirectory() as folder:

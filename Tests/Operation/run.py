@@ -5,7 +5,8 @@ usage: run.py [--changed] [--until TIME] [--list] [MODULE...]
 
 `passed` has a line for each module: the checksum of its inputs at the last pass, and the seconds that it
 took. A pass writes it; commit it. With --until, in seconds since 1970, a module starts only if it should
-end by then. The last lines name the modules that were left out, and those whose tests were all skipped.
+end by then. A module that has never passed takes an unknown time, and does not start then. The last lines
+name the modules that were left out, and those whose tests were all skipped.
 """
 
 import argparse
@@ -38,8 +39,8 @@ INPUTS = {
     "test_two_phases": CITUS,
     "test_distributed": CITUS,
 }
-# For a module whose time is unknown.
-GUESS = 600
+# The seconds of a module whose time is unknown.
+UNKNOWN = float("inf")
 
 
 def checksum(module):
@@ -74,10 +75,10 @@ def select(changed, until, now, last, sums):
     """
     wanted = [module for module, total in sums.items()
               if not changed or last.get(module, ("", 0))[0] != total]
-    wanted.sort(key=lambda module: last.get(module, ("", GUESS))[1])
+    wanted.sort(key=lambda module: last.get(module, ("", UNKNOWN))[1])
     chosen, late = [], []
     for module in wanted:
-        seconds = last.get(module, ("", GUESS))[1]
+        seconds = last.get(module, ("", UNKNOWN))[1]
         if until is None or now + seconds <= until:
             chosen.append(module)
             now += seconds
@@ -121,7 +122,7 @@ def main():
     failed, skipped = [], []
     for module in chosen:
         # The modules before may have taken longer than at their last pass.
-        if options.until and time.time() + last.get(module, ("", GUESS))[1] > options.until:
+        if options.until and time.time() + last.get(module, ("", UNKNOWN))[1] > options.until:
             late.append(module)
             continue
         print(f"==> operation: {module}", file=sys.stderr, flush=True)
@@ -134,7 +135,7 @@ def main():
         else:
             (skipped if status == 5 else failed).append(module)
     for module in late:
-        print(f"left out for lack of time: {module} (run Tests/Operation/run.py {module})")
+        print(f"left out, no time or no known time: {module} (run Tests/Operation/run.py {module})")
     for module in skipped:
         print(f"all tests skipped: {module}")
     if failed:
