@@ -62,10 +62,8 @@ package struct ChildProcess: Sendable {
   /// A stopped process uses none.
   package var processorTime: UInt64 {
     var clock = clockid_t()
-    var time = timespec()
-    guard unsafe clock_getcpuclockid(id, &clock) == 0, unsafe clock_gettime(clock, &time) == 0
-    else { return 0 }
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    guard unsafe clock_getcpuclockid(id, &clock) == 0 else { return 0 }
+    return EventLoop.nanoseconds(of: clock) ?? 0
   }
 
   /// Returns a C array of strings.

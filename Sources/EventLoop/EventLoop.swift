@@ -64,9 +64,12 @@ package actor EventLoop {
   }
 
   /// Returns the current time of the monotonic clock in nanoseconds.
-  package nonisolated static func now() -> UInt64 {
+  package nonisolated static func now() -> UInt64 { nanoseconds(of: CLOCK_MONOTONIC) ?? 0 }
+
+  /// Returns the time of a clock in nanoseconds; nil if there is no such clock.
+  nonisolated static func nanoseconds(of clock: clockid_t) -> UInt64? {
     var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    guard unsafe clock_gettime(clock, &time) == 0 else { return nil }
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 }

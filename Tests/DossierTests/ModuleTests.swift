@@ -75,23 +75,23 @@ import Testing
     }
   }
 
-  @Test func `no file has more than 300 lines, and no module more than 6,000`() throws {
+  @Test func `no file has more than 500 lines, and no module more than 6,000`() throws {
     for module in order.keys {
       let lengths = try SourceFiles.all(of: module).map { path, text in
         let count = text.utf8.count { $0 == UInt8(ascii: "\n") }
-        #expect(count <= 300, "\(path)")
+        #expect(count <= 500, "\(path)")
         return count
       }
       #expect(lengths.reduce(0, +) <= 6_000, "\(module)")
     }
   }
 
-  @Test func `no file of the tests has more than 300 lines`() throws {
+  @Test func `no file of the tests has more than 500 lines`() throws {
     let folder = "\(SourceFiles.repository)/Tests"
     for path in try FileManager.default.subpathsOfDirectory(atPath: folder)
     where path.hasSuffix(".py") || path.hasSuffix(".swift") {
       let text = try String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
-      #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } <= 300, "\(path)")
+      #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } <= 500, "\(path)")
     }
   }
 
