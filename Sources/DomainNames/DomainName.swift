@@ -55,11 +55,11 @@ package enum DomainName {
   }
 
   private static func encoded(_ domain: String) -> String? {
-    converted(domain) { unsafe idn2_to_ascii_8z($0, $1, Int32(IDN2_NONTRANSITIONAL.rawValue)) }
+    unsafe converted(domain) { unsafe idn2_to_ascii_8z($0, $1, Int32(IDN2_NONTRANSITIONAL.rawValue)) }
   }
 
   private static func decoded(_ domain: String) -> String? {
-    converted(domain) { unsafe idn2_to_unicode_8z8z($0, $1, 0) }
+    unsafe converted(domain) { unsafe idn2_to_unicode_8z8z($0, $1, 0) }
   }
 
   private static func converted(
