@@ -23,7 +23,8 @@ package enum OperatorName {
       (1...100).contains(label.unicodeScalars.count)
       && !label.hasControlCharacters
     let rule = "A name must have 1 to 100 characters in one line."
-    return isFit ? nil : FieldError("/name", "length", rule)
+    guard isFit else { return FieldError("/name", "length", rule) }
+    return DisplayName.fault(in: label, at: "/name")
   }
   package static let descriptionRule =
     "A description must be a text of at most 500 characters in one line."

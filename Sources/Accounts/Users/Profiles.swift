@@ -155,9 +155,7 @@ import Sessions
     guard !text.isEmpty, text.unicodeScalars.count <= limit else {
       return FieldError(pointer, "length", "This member must have 1 to \(limit) characters.")
     }
-    guard !text.hasControlCharacters else {
-      return FieldError(pointer, "control_character", "Control characters are not allowed.")
-    }
+    if let fault = DisplayName.fault(in: text, at: pointer) { return fault }
     return rule(name, text).map { FieldError(pointer, name, $0) }
   }
 

@@ -58,11 +58,11 @@ extension Auth0User {
     if json["blocked"]?.bool == true { row["blocked"] = true }
     for (own, name) in [("created_at", "created_at"), ("last_login_at", "last_login")] {
       guard let time = json[name]?.string ?? json[name]?["$date"]?.string else { continue }
-      guard ImportedUser.isTime(time) else {
-        leaveOut("/" + name, "time", "A time must be like 2025-04-30T12:00:00Z (RFC 3339).")
-        continue
+      if let fault = ImportedUser.fault(inTime: time, at: "/" + name) {
+        leaveOut(fault.place, fault.code, fault.detail)
+      } else {
+        row[own] = .string(time)
       }
-      row[own] = .string(time)
     }
     if let count = json["logins_count"]?.number?.int, ImportedUser.loginCounts.contains(count) {
       row["login_count"] = .number(JSONNumber(count))

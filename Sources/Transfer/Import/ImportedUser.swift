@@ -173,10 +173,10 @@ package struct ImportedUser: Sendable {
       return isBlocked == nil ? [Self.flag(place)] : []
     case "created_at":
       createdAt = value.string
-      return Self.fault(inTime: createdAt, at: place)
+      return Self.fault(inTime: createdAt, at: place).map { [$0] } ?? []
     case "last_login_at":
       lastLoginAt = value.string
-      return Self.fault(inTime: lastLoginAt, at: place)
+      return Self.fault(inTime: lastLoginAt, at: place).map { [$0] } ?? []
     case "login_count":
       loginCount = value.number?.int
       let isCount = loginCount.map(Self.loginCounts.contains) ?? false
@@ -207,25 +207,8 @@ package struct ImportedUser: Sendable {
     }
   }
 
-  /// Returns whether a text is an RFC 3339 time, from 1970 on and less than 15 hours from UTC.
-  ///
-  /// Its letters may be in either case.
-  static func isTime(_ text: String) -> Bool {
-    guard let time = CalendarTime(text.uppercased()), let zone = time.zone else { return false }
-    return time.day.year >= 1970 && abs(zone) < 15 * 60
-  }
-
   /// The integers that every JSON parser reads.
   package static let loginCounts = 0...(1 << 53 - 1)
-
-  private static func fault(inTime text: String?, at place: String) -> [FieldError] {
-    guard let text, isTime(text) else {
-      return [
-        FieldError(place, "time", "A time must have the form 2025-04-30T12:00:00Z (RFC 3339).")
-      ]
-    }
-    return []
-  }
 
   private static func flag(_ place: String) -> FieldError {
     FieldError.wrongType(place, "true or false")
