@@ -39,8 +39,11 @@ package enum Example {
   package static let mail = "697df5c8e5087f36371ad160"
   package static let factor = "697df5c8e5087f36371ad140"
   package static let recoveryCodes = [
-    "4k7wd-9xq2m", "0hz3t-vb6yn", "c8r5p-1jeg7", "wq2n9-6sk4d", "73ymx-fhp0a", "b6tzv-5c8rj",
-    "e1gd4-qn97w", "x0k2h-3ymsp", "9vjr6-tb5zc", "n4apf-81wqe",
+    "x2fjd8-phw183-cx3bm7-gm96t3", "mne9ka-kjxadz-v4ad05-xk7cfx",
+    "x6ynxj-f429rb-w6tc1t-yfewca", "akg5bn-af3fb3-fdtvyk-kf2s2a",
+    "ak1kqs-vm2gyg-1d2qj7-21k1g7", "ab11pc-nty2bj-1y6fwy-gyewrn",
+    "wy1cvq-9sv3d0-0am7dn-vp0d78", "as74ev-z504jk-0eyq8v-e4ra52",
+    "wfxs7k-zyfy9k-zxpte3-74075c", "zkfsby-cytk40-a7vqyt-cnmr86",
   ]
   package static let flow = "ds_flow_aX3uwOUIfzY3GtEmC…"
 

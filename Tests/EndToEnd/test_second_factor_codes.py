@@ -41,10 +41,10 @@ class Codes(FactorCase):
         used, = self.factors(self.grant)["second_factors"]
         self.assertIsNotNone(used["last_used_at"])
 
-    def test_the_clock_may_differ_by_one_step(self):
+    def test_the_present_code_and_the_one_before_are_accepted(self):
         self.user()
         user = self.grant["user_id"]
-        for later, status in [(-2, 401), (-1, 200), (0, 200), (1, 200), (2, 401)]:
+        for later, status in [(-2, 401), (-1, 200), (0, 200), (1, 401), (2, 401)]:
             with self.subTest(later=later):
                 flow = self.flow()
 
@@ -92,15 +92,30 @@ class Codes(FactorCase):
         self.assertIn("Retry-After", refused.headers)
         # The password is correct, and does not count as a failure.
         flow = self.flow()
-        self.expect(self.prove(flow, self.recovery_codes[0]), 429, "too_many_attempts")
+        self.expect(self.prove(flow, self.authenticator.code()), 429, "too_many_attempts")
+        # These guesses do not lock the recovery codes, which are counted apart.
+        self.expect(self.prove(flow, self.recovery_codes[0]), 200)
         # A known device has a limit of its own.
         device = {"Dossier-Device": self.grant["device_secret"]}
-        self.expect(self.prove(self.flow(headers=device), self.recovery_codes[0], headers=device),
+        self.later(self.grant["user_id"])
+        self.expect(self.prove(self.flow(headers=device), self.authenticator.code(), headers=device),
                     200)
         self.assertEqual(len(self.events(self.grant["user_id"], "login_failure")), 10)
         self.site.dossier("rate-limit", "reset", self.email)
         self.later(self.grant["user_id"])
         self.expect(self.prove(self.flow(), self.authenticator.code()), 200)
+
+    def test_wrong_recovery_codes_are_limited_apart(self):
+        self.user()
+        flow, wrong = self.flow(), "000000-000000-000000-000000"
+        for _ in range(5):
+            self.expect(self.prove(self.flow(), wrong), 401, "code_invalid")
+            self.expect(self.prove(flow, wrong), 401, "code_invalid")
+        refused = self.expect(self.prove(flow, self.recovery_codes[0]), 429, "too_many_attempts")
+        self.assertEqual(limits(refused).keys(), {"recovery-code"})
+        self.expect(self.prove(flow, self.authenticator.code()), 200)
+        self.site.dossier("rate-limit", "reset", self.email)
+        self.expect(self.prove(self.flow(), self.recovery_codes[0]), 200)
 
     def test_a_correct_code_does_not_count_as_a_failure(self):
         self.user()

@@ -124,7 +124,7 @@ package import Postgres
     guard let row = spent.first, let step = SecondStep(row, of: flow, at: place, code, context)
     else { throw .invalidCode }
     let user = step.credential.user
-    let limiter = try await SecondFactors.limiter(of: user, context)
+    let limiter = try await SecondFactors.limiter(of: code, by: user, context)
     do throws(Failure) {
       try await limiter.count()
       let tokens = try await SignIn.complete(

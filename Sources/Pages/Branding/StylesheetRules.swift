@@ -195,7 +195,7 @@ enum StylesheetRules {
     button.account:hover { background: var(--hover) }
     .state { color: var(--muted); font-size: .875rem; line-height: 1.25rem; font-weight: 400 }
     .accounts .plain { padding-inline: .5rem; font-size: .875rem }
-    .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(10rem, 100%), 1fr));
+    .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(18rem, 100%), 1fr));
       gap: .25rem 1rem; margin: 1.5rem 0 0; padding: 1rem; list-style: none;
       background: var(--hover); border-radius: min(var(--radius), .75rem) }
     .codes code { letter-spacing: .04em }

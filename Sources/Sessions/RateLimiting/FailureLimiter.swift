@@ -10,8 +10,11 @@ package enum AttemptPurpose: String, CaseIterable {
   case login
   /// Passwords sent in a session, or with a mailed token, counted by the user.
   case password
-  /// Codes of a second factor, counted by the user over all flows.
+  /// Codes of an authenticator app, counted by the user over all flows.
   case secondFactor = "second-factor"
+  /// Recovery codes, counted by the user over all flows, so that guesses of the short codes of an app
+  /// do not lock them.
+  case recoveryCode = "recovery-code"
   /// Mailed codes that name no address, counted by the network that may enter them.
   case networkCode = "network-code"
   /// Requests for codes that set a password and name no address, counted by network alone.

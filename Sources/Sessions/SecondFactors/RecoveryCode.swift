@@ -3,13 +3,17 @@ import Postgres
 
 /// A code that a user keeps on paper, in place of an authenticator that is lost.
 ///
-/// It has 50 random bits, in two groups of five. The letters I, L, O and U are not in it. A user who
-/// types I, L or O means 1, 1 or 0.
-/// - Source: Douglas Crockford's base 32, for the alphabet.
+/// It has 120 random bits, in four groups of six characters. So a fast keyed hash is enough to store
+/// it; codes of less than 112 bits need a password hash. The letters I, L, O and U are not in it. A
+/// user who types I, L or O means 1, 1 or 0.
+/// - Source: OWASP ASVS 5.0, 6.5.2, for the entropy; Douglas Crockford's base 32, for the alphabet.
 struct RecoveryCode: Hashable {
   /// How many codes a user gets at once.
   static let count = 10
-  private static let length = 10
+  private static let length = 24
+  /// The length of codes from before, which are good until they are replaced.
+  private static let earlierLength = 10
+  private static let groupLength = 6
   private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
   private let characters: [UInt8]
@@ -35,17 +39,17 @@ struct RecoveryCode: Hashable {
         characters.append(isUpper ? byte + 32 : byte)
       }
     }
-    guard characters.count == Self.length, characters.allSatisfy(Self.alphabet.contains) else {
-      return nil
-    }
+    guard [Self.length, Self.earlierLength].contains(characters.count),
+      characters.allSatisfy(Self.alphabet.contains)
+    else { return nil }
     self.characters = characters
   }
 
   /// Returns the code as the user sees it.
   var text: String {
-    let half = Self.length / 2
-    return String(decoding: characters[..<half], as: UTF8.self) + "-"
-      + String(decoding: characters[half...], as: UTF8.self)
+    stride(from: 0, to: characters.count, by: Self.groupLength).map { start in
+      String(decoding: characters[start...].prefix(Self.groupLength), as: UTF8.self)
+    }.joined(separator: "-")
   }
 
   /// Returns what the database stores: a keyed hash with the first master key.

@@ -25,7 +25,7 @@ extension Sessions {
     try SecondFactors.requireOffered(context)
     try await context.requireSession(of: user)
     try await RateLimits.countChange(of: user, context)
-    let limiter = try await SecondFactors.limiter(of: user, context)
+    let limiter = try await SecondFactors.limiter(of: code, by: user, context)
     try await limiter.count()
     do throws(Failure) {
       let live = try await limiter.complete { () async throws(Failure) in

@@ -23,15 +23,16 @@ extension SecondFactors {
     guard context.app.sessionSettings.mfa != .off else { throw .mfaDisabled }
   }
 
-  /// Returns the limiter of a user's codes.
+  /// Returns the limiter of a user's codes of the kind that was entered.
   ///
   /// - Throws: `.databaseUnavailable`.
   package static func limiter(
-    of user: UserID,
+    of code: String,
+    by user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> FailureLimiter {
     FailureLimiter(
-      .secondFactor,
+      RecoveryCode(code) == nil ? .secondFactor : .recoveryCode,
       on: user.text,
       isFamiliar: try await Devices.knows(user, by: .secondFactor, context),
       context

@@ -10,8 +10,11 @@ package enum TimeBasedCode {
   package static let length = 6
   /// The length of a time step, in seconds.
   static let period = 30
-  /// How many steps the clock of the authenticator may differ.
-  static let drift = 1
+  /// How many steps before the present one are accepted, while a code is typed and sent.
+  ///
+  /// - Source: RFC 6238 section 5.2, which recommends one step at most. No code of a later step is
+  ///   accepted, which would prolong its life (OWASP ASVS 5.0, 6.5.5).
+  static let delay = 1
 
   /// Returns the number of the time step at a time in seconds since 1970.
   static func step(at time: Int) -> Int { time / period }
@@ -36,7 +39,7 @@ package enum TimeBasedCode {
   /// - Returns: the step, or nil if the code is wrong or used.
   static func step(of code: String, _ secret: [UInt8], near now: Int, after last: Int) -> Int? {
     let entered = Array(code.utf8)
-    return (now - drift...now + drift).first { step in
+    return (now - delay...now).first { step in
       step > last && areSame(Array(self.code(of: secret, at: step).utf8), entered)
     }
   }
