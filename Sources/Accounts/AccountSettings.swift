@@ -6,6 +6,8 @@ package struct AccountSettings: SettingsSection {
   package let signUp: SignUp
   /// In characters.
   package let passwordMinLength: Int
+  /// Whether a new password may be common, or contain a name.
+  package let allowsWeakPasswords: Bool
   /// In the addresses of users.
   package let allowsMixedScripts: Bool
   let apiKeysPerUser: Int
@@ -30,12 +32,20 @@ package struct AccountSettings: SettingsSection {
         + "mailed code; with closed, only operators, API clients and imports create users"
     )
     // NIST SP 800-63B section 5.1.1.2 requires at least 8.
-    passwordMinLength = read.number(
+    let shortest = read.number(
       "password_min_length",
       8...128,
       8,
       "minimum number of characters of a new password"
     )
+    allowsWeakPasswords = read.flag(
+      "weak_passwords",
+      false,
+      safe: false,
+      "whether any new password of at least 6 characters is accepted, also a common one, as clients "
+        + "of App Services expect; password_min_length then has no effect"
+    )
+    passwordMinLength = allowsWeakPasswords ? 6 : shortest
     allowsMixedScripts = read.flag(
       "mixed_script_addresses",
       false,

@@ -243,6 +243,21 @@ class WaysIn(IssuerCase):
                                          token=key)), ("/password", code))
         self.expect(self.change(grant, "margarine is not in it"), 200)
 
+    def test_an_app_can_accept_weak_passwords_of_six_characters(self):
+        # The setting has a shortest length of its own.
+        app = self.site.add_app("weak", weak_passwords=True, password_min_length=12)
+        for index, password in enumerate(["sekrit", "passw0rd", "pa55word", "margaret"]):
+            email = f"margaret-{index}@example.com"
+            self.expect(self.register(email, password, headers=app), 201)
+            self.expect(self.login(email, password, headers=app), 200)
+        for password in ["sekri", "x" * 1_025]:
+            self.assertEqual(
+                self.fault(self.register("short@example.com", password, headers=app)),
+                ("/password", "length"))
+        # Another app keeps its rules.
+        self.assertEqual(self.fault(self.register("strong@example.com", "passw0rd")),
+                         ("/password", "common"))
+
     def test_short_names_are_allowed_in_passwords(self):
         # Less than four bytes before the @.
         self.expect(self.register("ada@example.com", "adamant as a rock"), 201)

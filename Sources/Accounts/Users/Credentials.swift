@@ -62,7 +62,8 @@ package struct Credentials: Sendable {
   /// Returns the rule that a new password breaks.
   ///
   /// It may be too short, too long, or a common password. It must not contain the email address,
-  /// its local part, or a name of the app: attackers try those first.
+  /// its local part, or a name of the app: attackers try those first. An app that allows weak
+  /// passwords has only the rules about the length.
   /// - Parameters:
   ///   - password: the password as the user typed it.
   ///   - email: the address of the user; nil without one.
@@ -82,6 +83,7 @@ package struct Credentials: Sendable {
         "A password must have at least \(shortest) characters and at most \(longestPassword) bytes."
       return FieldError(pointer, "length", rule)
     }
+    if app.accountSettings.allowsWeakPasswords { return nil }
     switch ReferenceLists.ofProcess {
     case .failure(let error): return FieldError(pointer, "common", error.description)
     case .success(let lists) where lists.passwords.contains(password):
