@@ -14,4 +14,14 @@ extension Client {
     case .auth0: try await ForeignIDs.id(of: user, context)
     }
   }
+
+  /// Returns the same in a transaction.
+  @EventLoop func subject(of user: UserID, in transaction: Transaction) async throws(Failure)
+    -> String
+  {
+    switch settings.claimsProfile {
+    case .oidc: user.text
+    case .auth0: try await ForeignIDs.id(of: user, in: transaction)
+    }
+  }
 }

@@ -24,6 +24,11 @@ import Encoding
     try await context.first(ForeignIDQueries.id, user) ?? id(of: user)
   }
 
+  /// Returns the same in a transaction.
+  static func id(of user: UserID, in transaction: Transaction) async throws(Failure) -> String {
+    try await transaction.run(ForeignIDQueries.id, user).first ?? id(of: user)
+  }
+
   /// Returns the id of a user who did not come with one.
   package nonisolated static func id(of user: UserID) -> String { prefix + user.text }
 

@@ -52,11 +52,10 @@ import Tenancy
     isDeleted: Bool = false,
     in transaction: Transaction
   ) async throws(Failure) {
-    let context = transaction.context
     var clients: [ClientID: Client?] = [:]
     for ended in try await transaction.run(LogoutNoticeQueries.take, user, isDeleted) {
       if clients[ended.client] == nil {
-        clients[ended.client] = try await Clients.known(ended.client, of: app, context)
+        clients[ended.client] = try await Clients.known(ended.client, of: app, in: transaction)
       }
       // A client that has ended the session itself knows of it.
       guard ended.reason != "revoked_by_client", let client = clients[ended.client] ?? nil,
@@ -64,7 +63,7 @@ import Tenancy
       else { continue }
       let json: JSON = [
         "url": .string(url), "client": .string(client.id.text), "user": .string(user.text),
-        "subject": .string(try await client.subject(of: user, context)),
+        "subject": .string(try await client.subject(of: user, in: transaction)),
         "session": .string(ended.session.text), "issuer": .string(ended.issuer),
       ]
       try transaction.queue(json, kind, to: client.id.text, of: app, for: deliveryTimeout)

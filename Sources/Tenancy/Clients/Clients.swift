@@ -72,9 +72,9 @@ package enum Clients {
   @EventLoop package static func known(
     _ id: ClientID,
     of app: AppID,
-    _ context: RequestContext
+    in transaction: Transaction
   ) async throws(Failure) -> Client? {
-    try await context.first(ClientQueries.known, id, app)
+    try await transaction.run(ClientQueries.known, id, app).first
   }
 }
 
