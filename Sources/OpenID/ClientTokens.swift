@@ -85,7 +85,7 @@ package import Tenancy
   ///   - provider: this server as the client knows it.
   ///   - context: the context of the request.
   /// - Returns: the token.
-  /// - Throws: `.audienceNotGranted` also for scopes, `.overloaded`, `.databaseUnavailable`.
+  /// - Throws: `.audienceNotGranted`, `.clientScopesNotGranted`, `.overloaded`, `.databaseUnavailable`.
   package static func token(
     for audience: String,
     _ scopes: [String]?,

@@ -29,6 +29,9 @@ extension ErrorType {
   package static let audienceNotGranted = ErrorType("audience_not_granted", .forbidden)
     .titled("The client has no grant for this resource server.")
     .remedied("Ask the operator for one: dossier client grant.")
+  package static let clientScopesNotGranted = ErrorType("client_scopes_not_granted", .forbidden)
+    .titled("The client has no grant for some of the scopes.")
+    .remedied("Ask the operator for them: dossier client grant.")
 }
 
 extension Failure {
@@ -49,7 +52,7 @@ extension Failure {
 
   static func scopesNotGranted(_ scopes: [String]) -> Failure {
     let names = scopes.joined(separator: ", ").excerpt(400)
-    return Failure(.audienceNotGranted, "Client has not been granted scopes: \(names)")
+    return Failure(.clientScopesNotGranted, "Client has not been granted scopes: \(names)")
   }
 
   package static func scopeNotGranted(_ scope: String) -> Failure {

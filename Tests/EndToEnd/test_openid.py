@@ -103,14 +103,16 @@ class CodeFlow(OpenIDCase):
         self.visitor.submit("/account/sign-out")
         fourth = Party(self, self.spa)
         self.expect(fourth.exchange(fourth.code(self.signed_in(fourth, email))), 200)
-        self.error(second.exchange(later), 403, "invalid_grant")
+        self.error(second.exchange(later), 400, "invalid_grant")
 
     def test_a_confidential_client_authenticates_in_either_way(self):
         email, _ = self.user()
         party = Party(self, self.web)
         code = party.code(self.signed_in(party, email))
-        self.error(party.exchange(code, client_secret=None), 401, "access_denied", "Unauthorized")
-        self.error(party.exchange(code, client_secret="wrong"), 401, "access_denied")
+        refused = party.exchange(code, client_secret=None)
+        self.error(refused, 401, "invalid_client", "Unauthorized")
+        self.assertEqual(refused.headers["WWW-Authenticate"], 'Basic realm="oauth"')
+        self.error(party.exchange(code, client_secret="wrong"), 401, "invalid_client")
         self.expect(party.exchange(code), 200)
         party = Party(self, self.web)
         code = party.code(self.visitor.open(party.path))
@@ -168,7 +170,7 @@ class Machines(OpenIDCase):
     def test_a_machine_gets_the_scopes_of_its_grant(self):
         party = Party(self, self.machine)
         ask = {"grant_type": "client_credentials", "audience": self.API}
-        self.error(party.token(**ask), 403, "access_denied")
+        self.error(party.token(**ask), 400, "invalid_target")
         self.site.dossier("client", "grant", self.machine["id"], self.api["id"],
                           "--scope", "read:posts")
         tokens = self.expect(party.token(**ask), 200).json
@@ -176,7 +178,7 @@ class Machines(OpenIDCase):
         access = verified(tokens["access_token"], self.keys)
         self.assertEqual((access["sub"], access["aud"], access["gty"]),
                          (f"{self.machine['id']}@clients", self.API, "client-credentials"))
-        self.error(party.token(**ask, scope="read:posts write:posts a"), 403, "access_denied",
+        self.error(party.token(**ask, scope="read:posts write:posts a"), 400, "invalid_scope",
                    "Client has not been granted scopes: write:posts, a")
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         self.assertEqual(self.site.get("/v1/me", token=tokens["access_token"]).status, 401)
@@ -201,14 +203,28 @@ class Machines(OpenIDCase):
             self.site.dossier(*end)
             self.assertEqual(ask("/oauth/introspect", token).json, {"active": False})
 
+    def test_clients_of_the_profile_auth0_get_the_refusals_of_auth0(self):
+        client = self.new_client("web", "--callback", CALLBACK, settings=["claims_profile=auth0"])
+        party = Party(self, client)
+        self.error(party.exchange("x"), 403, "invalid_grant", "Invalid authorization code")
+        self.error(party.token(grant_type="implicit"), 403, "unsupported_grant_type")
+        self.error(party.token(grant_type="password", username="a", password="b"), 403,
+                   "unauthorized_client")
+        refused = party.exchange("x", client_secret="wrong")
+        self.error(refused, 401, "access_denied", "Unauthorized")
+        self.assertIsNone(refused.headers["WWW-Authenticate"])
+        machine = Party(self, self.new_client("machine", settings=["claims_profile=auth0"]))
+        self.error(machine.token(grant_type="client_credentials", audience=self.API), 403,
+                   "access_denied")
+
     def test_each_kind_of_client_has_its_grants(self):
         self.error(Party(self, self.spa).token(grant_type="client_credentials", audience=self.API),
-                   403, "unauthorized_client")
+                   400, "unauthorized_client")
         self.error(Party(self, self.machine).token(grant_type="authorization_code", code="x"),
-                   403, "unauthorized_client")
+                   400, "unauthorized_client")
         self.error(Party(self, self.spa).token(grant_type="password", username="a", password="b"),
-                   403, "unauthorized_client")
-        self.error(Party(self, self.spa).token(grant_type="implicit"), 403,
+                   400, "unauthorized_client")
+        self.error(Party(self, self.spa).token(grant_type="implicit"), 400,
                    "unsupported_grant_type")
         self.error(Party(self, self.spa).token(), 400, "invalid_request")
         self.error(Party(self, {"id": "x"}).token(grant_type="refresh_token"), 401,

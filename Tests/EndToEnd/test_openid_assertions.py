@@ -91,13 +91,13 @@ class Assertions(AssertionCase):
                 good[:-3] + "AAA", "x" * 20_000, "a.b.c"]):
             with self.subTest(number):
                 answer = self.send(wrong, client_id=self.back_end["id"])
-                self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))
+                self.assertEqual((answer.status, answer.json["error"]), (401, "invalid_client"))
         # Another client cannot use the assertion.
         for client in [self.machine, self.web]:
             answer = self.send(self.assertion(iss=client["id"], sub=client["id"]))
-            self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))
+            self.assertEqual((answer.status, answer.json["error"]), (401, "invalid_client"))
         answer = self.send(good, client_id=self.machine["id"])
-        self.assertEqual((answer.status, answer.json["error"]), (401, "access_denied"))
+        self.assertEqual((answer.status, answer.json["error"]), (401, "invalid_client"))
         for fields in [{"client_assertion_type": "password"}, {"client_assertion_type": None},
                        {"client_id": self.back_end["id"],
                         "client_secret": self.back_end["secret"]}]:

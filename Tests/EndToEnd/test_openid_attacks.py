@@ -27,7 +27,7 @@ class Codes(OpenIDCase):
         return party, party.code(page)
 
     def refused(self, answer, description="Invalid authorization code"):
-        self.error(answer, 403, "invalid_grant", description)
+        self.error(answer, 400, "invalid_grant", description)
 
     def test_a_client_may_repeat_its_exchange(self):
         party, code = self.coded(scope="openid offline_access")
@@ -237,4 +237,4 @@ class Tokens(OpenIDCase):
         self.site.dossier("user", "block", "--yes", "--app", "default", user)
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
         self.error(party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"]),
-                   403, "invalid_grant")
+                   400, "invalid_grant")

@@ -184,7 +184,7 @@ class BackChannel(BackChannelCase):
             answer = self.party.token(
                 grant_type="refresh_token", refresh_token=self.offline["refresh_token"])
             self.offline = self.expect(answer, 200).json
-        self.error(self.party.token(grant_type="refresh_token", refresh_token=first), 403,
+        self.error(self.party.token(grant_type="refresh_token", refresh_token=first), 400,
                    "invalid_grant")
 
     def test_every_end_of_a_session_is_notified(self):

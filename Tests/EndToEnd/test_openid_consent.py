@@ -55,7 +55,7 @@ class Consent(OpenIDCase):
         self.signed_in(party, self.email)
         code = party.code(self.visitor.submit("/consent", button="allow"))
         self.site.sql("delete from consents")
-        self.error(party.exchange(code), 403, "invalid_grant")
+        self.error(party.exchange(code), 400, "invalid_grant")
 
     def consented(self, email):
         """Lets a user allow the third party, in a browser of its own."""

@@ -98,8 +98,8 @@ class Passwords(DirectCase):
         self.assertEqual(again["scope"], tokens["scope"])
         # Another client cannot use the token.
         self.error(Party(self, self.native).token(
-            grant_type="refresh_token", refresh_token=again["refresh_token"]), 403, "invalid_grant")
-        self.error(self.password(email, audience="https://unknown.example/"), 403, "access_denied")
+            grant_type="refresh_token", refresh_token=again["refresh_token"]), 400, "invalid_grant")
+        self.error(self.password(email, audience="https://unknown.example/"), 400, "invalid_target")
         # Older apps name the endpoint with the claims as an API.
         self.expect(self.password(email, audience=self.issuer + "userinfo"), 200)
 
@@ -128,26 +128,26 @@ class Passwords(DirectCase):
             (email, "wrong"), ("nobody@example.com", PASSWORD), ("not an address", "x"),
             ("x" * 60_000, "x"), (email, "x" * 60_000), ("\u00e4@\u00f6", "\U0001f600" * 300)]]
         for answer in answers:
-            self.error(answer, 403, "invalid_grant", "Wrong email or password.")
+            self.error(answer, 400, "invalid_grant", "Wrong email or password.")
             self.assertEqual(answer.body, answers[0].body)
 
     def test_only_the_correct_password_reveals_a_block(self):
         email, user = self.user()
         self.site.dossier("user", "block", "--yes", "--app", "default", user)
-        self.error(self.password(email, "wrong"), 403, "invalid_grant", "Wrong email or password.")
-        self.error(self.password(email), 403, "unauthorized", "user is blocked")
+        self.error(self.password(email, "wrong"), 400, "invalid_grant", "Wrong email or password.")
+        self.error(self.password(email), 400, "invalid_grant", "user is blocked")
 
     def test_an_unverified_user_of_an_app_that_requires_it(self):
         email, _ = self.user()
         self.settings(sign_up="verify_first")
-        self.error(self.password(email), 403, "unauthorized")
+        self.error(self.password(email), 400, "invalid_grant")
 
     def test_guesses_count_together_with_those_of_other_apis(self):
         email, _ = self.user()
         self.settings(failures_per_identifier=3)
         place = {ADDRESS: "203.0.113.77"}
         for _ in range(2):
-            self.error(self.password(email, "wrong", headers=place), 403, "invalid_grant")
+            self.error(self.password(email, "wrong", headers=place), 400, "invalid_grant")
         self.expect(self.login(email, "wrong", headers=place), 401, "wrong_credentials")
         answer = self.password(email, headers=place)
         self.error(answer, 429, "too_many_attempts")
@@ -170,44 +170,44 @@ class Clients(DirectCase):
         email, _ = self.user()
         other = self.new_client("single_page")
         ask = {"client": other}
-        self.error(self.password(email, **ask), 403, "unauthorized_client")
-        self.error(self.start(email, **ask), 403, "unauthorized_client")
-        self.error(self.code(email, "12345678", **ask), 403, "unauthorized_client")
+        self.error(self.password(email, **ask), 400, "unauthorized_client")
+        self.error(self.start(email, **ask), 400, "unauthorized_client")
+        self.error(self.code(email, "12345678", **ask), 400, "unauthorized_client")
         for grant in ["mfa-otp", "mfa-recovery-code"]:
             self.error(Party(self, other).token(
                 grant_type=PREFIX + grant, mfa_token="x", otp="1", recovery_code="x"),
-                403, "unauthorized_client")
+                400, "unauthorized_client")
         # Each setting allows its own grant.
         self.site.dossier("client", "set", other["id"], "password_grant=true")
         self.expect(self.password(email, **ask), 200)
-        self.error(self.start(email, **ask), 403, "unauthorized_client")
+        self.error(self.start(email, **ask), 400, "unauthorized_client")
 
     def test_third_parties_and_machines_are_refused(self):
         email, _ = self.user()
         self.set(self.spa, "first_party=false")
-        self.error(self.password(email), 403, "unauthorized_client")
-        self.error(self.start(email), 403, "unauthorized_client")
+        self.error(self.password(email), 400, "unauthorized_client")
+        self.error(self.start(email), 400, "unauthorized_client")
         self.site.dossier("client", "set", self.machine["id"], "password_grant=true")
-        self.error(self.password(email, client=self.machine), 403, "unauthorized_client")
+        self.error(self.password(email, client=self.machine), 400, "unauthorized_client")
 
     def test_the_login_methods_of_client_and_app_apply(self):
         email, _ = self.user()
         self.set(self.spa, 'connections=["email_code"]')
-        self.error(self.password(email), 403, "unauthorized_client")
+        self.error(self.password(email), 400, "unauthorized_client")
         self.expect(self.start(email), 200)
         self.set(self.native, 'connections=["password"]')
-        self.error(self.start(email, client=self.native), 403, "unauthorized_client")
+        self.error(self.start(email, client=self.native), 400, "unauthorized_client")
         self.site.set_app(email_code=False)
         self.addCleanup(self.site.set_app, email_code=True)
-        self.error(self.start(email), 403, "unauthorized_client")
+        self.error(self.start(email), 400, "unauthorized_client")
 
     def test_a_confidential_client_needs_its_secret(self):
         email, _ = self.user()
         self.expect(self.password(email, client=self.web), 200)
         self.expect(self.start(email, client=self.web), 200)
         bare = {"id": self.web["id"]}
-        self.error(self.password(email, client=bare), 401, "access_denied", "Unauthorized")
-        self.error(self.start(email, client=bare), 401, "access_denied", "Unauthorized")
+        self.error(self.password(email, client=bare), 401, "invalid_client", "Unauthorized")
+        self.error(self.start(email, client=bare), 401, "invalid_client", "Unauthorized")
 
     def test_malformed_requests(self):
         email, _ = self.user()
@@ -223,7 +223,7 @@ class Clients(DirectCase):
                 {"grant_type": PREFIX + "mfa-recovery-code", "mfa_token": "x"}]:
             self.error(self.password(email, **fields), 400, "invalid_request")
         for kind in ["Password", "password-realm", PREFIX + "mfa-oob", PREFIX]:
-            self.error(self.password(email, grant_type=kind), 403, "unsupported_grant_type")
+            self.error(self.password(email, grant_type=kind), 400, "unsupported_grant_type")
 
     def test_the_discovery_document_names_the_grants(self):
         found = self.site.get("/.well-known/openid-configuration").json["grant_types_supported"]

@@ -28,7 +28,7 @@ class EmailCodes(DirectCase):
 
     def test_only_the_newest_code_works_and_only_once(self):
         email = self.own_email()
-        wrong = (403, "invalid_grant", "Wrong email or verification code.")
+        wrong = (400, "invalid_grant", "Wrong email or verification code.")
         self.error(self.code(email, "12345678"), *wrong)
         self.start(email)
         first = self.mailed_code(email)
@@ -45,8 +45,8 @@ class EmailCodes(DirectCase):
         self.start(email)
         right = self.mailed_code(email)
         for _ in range(5):
-            self.error(self.code(email, "x"), 403, "invalid_grant")
-        self.error(self.code(email, right), 403, "invalid_grant")
+            self.error(self.code(email, "x"), 400, "invalid_grant")
+        self.error(self.code(email, right), 400, "invalid_grant")
 
     def test_a_code_of_another_api_requires_its_flow(self):
         email = self.own_email()
@@ -54,7 +54,7 @@ class EmailCodes(DirectCase):
         code = self.mailed_code(email)
         # A stranger who knows the address cannot use up the tries of that flow.
         for _ in range(6):
-            self.error(self.code(email, code), 403, "invalid_grant")
+            self.error(self.code(email, code), 400, "invalid_grant")
         self.expect(self.enter(flow, code), 200)
 
     def test_concurrent_uses_of_one_code_sign_in_once(self):
@@ -62,7 +62,7 @@ class EmailCodes(DirectCase):
         self.start(email)
         code = self.mailed_code(email)
         answers = in_parallel(4, lambda index: self.code(email, code))
-        self.assertEqual(sorted(answer.status for answer in answers), [200, 403, 403, 403])
+        self.assertEqual(sorted(answer.status for answer in answers), [200, 400, 400, 400])
 
     def test_a_code_takes_an_unverified_account_over(self):
         email, user = self.user()
@@ -72,7 +72,7 @@ class EmailCodes(DirectCase):
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
         # Sessions that are older than the verification have ended.
         self.assertEqual(self.userinfo(attacker["access_token"]).status, 401)
-        self.error(self.password(email), 403, "invalid_grant")
+        self.error(self.password(email), 400, "invalid_grant")
 
     def test_malformed_starts(self):
         email = self.own_email()
@@ -119,7 +119,7 @@ class Factors(FactorCase, DirectCase):
         token = self.required(self.password(
             email, audience=self.API, scope="openid read:posts offline_access"))
         self.assertNotIn(email, token)
-        self.error(self.prove_by(token, otp=authenticator.wrong()), 403, "invalid_grant",
+        self.error(self.prove_by(token, otp=authenticator.wrong()), 400, "invalid_grant",
                    "Invalid otp_code.")
         tokens = self.expect(self.prove_by(token, otp=authenticator.code()), 200).json
         # The second step has the scopes and the audience of the first.
@@ -131,16 +131,16 @@ class Factors(FactorCase, DirectCase):
             grant_type="refresh_token", refresh_token=tokens["refresh_token"]), 200)
         # The token was used up.
         self.later(user)
-        self.error(self.prove_by(token, otp=authenticator.code()), 403, "invalid_grant")
+        self.error(self.prove_by(token, otp=authenticator.code()), 400, "invalid_grant")
 
     def test_a_recovery_code_completes_once(self):
         email, _, _, codes = self.protected_user()
         token = self.required(self.password(email))
-        self.error(self.prove_by(token, recovery_code="x"), 403, "invalid_grant",
+        self.error(self.prove_by(token, recovery_code="x"), 400, "invalid_grant",
                    "MFA Authorization rejected.")
         self.expect(self.prove_by(token, recovery_code=codes[0]), 200)
         token = self.required(self.password(email))
-        self.error(self.prove_by(token, recovery_code=codes[0]), 403, "invalid_grant")
+        self.error(self.prove_by(token, recovery_code=codes[0]), 400, "invalid_grant")
 
     def test_a_mailed_code_asks_for_the_factor_too(self):
         email, user, authenticator, _ = self.protected_user()
@@ -157,8 +157,8 @@ class Factors(FactorCase, DirectCase):
         middle = len(token) // 2
         changed = token[:middle] + ("A" if token[middle] != "A" else "B") + token[middle + 1:]
         for wrong in ["x", "\u00e4", token[:-4], token + "AAAA", changed, flow, "A" * 60_000]:
-            self.error(self.prove_by(wrong, otp=code), 403, "invalid_grant", "Malformed mfa_token")
-        self.error(self.prove_by(token, otp=code, client=self.native), 403, "invalid_grant",
+            self.error(self.prove_by(wrong, otp=code), 400, "invalid_grant", "Malformed mfa_token")
+        self.error(self.prove_by(token, otp=code, client=self.native), 400, "invalid_grant",
                    "Malformed mfa_token")
         # The pages and the other APIs refuse it.
         self.assertEqual(self.prove(token, code).status, 401)
@@ -168,21 +168,21 @@ class Factors(FactorCase, DirectCase):
         email, user, authenticator, _ = self.protected_user()
         token = self.required(self.password(email))
         self.site.dossier("user", "password", user, "--from", "-", given="another horse battery\n")
-        self.error(self.prove_by(token, otp=authenticator.code()), 403, "invalid_grant")
+        self.error(self.prove_by(token, otp=authenticator.code()), 400, "invalid_grant")
 
     def test_codes_are_limited(self):
         email, user, authenticator, _ = self.protected_user()
         token = self.required(self.password(email))
         self.settings(failures_per_identifier=2)
         for _ in range(2):
-            self.error(self.prove_by(token, otp=authenticator.wrong()), 403, "invalid_grant")
+            self.error(self.prove_by(token, otp=authenticator.wrong()), 400, "invalid_grant")
         self.error(self.prove_by(token, otp=authenticator.code()), 429, "too_many_attempts")
 
     def test_an_app_that_requires_a_factor_from_a_user_without_one(self):
         email, _ = self.user()
         self.set_mfa("required")
         token = self.required(self.password(email), "enroll")
-        self.error(self.prove_by(token, otp="123456"), 403, "invalid_grant",
+        self.error(self.prove_by(token, otp="123456"), 400, "invalid_grant",
                    "The user must first set up a second factor at the pages.")
 
 

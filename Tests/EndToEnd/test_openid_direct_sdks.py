@@ -59,6 +59,11 @@ print("done")
 """
 
 class SDKs(DirectCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.site.dossier("client", "set", cls.web["id"], "claims_profile=auth0")
+
     def run_sdk(self, folder):
         email = self.own_email()
         self.verified(email, PASSWORD)

@@ -91,7 +91,7 @@ class Messages(OpenIDCase):
         self.assertIn(f"The token is for the audience {self.API}", answer.json["detail"])
         party = Party(self, self.spa)
         code = party.code(self.visitor.open(party.path))
-        self.error(party.exchange(code, redirect_uri=f"{CALLBACK}2"), 403, "invalid_grant",
+        self.error(party.exchange(code, redirect_uri=f"{CALLBACK}2"), 400, "invalid_grant",
                    "The redirect_uri is not that of the /authorize request.")
 
     def test_an_api_cannot_have_an_address_of_this_server(self):

@@ -110,7 +110,7 @@ class Apps(HostCase):
 
     def test_refresh_tokens(self):
         token, back = self.tokens_of_one["refresh_token"], self.backs["two"]
-        for client, status in [("one", 401), ("two", 403)]:
+        for client, status in [("one", 401), ("two", 400)]:
             answer = self.form("/oauth/token", "two.example", grant_type="refresh_token",
                                client_id=self.clients[client]["id"], refresh_token=token)
             self.assertEqual(answer.status, status, answer.body)
@@ -132,7 +132,7 @@ class Apps(HostCase):
             mixed.client = self.clients[client]
             answer = mixed.exchange(code)
             self.error(answer, *((401, "invalid_client") if client == "one"
-                                 else (403, "invalid_grant")))
+                                 else (400, "invalid_grant")))
         mixed.client, mixed.host = self.clients["one"], self.host("one.example")
         self.expect(mixed.exchange(code), 200)
 
@@ -217,7 +217,7 @@ class Issuers(HostCase):
         page = self.visitor.open(party.path)
         self.assertEqual(party.answer(page)["iss"], self.issuer_at("one.example"))
         code = party.code(page)
-        self.error(party.exchange(code), 403, "invalid_grant", "Invalid authorization code")
+        self.error(party.exchange(code), 400, "invalid_grant", "Invalid authorization code")
         party.host = self.host("one.example")
         tokens = self.expect(party.exchange(code), 200).json
         self.assertEqual(claims(tokens["id_token"])["iss"], self.issuer_at("one.example"))
@@ -239,7 +239,7 @@ class Issuers(HostCase):
             return self.form("/oauth/token", host, grant_type="refresh_token", refresh_token=token,
                              client_id=self.clients["one"]["id"])
 
-        self.error(refresh(there, token), 403, "invalid_grant", "Unknown or invalid refresh token.")
+        self.error(refresh(there, token), 400, "invalid_grant", "Unknown or invalid refresh token.")
         tokens = self.expect(refresh(here, token), 200).json
         self.assertEqual(self.userinfo(tokens["access_token"], headers=self.at(there)).status, 401)
         for host, active in [(there, False), (here, True)]:

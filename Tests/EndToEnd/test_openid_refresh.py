@@ -20,9 +20,9 @@ class RefreshTokens(OpenIDCase):
             party.token(grant_type="refresh_token", refresh_token=second["refresh_token"]), 200).json
         # The first token is now too old: it was stolen, and the session ends.
         stolen = party.token(grant_type="refresh_token", refresh_token=first)
-        self.error(stolen, 403, "invalid_grant", "Unknown or invalid refresh token.")
+        self.error(stolen, 400, "invalid_grant", "Unknown or invalid refresh token.")
         last = party.token(grant_type="refresh_token", refresh_token=third["refresh_token"])
-        self.error(last, 403, "invalid_grant")
+        self.error(last, 400, "invalid_grant")
         self.assertEqual(self.userinfo(third["access_token"]).status, 401)
 
     def test_a_refresh_can_reduce_but_not_extend_scopes(self):
@@ -42,7 +42,7 @@ class RefreshTokens(OpenIDCase):
         for other in [self.web, self.native]:
             answer = Party(self, other).token(
                 grant_type="refresh_token", refresh_token=tokens["refresh_token"])
-            self.error(answer, 403, "invalid_grant")
+            self.error(answer, 400, "invalid_grant")
         native = self.post("/v1/token/refresh", {"refresh_token": tokens["refresh_token"]})
         self.assertEqual(native.status, 401)
 
@@ -55,12 +55,12 @@ class RefreshTokens(OpenIDCase):
             return party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"],
                                **fields)
 
-        self.error(refresh(audience="https://other.example"), 403, "access_denied")
+        self.error(refresh(audience="https://other.example"), 400, "invalid_target")
         tokens = self.expect(refresh(audience=self.API), 200).json
         self.site.dossier("user", "block", "--yes", "--app", "default", user)
-        self.error(refresh(), 403, "invalid_grant", "user is blocked")
+        self.error(refresh(), 400, "invalid_grant", "user is blocked")
         self.site.dossier("user", "delete", "--app", "default", user, "--yes")
-        self.error(refresh(), 403, "invalid_grant",
+        self.error(refresh(), 400, "invalid_grant",
                    "The refresh_token was generated for a user who doesn't exist anymore.")
 
     def test_revocation_ends_the_session(self):
@@ -75,7 +75,7 @@ class RefreshTokens(OpenIDCase):
             self.assertEqual((answer.status, answer.body), (200, b""))
             self.assertEqual(self.userinfo(tokens["access_token"]).status, expected)
         self.error(party.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"]),
-                   403, "invalid_grant")
+                   400, "invalid_grant")
 
     def test_introspection_reports_which_tokens_are_valid(self):
         tokens, _ = self.tokens(scope=self.SCOPE)

@@ -213,7 +213,7 @@ class Pages(RequestCase):
         for url in ["http://127.0.0.1/cb", "http://127.0.0.1:51234/cb", "http://127.0.0.1:1/cb"]:
             page, party = self.begin(client, redirect=url)
             code = party.code(page)
-            self.error(party.exchange(code, redirect_uri="http://127.0.0.1:9/cb"), 403,
+            self.error(party.exchange(code, redirect_uri="http://127.0.0.1:9/cb"), 400,
                        "invalid_grant")
             self.expect(party.exchange(code), 200)
         for url in ["http://[::1]/cb?x=1", "http://[::1]:51234/cb?x=1"]:

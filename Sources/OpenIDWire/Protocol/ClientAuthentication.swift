@@ -19,28 +19,35 @@ import WireKit
     _ body: (TokenParameters, Client) async throws(TokenError) -> Response
   ) async -> Response {
     let parameters = TokenParameters(call)
+    // Errors before the client is known have the form of the RFC.
+    var profile = ClientSettings.ClaimsProfile.oidc
     do throws(TokenError) {
-      return try await body(parameters, client(parameters, wrong: wrong, call))
+      let (client, proof) = try await client(parameters, call)
+      profile = client.settings.claimsProfile
+      try await require(proof, of: client, orThrow: wrong, call)
+      return try await body(parameters, client)
     } catch {
-      return error.response(to: call)
+      return error.response(to: call, for: profile)
     }
   }
 
-  /// Returns the client of a request.
+  /// By what a client proves that it sends the request.
+  private enum Proof {
+    case secret(String)
+    case assertion(String)
+  }
+
+  /// Returns the client that a request names, and its proof; no proof if the request has none.
   ///
-  /// A client with a secret must send it, in the body or as Basic credentials, or an assertion that
-  /// it has signed.
   /// - Parameters:
   ///   - parameters: the body.
-  ///   - wrong: the error for a wrong secret.
   ///   - call: the request.
-  /// - Returns: the client.
-  /// - Throws: the error of the endpoint, also after too many wrong secrets.
+  /// - Returns: the client, which is not authenticated.
+  /// - Throws: the error of the endpoint.
   private static func client(
     _ parameters: TokenParameters,
-    wrong: TokenError,
     _ call: Call
-  ) async throws(TokenError) -> Client {
+  ) async throws(TokenError) -> (Client, Proof?) {
     let basic = call.request.field(.authorization).flatMap(BasicCredentials.init)
     if BasicCredentials.areSent(by: call.request), basic == nil {
       throw .badRequest("The Basic credentials are malformed.")
@@ -70,16 +77,37 @@ import WireKit
         try await Clients.client(id, of: app, context)
       })
     else { throw .unknownClient }
-    guard !client.kind.isPublic else { return client }
+    if let assertion { return (client, .assertion(assertion)) }
+    return (client, (basic?.secret ?? parameters["client_secret"]).map(Proof.secret))
+  }
+
+  /// Authenticates a client.
+  ///
+  /// A client with a secret must send it, in the body or as Basic credentials, or an assertion that
+  /// it has signed.
+  /// - Parameters:
+  ///   - proof: the proof of the request; nil without one.
+  ///   - client: the client.
+  ///   - wrong: the error for a wrong proof.
+  ///   - call: the request.
+  /// - Throws: `wrong`, or the error of the endpoint after too many wrong secrets.
+  private static func require(
+    _ proof: Proof?,
+    of client: Client,
+    orThrow wrong: TokenError,
+    _ call: Call
+  ) async throws(TokenError) {
+    guard !client.kind.isPublic else { return }
+    let (app, context) = (call.context.app.id, call.context)
     let isProven: Bool
-    if let assertion {
+    switch proof {
+    case .assertion(let assertion):
       isProven = client.isProven(by: assertion, at: [call.issuer, call.issuer + "oauth/token"])
-    } else if let secret = basic?.secret ?? parameters["client_secret"] {
+    case .secret(let secret):
       isProven = try await call.attempt { () async throws(Failure) in
-        try await Clients.authenticate(id, secret: secret, of: app, context) != nil
+        try await Clients.authenticate(client.id, secret: secret, of: app, context) != nil
       }
-    } else {
-      isProven = false
+    case nil: isProven = false
     }
     guard isProven else {
       try await call.attempt { () async throws(Failure) in
@@ -87,7 +115,6 @@ import WireKit
       }
       throw wrong
     }
-    return client
   }
 
   private static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"

@@ -90,7 +90,12 @@ extension DirectGrant {
     }
     guard let step else { throw .invalidGrant("Malformed mfa_token") }
     guard !step.hasExpired else {
-      throw TokenError(.forbidden, "expired_token", "mfa_token is expired")
+      throw TokenError(
+        .badRequest,
+        "invalid_grant",
+        "mfa_token is expired",
+        auth0: (.forbidden, "expired_token")
+      )
     }
     guard let flow = step.flow else {
       throw .invalidGrant("The user must first set up a second factor at the pages.")
@@ -120,18 +125,15 @@ extension DirectGrant {
         )
       }
       guard server != nil else {
-        throw TokenError(
-          .forbidden,
-          "access_denied",
-          "No resource server has the identifier \(audience.excerpt(200))."
-        )
+        throw .invalidTarget("No resource server has the identifier \(audience.excerpt(200)).")
       }
     }
     guard !client.needsConsent(at: server) else {
       throw TokenError(
-        .forbidden,
-        "consent_required",
-        "Users must consent to this API. Only the hosted pages can ask for that."
+        .badRequest,
+        "unauthorized_client",
+        "Users must consent to this API. Only the hosted pages can ask for that.",
+        auth0: (.forbidden, "consent_required")
       )
     }
     let scopes = AuthorizationParameters.scopes(parameters["scope"] ?? "", server)

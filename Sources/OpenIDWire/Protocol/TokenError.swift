@@ -5,23 +5,32 @@ import JSON
 import OpenID
 import Runtime
 import Sessions
+import Tenancy
 import WireKit
 
 /// An error of the endpoints that programs call.
 ///
-/// Its texts are those that Auth0's SDKs compare.
-/// - Source: RFC 6749 section 5.2; RFC 6750 section 3.1.
+/// Clients of the profile `auth0` get the statuses and codes that Auth0's SDKs compare. The
+/// descriptions are those of Auth0 for all clients.
+/// - Source: RFC 6749 section 5.2; RFC 6750 section 3.1; RFC 8707 section 2.
 struct TokenError: Error {
   let status: Status
   let code: String
   let description: String
+  /// The status and the code for clients of the profile `auth0`; nil if they are the same.
+  private let auth0: (status: Status, code: String)?
   /// Further members of the body.
   var members: [(String, JSON)] = []
   /// When the client may try again; nil if the error does not depend on time.
   fileprivate(set) var retryAfter: Duration?
 
-  init(_ status: Status, _ code: String, _ description: String) {
-    (self.status, self.code, self.description) = (status, code, description)
+  init(
+    _ status: Status,
+    _ code: String,
+    _ description: String,
+    auth0: (status: Status, code: String)? = nil
+  ) {
+    (self.status, self.code, self.description, self.auth0) = (status, code, description, auth0)
   }
 
   static func badRequest(_ description: String) -> TokenError {
@@ -29,19 +38,42 @@ struct TokenError: Error {
   }
 
   static func invalidGrant(_ description: String) -> TokenError {
-    TokenError(.forbidden, "invalid_grant", description)
+    TokenError(.badRequest, "invalid_grant", description, auth0: (.forbidden, "invalid_grant"))
+  }
+
+  /// The error for an API that does not exist, or for which the client has no grant.
+  static func invalidTarget(_ description: String) -> TokenError {
+    TokenError(.badRequest, "invalid_target", description, auth0: (.forbidden, "access_denied"))
+  }
+
+  /// The error for a user who may not sign in.
+  private static func unauthorized(_ description: String) -> TokenError {
+    TokenError(.badRequest, "invalid_grant", description, auth0: (.forbidden, "unauthorized"))
   }
 
   /// The error for a wrong secret, or for a missing one.
-  static let wrongSecret = TokenError(.unauthorized, "access_denied", "Unauthorized")
+  static let wrongSecret = TokenError(
+    .unauthorized,
+    "invalid_client",
+    "Unauthorized",
+    auth0: (.unauthorized, "access_denied")
+  )
   /// The same error at the siblings of the token endpoint.
   static let invalidClient = TokenError(.unauthorized, "invalid_client", "Unauthorized")
   static let unknownClient = TokenError(.unauthorized, "invalid_client", "Unknown client")
 
   static let unauthorizedClient = TokenError(
-    .forbidden,
+    .badRequest,
     "unauthorized_client",
-    "This client may not use this grant_type."
+    "This client may not use this grant_type.",
+    auth0: (.forbidden, "unauthorized_client")
+  )
+
+  static let unsupportedGrantType = TokenError(
+    .badRequest,
+    "unsupported_grant_type",
+    "grant_type must be one of grant_types_supported in the discovery document.",
+    auth0: (.forbidden, "unsupported_grant_type")
   )
 
   /// Maps an error of the domain, by its type or else by its kind.
@@ -56,12 +88,19 @@ struct TokenError: Error {
       self = .invalidGrant(
         "The refresh_token was generated for a user who doesn't exist anymore."
       )
-    case .userBlocked: self.init(.forbidden, "unauthorized", "user is blocked")
-    case .emailUnverified: self.init(.forbidden, "unauthorized", failure.type.title)
+    case .userBlocked: self = .unauthorized("user is blocked")
+    case .emailUnverified: self = .unauthorized(failure.type.title)
     case .tooManyAttempts: self.init(.tooManyRequests, "too_many_attempts", failure.type.title)
     case .invalid: self = .badRequest(failure.faults.first?.detail ?? failure.type.title)
     case .scopeNotGranted: self.init(.badRequest, "invalid_scope", failure.explanation)
-    case .audienceNotGranted: self.init(.forbidden, "access_denied", failure.explanation)
+    case .clientScopesNotGranted:
+      self.init(
+        .badRequest,
+        "invalid_scope",
+        failure.explanation,
+        auth0: (.forbidden, "access_denied")
+      )
+    case .audienceNotGranted: self = .invalidTarget(failure.explanation)
     case .tokenMissing, .tokenInvalid, .tokenExpired, .sessionEnded:
       self.init(.unauthorized, "invalid_token", failure.explanation)
     case .insufficientScope: self.init(.forbidden, "insufficient_scope", failure.explanation)
@@ -89,7 +128,16 @@ struct TokenError: Error {
     )
   }
 
-  @EventLoop func response(to call: Call) -> Response {
+  /// Returns the response to a client of a profile.
+  @EventLoop func response(
+    to call: Call,
+    for profile: ClientSettings.ClaimsProfile = .oidc
+  ) -> Response {
+    if profile == .auth0, let auth0 {
+      var error = TokenError(auth0.status, auth0.code, description)
+      (error.members, error.retryAfter) = (members, retryAfter)
+      return error.response(to: call)
+    }
     var response = Response(status, json: json.serialized())
     response.add(.pragma, literal: "no-cache")
     if code == "insufficient_scope" {
@@ -101,7 +149,7 @@ struct TokenError: Error {
       response.add(.authenticate, literal: "Bearer")
     } else if code == "invalid_token" {
       response.add(.authenticate, "Bearer error=\"invalid_token\"")
-    } else if BasicCredentials.areSent(by: call.request) {
+    } else if code == "invalid_client" || BasicCredentials.areSent(by: call.request) {
       response.add(.authenticate, "Basic realm=\"oauth\"")
     }
     return response

@@ -46,11 +46,7 @@ import WireKit
       return try await exchange.tokens(grant)
     }
     guard let grant = StandardGrant(rawValue: type) else {
-      throw TokenError(
-        .forbidden,
-        "unsupported_grant_type",
-        "grant_type must be one of grant_types_supported in the discovery document."
-      )
+      throw .unsupportedGrantType
     }
     guard client.kind.grants.contains(grant) else { throw .unauthorizedClient }
     switch grant {
