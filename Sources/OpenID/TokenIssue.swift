@@ -201,10 +201,10 @@ package struct IssuedTokens: Sendable {
     _ context: RequestContext
   ) async throws(Failure) -> (access: String, identity: String?) {
     try await withKey(of: context.app.id, context) { key in
-      let access = try key.token(access, isTyped: true)
+      let access = try key.token(access, as: .access)
       guard var claims = identity else { return (access, nil) }
       claims["at_hash"] = .string(halfHash(of: access))
-      return (access, try key.token(claims, isTyped: false))
+      return (access, try key.token(claims))
     }
   }
 
@@ -252,7 +252,7 @@ package struct IssuedTokens: Sendable {
     claims["events"] = ["http://schemas.openid.net/event/backchannel-logout": [:]]
     stamp(&claims, .seconds(120))
     return try await withKey(of: app, context) { [claims] key in
-      try key.token(claims, isTyped: false)
+      try key.token(claims, as: .logout)
     }
   }
 }

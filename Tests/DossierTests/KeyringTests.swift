@@ -114,7 +114,7 @@ import WebTokens
       (["https://test.example"], false), (.null, false),
     ] as [(JSON, Bool)] {
       claims["aud"] = audience
-      let token = try signer.token(claims, isTyped: false)
+      let token = try signer.token(claims)
       #expect((await worker.refusal(of: token) == nil) == isGood, "\(audience.text)")
     }
   }

@@ -31,14 +31,19 @@ def claims(token):
     return json.loads(unbase64url(token.split(".")[1]))
 
 
+def head(token):
+    """Returns the header of a token."""
+    return json.loads(unbase64url(token.split(".")[0]))
+
+
 def verified(token, keys):
     """Returns the claims of a token after verifying it with one of the keys."""
-    head, body, signature = token.split(".")
-    key_id = json.loads(unbase64url(head))["kid"]
+    signature = token.split(".")[2]
+    key_id = head(token)["kid"]
     key = next(key for key in keys if key["kid"] == key_id)
     numbers = [int.from_bytes(unbase64url(key[name]), "big") for name in "en"]
     rsa.RSAPublicNumbers(*numbers).public_key().verify(
-        unbase64url(signature), f"{head}.{body}".encode(), padding.PKCS1v15(), hashes.SHA256())
+        unbase64url(signature), token.rsplit(".", 1)[0].encode(), padding.PKCS1v15(), hashes.SHA256())
     return claims(token)
 
 

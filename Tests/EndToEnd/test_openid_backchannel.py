@@ -10,7 +10,7 @@ from asking import MERGE
 from cases import Held
 from hosted import PASSWORD
 from machine import wait_until
-from openid import CALLBACK, OpenIDCase, Party, claims, verified
+from openid import CALLBACK, OpenIDCase, Party, claims, head, verified
 
 
 class BackChannelCase(OpenIDCase):
@@ -52,7 +52,9 @@ class BackChannelCase(OpenIDCase):
     def message(self, keys=None):
         kind, body = self.received.get(timeout=120)
         self.assertEqual(kind, "application/x-www-form-urlencoded")
-        return verified(urllib.parse.parse_qs(body)["logout_token"][0], keys or self.keys)
+        token = urllib.parse.parse_qs(body)["logout_token"][0]
+        self.assertEqual(head(token)["typ"], "logout+jwt")
+        return verified(token, keys or self.keys)
 
     def wait_for_an_empty_queue(self):
         wait_until(lambda: self.site.sql(

@@ -10,10 +10,8 @@ package import WebTokens
 package struct SigningKey: Sendable {
   package let id: String
   package let purpose: KeyPurpose
-  /// The encoded header of its tokens, with the dot.
-  private let head: [UInt8]
-  /// The encoded header of access tokens, which distinguishes them from ID tokens.
-  private let accessHead: [UInt8]
+  /// The encoded headers of its tokens, with the dot.
+  private let (head, accessHead, logoutHead): ([UInt8], [UInt8], [UInt8])
   private let pair: Pair
 
   private enum Pair: Sendable {
@@ -38,22 +36,34 @@ package struct SigningKey: Sendable {
       pair = .rsa(key, key.publicKey)
     }
     let alike = #""alg":"\#(purpose.algorithm)","kid":"\#(id)""#
-    head = Array((Array(#"{\#(alike),"typ":"JWT"}"#.utf8).base64URL + ".").utf8)
-    accessHead = Array(
-      (Array(#"{\#(alike),"typ":"\#(Self.accessType)"}"#.utf8).base64URL + ".").utf8
-    )
+    func head(_ type: TokenType) -> [UInt8] {
+      Array((Array(#"{\#(alike),"typ":"\#(type.rawValue)"}"#.utf8).base64URL + ".").utf8)
+    }
+    (self.head, accessHead, logoutHead) = (head(.usual), head(.access), head(.logout))
   }
 
-  /// The `typ` of access tokens of OpenID Connect.
-  ///
-  /// - Source: RFC 9068 section 2.1.
-  package static let accessType = "at+jwt"
+  /// The `typ` in the header of a token, which keeps one kind from being taken for another.
+  package enum TokenType: String, Sendable {
+    /// ID tokens, and the tokens of the other wires.
+    case usual = "JWT"
+    /// Access tokens of OpenID Connect.
+    ///
+    /// - Source: RFC 9068 section 2.1.
+    case access = "at+jwt"
+    /// - Source: OpenID Connect Back-Channel Logout section 2.4.
+    case logout = "logout+jwt"
+  }
 
-  /// Signs claims as a token; with `isTyped`, its header marks it as an access token.
+  /// Signs claims as a token of a type.
   ///
   /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
-  package func token(_ claims: JSONObject, isTyped: Bool) throws -> String {
-    var token = isTyped ? accessHead : head
+  package func token(_ claims: JSONObject, as type: TokenType = .usual) throws -> String {
+    var token =
+      switch type {
+      case .usual: head
+      case .access: accessHead
+      case .logout: logoutHead
+      }
     token.append(base64URL: claims.serialized())
     let signature =
       switch pair {
