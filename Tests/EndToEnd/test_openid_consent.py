@@ -57,6 +57,14 @@ class Consent(OpenIDCase):
         self.site.sql("delete from consents")
         self.error(party.exchange(code), 400, "invalid_grant")
 
+    def test_a_callback_url_that_is_removed_during_consent_gets_no_code(self):
+        party = Party(self, self.third)
+        self.signed_in(party, self.email)
+        self.site.dossier("client", "set", self.third["id"], f"callback_urls={CALLBACK}2")
+        page = self.visitor.submit("/consent", button="allow")
+        self.shows(page, "Wrong return address", status=400)
+        self.assertNotIn(b"code=", page.body)
+
     def consented(self, email):
         """Lets a user allow the third party, in a browser of its own."""
         party, visitor = Party(self, self.third), self.new_visitor()

@@ -14,8 +14,8 @@ import WireKit
   ///   - authorization: the authorization.
   ///   - call: a form of its browser, whose device was found.
   /// - Returns: a redirect to the next page, or the response for the client.
-  /// - Throws: `.unknownApplication` if the client was removed meanwhile; `.authorizationExpired`,
-  ///   `.databaseUnavailable`.
+  /// - Throws: `.unknownApplication` if the client was removed meanwhile, `.unregisteredRedirect` if
+  ///   its callback URL was; `.authorizationExpired`, `.databaseUnavailable`.
   static func next(_ authorization: Authorization, _ call: Call) async throws(Failure) -> Response {
     let context = call.context
     let (client, handOver) = try await handOver(authorization, call)
@@ -95,10 +95,14 @@ import WireKit
     _ authorization: Authorization,
     _ call: Call
   ) async throws(Failure) -> (Client, HandOver) {
-    let (app, id) = (call.context.app.id, authorization.request.client)
-    guard let client = try await Clients.client(id, of: app, call.context) else {
+    let (app, request) = (call.context.app.id, authorization.request)
+    guard let client = try await Clients.client(request.client, of: app, call.context) else {
       throw .unknownApplication
     }
-    return (client, HandOver(authorization.request, client: client))
+    // The URL was registered when the request came.
+    guard client.mayReceive(at: request.redirect, by: request.mode) else {
+      throw .unregisteredRedirect(request.redirect, client: client.name)
+    }
+    return (client, HandOver(request, client: client))
   }
 }
