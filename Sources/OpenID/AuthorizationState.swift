@@ -16,12 +16,14 @@ package struct AuthorizationState: Sendable {
     didSet {
       guard user != oldValue else { return }
       // Another user has neither authenticated here nor agreed.
-      (hasAuthenticated, hasConsented) = (false, false)
+      (hasAuthenticated, hasConsented, hasActed) = (false, false, false)
     }
   }
   /// Whether that user has authenticated here, and not only earlier.
   package var hasAuthenticated = false
-  /// Whether the user has seen a page of this authorization, and acted on it.
+  /// Whether that user has signed in, agreed or confirmed on a page of this authorization.
+  ///
+  /// A choice of the account is no such act: its page does not name the client.
   package var hasActed = false
   package var hasConsented = false
   /// The secret of the device that the last form has created.

@@ -128,3 +128,12 @@ class Consent(OpenIDCase):
         self.assertEqual(answer["error"], "interaction_required")
         self.visitor.open(party.path)
         self.expect(party.exchange(party.code(self.visitor.submit("/confirm"))), 200)
+
+    def test_the_choice_of_an_account_confirms_no_native_app(self):
+        self.tokens(self.email)
+        party = Party(self, self.native, redirect="com.Example.my-app://cb",
+                      prompt="select_account")
+        self.shows(self.visitor.open(party.path), "Choose an account")
+        page = self.visitor.submit("/choose")
+        self.assertNotIn(b"code=", page.body)
+        self.expect(party.exchange(party.code(self.visitor.submit("/confirm"))), 200)

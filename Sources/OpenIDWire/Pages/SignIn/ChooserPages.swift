@@ -59,7 +59,6 @@ import WireKit
     visit.state.email = user.email
     if user.state != .loggedOut, try await visit.call.activate(user.user) {
       visit.state.user = user.user
-      visit.state.hasActed = true
       return .proceed
     }
     visit.state.user = nil
