@@ -35,7 +35,22 @@ package import Runtime
       call.context.app.hosts.contains(where: { $0.hasSameBytes(as: host) }),
       let asked = call.askedOrigin
     else { return fallback }
-    return asked
+    // The client chooses the port of its `Host` field.
+    let (origin, port) = Self.parts(of: asked)
+    let own = Self.parts(of: fallback).port
+    return port.isEmpty || port.utf8.elementsEqual(own.utf8) ? asked : origin + own
+  }
+
+  /// Splits an origin before the colon of its port; the port is empty if it has none.
+  private static func parts(of origin: String) -> (origin: String, port: String) {
+    let digits = origin.utf8.reversed().prefix {
+      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+    }
+    let rest = origin.utf8.dropLast(digits.count)
+    guard rest.last == UInt8(ascii: ":") else { return (origin, "") }
+    return (
+      String(Substring(rest.dropLast())), ":" + String(decoding: digits.reversed(), as: UTF8.self)
+    )
   }
 }
 

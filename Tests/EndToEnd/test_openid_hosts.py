@@ -79,6 +79,11 @@ class Apps(HostCase):
                                        headers=self.at("one.example")).status, 200)
         super().tearDown()
 
+    def test_a_foreign_port_is_not_repeated(self):
+        for name in [f"one.example:{port}" for port in ["1", "666", "65535"]]:
+            found = self.site.get("/.well-known/openid-configuration", headers={"Host": name})
+            self.assertEqual(self.expect(found, 200).json["issuer"], self.issuer_at("one.example"))
+
     def test_apps_have_their_own_issuers_keys_and_users(self):
         keys = {}
         for app in self.HOSTS:
