@@ -70,9 +70,11 @@ package import Tenancy
   package struct Proof: Sendable {
     package let redirect: String?
     package let verifier: String?
+    /// The API that the client names again; nil if it names none.
+    package let audience: String?
 
-    package init(redirect: String?, verifier: String?) {
-      (self.redirect, self.verifier) = (redirect, verifier)
+    package init(redirect: String?, verifier: String?, audience: String? = nil) {
+      (self.redirect, self.verifier, self.audience) = (redirect, verifier, audience)
     }
   }
 
@@ -87,8 +89,8 @@ package import Tenancy
   ///   - provider: this server as the client knows it.
   ///   - context: the context of the request.
   /// - Returns: the tokens.
-  /// - Throws: `.invalidCodeOfClient`, `.otherRedirect`, `.invalidVerifier`, `.overloaded`,
-  ///   `.databaseUnavailable`.
+  /// - Throws: `.invalidCodeOfClient`, `.otherRedirect`, `.invalidVerifier`,
+  ///   `.audienceNotGranted`, `.overloaded`, `.databaseUnavailable`.
   package static func redeem(
     _ text: String,
     by client: Client,
@@ -110,6 +112,8 @@ package import Tenancy
       guard let row = found.first, row.client == client.id, let request = row.request,
         request.issuer.hasSameBytes(as: provider.issuer)
       else { throw .invalidCodeOfClient }
+      // A refusal must not use the code up.
+      try provider.require(proof.audience, toBe: request.audience)
       let fault = proof.fault(for: request)
       // Concurrent changes of credentials run before this, or end the new session. The transaction of
       // an earlier exchange has ended, also on the node of the session.

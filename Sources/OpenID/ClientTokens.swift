@@ -33,13 +33,7 @@ package import Tenancy
     {
       guard before.issuer.hasSameBytes(as: provider.issuer) else { throw .invalidRefreshToken }
       _ = try before.granting(scopes)
-      if let audience = Provider.api(audience, at: provider.issuer),
-        before.audience?.hasSameBytes(
-          as: ManagementAPI.identifier(of: audience, at: provider.issuer)
-        ) != true
-      {
-        throw .audienceNotGranted(audience)
-      }
+      try provider.require(audience, toBe: before.audience)
       _ = try await TokenIssue.audience(of: before, context)
     }
     let (user, live): (UserID, LiveSession)

@@ -1,5 +1,8 @@
+import Encoding
 import JSON
 package import Accounts
+import Runtime
+import Tenancy
 
 /// This server as an OpenID Connect provider, at the host that a request was sent to.
 package struct Provider: Sendable {
@@ -18,6 +21,18 @@ package struct Provider: Sendable {
 
   /// Returns the audience of tokens for the user information of an issuer.
   package static func userInfo(of issuer: String) -> String { issuer + "userinfo" }
+
+  /// Checks the API that a client names again.
+  ///
+  /// - Parameters:
+  ///   - audience: its identifier as the client knows it; nil if the client names none.
+  ///   - granted: the identifier of the API of the grant; nil for none.
+  /// - Throws: `.audienceNotGranted` if they differ.
+  func require(_ audience: String?, toBe granted: String?) throws(Failure) {
+    guard let audience = Self.api(audience, at: issuer) else { return }
+    let named = ManagementAPI.identifier(of: audience, at: issuer)
+    guard granted?.hasSameBytes(as: named) == true else { throw .audienceNotGranted(audience) }
+  }
 
   /// Returns the identifier of the API that the parameter `audience` names.
   ///

@@ -173,6 +173,7 @@ class Machines(OpenIDCase):
         self.error(party.token(**ask), 400, "invalid_target")
         self.site.dossier("client", "grant", self.machine["id"], self.api["id"],
                           "--scope", "read:posts")
+        self.expect(party.token(grant_type="client_credentials", resource=self.API), 200)
         tokens = self.expect(party.token(**ask), 200).json
         self.assertEqual((tokens["scope"], "id_token" in tokens), ("read:posts", False))
         access = verified(tokens["access_token"], self.keys)

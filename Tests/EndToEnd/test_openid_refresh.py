@@ -56,12 +56,24 @@ class RefreshTokens(OpenIDCase):
                                **fields)
 
         self.error(refresh(audience="https://other.example"), 400, "invalid_target")
+        for wrong in [{"resource": "https://other.example"},
+                      {"resource": self.API, "audience": "https://other.example"}]:
+            self.error(refresh(**wrong), 400, "invalid_target")
+        tokens = self.expect(refresh(resource=self.API), 200).json
         tokens = self.expect(refresh(audience=self.API), 200).json
         self.site.dossier("user", "block", "--yes", "--app", "default", user)
         self.error(refresh(), 400, "invalid_grant", "user is blocked")
         self.site.dossier("user", "delete", "--app", "default", user, "--yes")
         self.error(refresh(), 400, "invalid_grant",
                    "The refresh_token was generated for a user who doesn't exist anymore.")
+
+    def test_a_code_is_for_its_resource_only(self):
+        party = Party(self, self.spa, resource=self.API, scope="openid read:posts")
+        code = party.code(self.signed_in(party, self.user()[0]))
+        self.error(party.exchange(code, resource="https://other.example"), 400, "invalid_target")
+        # The refused request did not use the code.
+        access = claims(self.expect(party.exchange(code, resource=self.API), 200).json["access_token"])
+        self.assertIn(self.API, access["aud"])
 
     def test_revocation_ends_the_session(self):
         tokens, party = self.tokens(scope=self.SCOPE)

@@ -145,6 +145,18 @@ struct TokenParameters {
     return value
   }
 
+  /// Returns the API that the request names by `audience` or by `resource`; nil for none.
+  ///
+  /// - Throws: `invalid_target` if they name different ones.
+  /// - Source: RFC 8707 section 2.
+  func audience() throws(TokenError) -> String? {
+    guard let resource = self["resource"] else { return self["audience"] }
+    if let audience = self["audience"], !audience.hasSameBytes(as: resource) {
+      throw .invalidTarget("audience and resource name different APIs.")
+    }
+    return resource
+  }
+
   /// The scopes, once each; nil if the client names none.
   var scopes: [String]? {
     self["scope"].map { [String](scopes: $0) }

@@ -115,7 +115,7 @@ extension DirectGrant {
   private func signIn() async throws(TokenError) -> DirectSignIn {
     let context = call.context
     var server: ResourceServer?
-    if let audience = Provider.api(parameters["audience"], at: call.issuer) {
+    if let audience = Provider.api(try parameters.audience(), at: call.issuer) {
       server = try await call.attempt { () async throws(Failure) in
         try await ResourceServers.find(
           audience: audience,

@@ -54,13 +54,14 @@ import WireKit
       let code = try parameters.required("code")
       let proof = AuthorizationCodes.Proof(
         redirect: parameters["redirect_uri"],
-        verifier: parameters["code_verifier"]
+        verifier: parameters["code_verifier"],
+        audience: try parameters.audience()
       )
       return try await call.attempt { () async throws(Failure) in
         try await AuthorizationCodes.redeem(code, by: client, proof, at: provider, context)
       }
     case .refreshToken:
-      let (token, audience) = (try parameters.required("refresh_token"), parameters["audience"])
+      let (token, audience) = (try parameters.required("refresh_token"), try parameters.audience())
       return try await call.attempt { () async throws(Failure) in
         try await ClientTokens.refresh(
           token,
@@ -72,7 +73,9 @@ import WireKit
         )
       }
     case .clientCredentials:
-      let audience = try parameters.required("audience")
+      guard let audience = try parameters.audience() else {
+        throw .badRequest("audience or resource is required.")
+      }
       return try await call.attempt { () async throws(Failure) in
         try await ClientTokens.token(for: audience, scopes, by: client, at: provider, context)
       }
