@@ -165,7 +165,7 @@ import WebTokens
       let key = try await keys.verifier(keyID: keyID, app: app),
       // The wire of OpenID Connect chooses its own issuer. The key belongs to the app.
       key.purpose == .openID
-        ? read.head["typ"]?.string == SigningKey.TokenType.access.rawValue && read.claims["client_id"] != nil
+        ? read.head["typ"]?.string == SigningKey.accessType && read.claims["client_id"] != nil
         : read.claims["iss"]?.string == issuer
           && read.claims["aud"]?.string?.hasSameBytes(as: issuer) == true,
       key.hasSigned(read)
@@ -183,7 +183,7 @@ import WebTokens
     app: AppID,
     issuer: String
   ) async throws(Failure) -> JSONObject? {
-    let claims = try await signedClaims(of: token, SigningKey.TokenType.access.rawValue, app, issuer)
+    let claims = try await signedClaims(of: token, SigningKey.accessType, app, issuer)
     guard let claims, let expires = claims["exp"]?.number?.int else { return nil }
     guard expires > clock() else { throw .tokenExpired }
     return claims

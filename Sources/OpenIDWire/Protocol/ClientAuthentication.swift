@@ -31,7 +31,7 @@ import WireKit
     }
   }
 
-  /// By what a client proves that it sends the request.
+  /// The secret or the signed assertion by which a client authenticates.
   private enum Proof {
     case secret(String)
     case assertion(String)

@@ -54,6 +54,9 @@ package struct SigningKey: Sendable {
     case logout = "logout+jwt"
   }
 
+  /// The `typ` of access tokens of OpenID Connect.
+  package static let accessType = TokenType.access.rawValue
+
   /// Signs claims as a token of a type.
   ///
   /// - Source: RFC 7515 section 7.1; RFC 7518 sections 3.3 and 3.4.
