@@ -15,10 +15,13 @@ extension ImportRequest {
       throw CommandFailure("\(path) has no list roles, unlike rules.json", .invalid)
     }
     let settings = ["custom_data_writable", "custom_data_readable"]
-    guard !roles.isEmpty, settings.contains(where: { app.settings.chosen?[$0] == nil }) else {
-      return
+    guard settings.contains(where: { app.settings.chosen?[$0] == nil }) else { return }
+    let filters = json["filters"]?.array ?? []
+    let none = ["  (no role: those of default_rule.json apply)"]
+    let hidden = filters.map {
+      "  the filter \($0["name"]?.string ?? "(no name)") hides documents or members"
     }
-    let lines = roles.compactMap(Self.limits).map { "  \($0)" }
+    let lines = (roles.isEmpty ? none : roles.flatMap(Self.lines(about:))) + hidden
     throw CommandFailure(
       """
       The app has rules, and nothing was imported. Decide what users may read and write, then repeat:
@@ -31,17 +34,36 @@ extension ImportRequest {
     )
   }
 
-  /// Returns a line with the limits of a role; nil for one that is no object.
-  private static func limits(_ role: JSON) -> String? {
-    guard let members = role.object else { return nil }
-    let name = members["name"]?.string ?? "(no name)"
-    let fields = (members["fields"]?.object ?? JSONObject()).map { field in
-      let rights = ["read", "write"].filter { field.value[$0] == true }
-      return "\(field.key): \(rights.isEmpty ? "neither" : rights.joined(separator: " and "))"
+  /// Returns the lines about a role; none for one that is no object.
+  private static func lines(about role: JSON) -> [String] {
+    guard let members = role.object else { return [] }
+    let rights = rights(["read", "write", "insert", "delete"], members)
+    return ["  \(members["name"]?.string ?? "(no name)"): \(rights)"] + fields(of: members, at: "")
+  }
+
+  /// Returns the lines about the fields of a role, or of a field.
+  private static func fields(of members: JSONObject, at path: String) -> [String] {
+    var lines: [String] = []
+    for field in members["fields"]?.object ?? JSONObject() {
+      guard let own = field.value.object else { continue }
+      let path = "\(path)/\(field.key)"
+      lines.append("    \(path): \(rights(["read", "write"], own))")
+      lines += fields(of: own, at: path)
     }
-    let rights = ["read", "write", "insert", "delete"].map { name in
-      "\(name) \(members[name]?.bool.map(String.init) ?? "by expression or not set")"
+    if let others = members["additional_fields"]?.object {
+      lines.append("    all other fields of \(path)/: \(rights(["read", "write"], others))")
     }
-    return "\(name): \((rights + fields).joined(separator: ", "))"
+    return lines
+  }
+
+  private static func rights(_ names: [String], _ members: JSONObject) -> String {
+    names.map { name in
+      switch members[name] {
+      case nil: "\(name) not set"
+      case .bool(true): name
+      case .bool(false): "no \(name)"
+      default: "\(name) by expression"
+      }
+    }.joined(separator: ", ")
   }
 }

@@ -37,7 +37,10 @@ class Import(Services):
     def test_rules_need_a_decision(self):
         rules = self.site.folder / "rules.json"
         rules.write_text(json.dumps({"roles": [{
-            "name": "owner", "write": True, "fields": {"balance": {"read": True, "write": False}}}]}))
+            "name": "owner", "write": True, "additional_fields": {"read": True, "write": False},
+            "fields": {"balance": {"read": True, "write": False},
+                       "address": {"fields": {"street": {"read": {"%%true": True}}}}}}],
+            "filters": [{"name": "hide", "projection": {"ssn": 0}}]}))
         document = self.file("ruled", [{"userId": "64c" + "0" * 21, "balance": 1}])
         words = ["user", "import", "--app", self.name, "--format", DOCUMENTS, "--rules", rules,
                  "--results", self.site.folder / "ruled.results", document]
@@ -48,8 +51,13 @@ class Import(Services):
                 self.site.dossier("app", "set", "--app", self.name, *settings)
             run = self.site.dossier(*words, check=False)
             self.assertEqual(run.returncode, 23, run.stdout + run.stderr)
-            self.assertIn("balance: read", run.stdout + run.stderr)
+            for line in ["/balance: read, no write", "/address/street: read by expression, write not set",
+                         "all other fields of /: read, no write", "the filter hide"]:
+                self.assertIn(line, run.stdout + run.stderr)
             self.assertFalse((self.site.folder / "ruled.results").exists())
+        # The rules of other files apply to a collection without roles.
+        rules.write_text('{"roles": []}')
+        self.assertEqual(self.site.dossier(*words, check=False).returncode, 23)
         self.site.dossier("app", "set", "--app", self.name, "custom_data_readable=true")
         # The user does not exist.
         self.assertEqual(self.site.dossier(*words, check=False).returncode, 17)

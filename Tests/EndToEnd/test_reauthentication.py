@@ -139,14 +139,17 @@ class Reauthentication(ReauthenticationCase):
             with self.subTest(body=body):
                 self.expect(self.reauthenticate(grant, **body), status, code)
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
-        for body in [{"provider": "password", "password": "correct horse"},
-                     {"provider": "jwt", "token": self.jwt("ways")},
-                     {"provider": "api-key", "key": key}]:
+        for status, body in [(201, {"provider": "password", "password": "correct horse"}),
+                             (201, {"provider": "jwt", "token": self.jwt("ways")}),
+                             # A leaked key cannot take over the account.
+                             (401, {"provider": "api-key", "key": key})]:
             with self.subTest(provider=body["provider"]):
                 self.backdate(grant)
                 self.expect(self.make_key(grant), 401, "reauthentication_required")
                 self.expect(self.reauthenticate(grant, **body), 200)
-                self.expect(self.make_key(grant), 201)
+                self.expect(self.make_key(grant), status)
+        program = self.expect(self.post("/v1/login/api-key", {"key": key}), 200).json
+        self.expect(self.make_key(program), 401, "reauthentication_required")
         events = [(event["action"], event["detail"].get("provider"))
                   for event in self.me(grant, "/audit").json]
         for provider in ["password", "jwt", "api-key"]:

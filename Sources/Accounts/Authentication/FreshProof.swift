@@ -32,7 +32,8 @@ extension Sessions {
   /// A user without credentials is exempt, as it has only its session. A guest with API keys and
   /// nothing else stays exempt: otherwise a thief of its token could make a key, and lock the owner
   /// out. After the first link, the guest's session is never fresh: an attacker may have copied its
-  /// tokens before.
+  /// tokens before. The session of an API key is never fresh if its user has another credential. A
+  /// thief of a token of App Services can make a key, which must not take over the account.
   ///
   /// - Parameters:
   ///   - user: the user.
@@ -196,7 +197,7 @@ package enum FreshProofQueries {
     """
     select exists (
         select 1 from sessions s where s.user_id = $1 and s.session_id = $2
-          and (s.style = $4 or case when s.provider = 'anonymous'
+          and (s.style = $4 or case when s.provider in ('anonymous', 'api-key')
             then not exists (
               select 1 from identities i
               where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
