@@ -197,11 +197,11 @@ package enum FreshProofQueries {
     """
     select exists (
         select 1 from sessions s where s.user_id = $1 and s.session_id = $2
-          and (s.style = $4 or case when s.provider in ('anonymous', 'api-key')
-            then not exists (
-              select 1 from identities i
-              where i.user_id = $1 and i.provider not in ('anonymous', 'api-key'))
-            else s.authenticated_at > now() - $3::interval end))
+          and (s.style = $4
+            or (s.provider = 'anonymous' or s.authenticated_at > now() - $3::interval)
+              and (s.provider not in ('anonymous', 'api-key') or not exists (
+                select 1 from identities i
+                where i.user_id = $1 and i.provider not in ('anonymous', 'api-key')))))
       or not exists (
         select 1 from identities i where i.user_id = $1 and i.provider <> 'anonymous')
     from users c where \(.isAuthorized)
