@@ -74,7 +74,7 @@ class Refused(Auth0Case):
 
     def test_a_back_end_of_another_app(self):
         host = "elsewhere.example"
-        self.site.add_app("elsewhere")
+        self.site.create_app("elsewhere")
         self.site.dossier("app", "host", "set", "--app", "elsewhere", host)
         headers = {"Host": f"{host}:{self.site.port}"}
         server, = self.site.dossier("resource-server", "list", "--app", "elsewhere")

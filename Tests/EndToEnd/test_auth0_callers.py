@@ -46,7 +46,7 @@ class Callers(Matrix):
                 self.assertEqual(answer.json["statusCode"], answer.status)
 
     def test_a_back_end_of_another_app(self):
-        self.site.add_app("elsewhere")
+        self.site.create_app("elsewhere")
         self.site.dossier("app", "host", "set", "--app", "elsewhere", "elsewhere.example")
         host = f"elsewhere.example:{self.site.port}"
         server, = self.site.dossier("resource-server", "list", "--app", "elsewhere")
@@ -134,7 +134,7 @@ class Callers(Matrix):
     def test_endpoints_for_clients_without_their_secret(self):
         gone = self.new_client("native", "--callback", CALLBACK)
         self.site.dossier("client", "disable", gone["id"])
-        self.site.add_app("fourth")
+        self.site.create_app("fourth")
         foreign = self.new_client("native", "--callback", CALLBACK, app="fourth")
         for method, path, body in WITHOUT_SECRET:
             for client in [None, "x", gone["id"], foreign["id"], self.new_client("machine")["id"]]:
@@ -148,7 +148,7 @@ class Callers(Matrix):
     def test_endpoints_for_clients(self):
         gone = self.new_client("web", "--callback", CALLBACK)
         self.site.dossier("client", "disable", gone["id"])
-        self.site.add_app("third")
+        self.site.create_app("third")
         foreign = self.new_client("web", "--callback", CALLBACK, app="third")
         for method, path, body in UNAUTHENTICATED:
             for client in [{}, {"client_id": "x"}, {"client_id": gone["id"],

@@ -245,7 +245,7 @@ class Registry(Auth0Case):
         self.assertEqual(claims(tokens["id_token"])["sub"], f"auth0|{user}")
 
     def test_other_apps_are_out_of_reach(self):
-        self.site.add_app("elsewhere")
+        self.site.create_app("elsewhere")
         foreign = self.new_client("native", app="elsewhere")
         api = self.site.dossier("resource-server", "create", "--app", "elsewhere",
                                 "https://elsewhere.example.com/", "Elsewhere")

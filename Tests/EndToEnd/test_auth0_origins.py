@@ -72,7 +72,7 @@ class SignUps(Auth0Case):
 
     def test_sign_ups_that_are_refused(self):
         machine = self.new_client("machine")
-        self.site.add_app("elsewhere")
+        self.site.create_app("elsewhere")
         foreign = self.new_client("native", "--callback", CALLBACK, app="elsewhere")
         gone = self.new_client("native", "--callback", CALLBACK)
         self.site.dossier("client", "disable", gone["id"])

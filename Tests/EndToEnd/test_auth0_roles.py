@@ -75,7 +75,7 @@ class Requests(RoleCase):
                     self.assertIn(answer.status, [200, 201, 204], answer.body)
 
     def test_roles_of_other_apps_and_unknown_ones_are_not_found(self):
-        self.site.add_app("other-app")
+        self.site.create_app("other-app")
         self.site.sql(
             "insert into roles (app_id, role_id, name) select app_id, repeat('ab', 12), 'theirs' "
             "from apps where name = 'other-app'")
@@ -106,7 +106,7 @@ class Requests(RoleCase):
 
     def test_users_of_other_apps_and_unknown_ones_are_not_found(self):
         role = self.role("read:posts")
-        self.site.add_app("third-app")
+        self.site.create_app("third-app")
         other = self.site.dossier("user", "create", "--app", "third-app", "email=a@example.com")
         for user in [f"auth0|{other['id']}", "auth0|" + "ab" * 12, "auth0|nobody"]:
             path = "users/" + user.replace("|", "%7C")

@@ -28,8 +28,7 @@ class HostCase(OpenIDCase):
         cls.key = ec.generate_private_key(ec.SECP256R1())
         keys = [of_curve(cls.key)]
         for app, hosts in cls.HOSTS.items():
-            cls.site.dossier("app", "create", app)
-            cls.site.dossier("app", "set", "--app", app, "auth0_management=true")
+            cls.site.create_app(app)
             cls.site.dossier("app", "host", "set", "--app", app, *hosts)
             cls.clients[app] = cls.new_client("single_page", "--callback", CALLBACK, app=app)
             cls.site.dossier("client", "set", cls.clients[app]["id"], f"logout_urls={LOGOUT}/{app}")

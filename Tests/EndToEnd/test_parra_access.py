@@ -23,8 +23,8 @@ class Access(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.site.add_app("neighbor")
-        cls.site.add_app("guests")
+        cls.site.create_app("neighbor")
+        cls.site.create_app("guests")
         cls.site.dossier("app", "set", "--app", "guests", "anonymous=false")
         cls.owner = Client(cls.site).launch()
 

@@ -193,7 +193,7 @@ class SignIn(CodeCase):
             with self.subTest(body=body), self.assertRaises(APIError) as refused:
                 client.issue("challenges/passwordless", body)
             self.assertIn("invalid", refused.exception.body["message"])
-        self.site.add_app("codeless")
+        self.site.create_app("codeless")
         client = Client(self.site, "codeless").launch()
         self.assertNotIn("passwordless", client.info["auth"])
         with self.assertRaises(APIError) as refused:
@@ -201,7 +201,7 @@ class SignIn(CodeCase):
         self.assertEqual(refused.exception.status, 403)
 
     def test_an_app_without_passwords_still_accepts_addresses(self):
-        self.site.add_app("coded")
+        self.site.create_app("coded")
         self.site.dossier("app", "set", "--app", "coded", "email_code=true", "password=false",
                           "anonymous=false")
         client = Client(self.site, "coded", address=HERE).launch()

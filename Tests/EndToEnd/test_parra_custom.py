@@ -32,7 +32,7 @@ class Custom(Case):
         super().setUpClass()
         path = cls.site.folder / "secret"
         path.write_bytes(SECRET)
-        cls.site.add_app("neighbor")
+        cls.site.create_app("neighbor")
         for app in ["default", "neighbor"]:
             cls.site.dossier("issuer", "add", "back-end", "--app", app, "--issuer", KEY,
                              "--audience", "parra", "--allow-missing-aud", "--secret-file", path)

@@ -19,7 +19,7 @@ class Hosts(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.site.add_app("hosted")
+        cls.site.create_app("hosted")
         cls.site.dossier("app", "host", "add", "--app", "hosted", HOST)
         cls.site.set_app("hosted", email_code=True, parra_code_digits=6)
 

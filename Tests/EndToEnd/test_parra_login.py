@@ -23,7 +23,7 @@ class App(Case):
             "required": True, "require_verification": False, "allow_signup": True})
         self.assertIn("anonymous_auth", info["auth"]["database"])
         self.assertEqual(info["application"]["bundle_id"], "")
-        self.site.add_app("chosen")
+        self.site.create_app("chosen")
         self.site.dossier(
             "app", "set", "--app", "chosen", "parra_bundle=com.example.demo", "anonymous=false",
             "sign_up=closed", "password_min_length=12")
@@ -35,7 +35,7 @@ class App(Case):
         self.assertEqual(rule["regular_expression"], "^.{12,}$")
 
     def test_an_app_without_anonymous_users_has_guests(self):
-        self.site.add_app("guests")
+        self.site.create_app("guests")
         self.site.dossier("app", "set", "--app", "guests", "anonymous=false")
         client = Client(self.site, "guests").launch()
         for path in ["/auth/user-info", "/users/" + str(uuid.uuid4()) + "/properties"]:
@@ -206,7 +206,7 @@ class Story(Case):
         self.assertEqual(first.read_user()["email"], "first@example.com")
 
     def test_with_verification_the_first_screen_reveals_no_user(self):
-        self.site.add_app("careful")
+        self.site.create_app("careful")
         self.site.dossier("app", "set", "--app", "careful", "sign_up=verify_first")
         client = Client(self.site, "careful").launch()
         self.assertTrue(client.info["auth"]["database"]["email"]["require_verification"])
@@ -220,7 +220,7 @@ class Story(Case):
             "select count(*) from users where email = 'careful@example.com'"))
 
     def test_tokens_of_another_tenant_are_refused(self):
-        self.site.add_app("other")
+        self.site.create_app("other")
         client = Client(self.site).launch()
         client.sign_up("two@example.com")
         other = Client(self.site, "other").launch()
@@ -238,7 +238,7 @@ class Story(Case):
         self.assertNotEqual(anonymous, other.tokens)
 
     def test_the_issuer_is_also_found_by_host(self):
-        self.site.add_app("hosted")
+        self.site.create_app("hosted")
         self.site.dossier("app", "host", "add", "--app", "hosted", "hosted.example")
         client = Client(self.site, "hosted").launch()
         client.sign_up("host@example.com")

@@ -86,7 +86,7 @@ class Merge(Case):
         self.assertEqual({key for key in user["properties"] if key[0] == "z"}, {"z1", "z2"})
 
     def test_the_token_of_a_real_user_or_another_tenant_moves_nothing(self):
-        self.site.add_app("elsewhere")
+        self.site.create_app("elsewhere")
         self.account("target@example.com")
         rich = self.account("rich@example.com", {"secret": 1})
         foreign = Client(self.site, "elsewhere").launch()

@@ -162,7 +162,7 @@ class Properties(Case):
         self.refused("PATCH", self.store.path, {"": 1})
 
     def test_the_app_may_allow_strings_as_long_as_the_sdk_does(self):
-        self.site.add_app("long")
+        self.site.create_app("long")
         self.site.dossier("app", "set", "--app", "long", "property_string_length=1024")
         self.client = Client(self.site, "long").launch()
         self.store = Store(self.client)
