@@ -80,7 +80,7 @@ class Tickets(Auth0Case):
         self.visitor.open(path)
         self.visitor.submit("/verify", password=PASSWORD)
         self.assertTrue(self.is_verified(user))
-        self.assertEqual(self.visitor.open(path).status, 404)
+        self.shows(self.visitor.open(path), "Address verified")
 
     def test_the_browser_goes_to_a_registered_url(self):
         mail, user = self.new_user()
