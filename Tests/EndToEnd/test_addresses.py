@@ -8,8 +8,9 @@ import jwt
 from cases import Administration
 from issuers import claims
 
-CYRILLIC = "\u0430da@example.com"
-REFUSED = {"ada@[127.0.0.1]": "email", "ada@localhost": "email", CYRILLIC: "mixed_scripts"}
+# With a Cyrillic letter.
+MIXED = "ada@p\u0430ypal.com"
+REFUSED = {"ada@[127.0.0.1]": "email", "ada@localhost": "email", MIXED: "mixed_scripts"}
 SECRET = "a secret of thirty-two bytes or so"
 
 
@@ -39,8 +40,8 @@ class Addresses(Administration):
         # A sign-in with such an address gets the same answer as with any other.
         for email in REFUSED:
             self.expect(self.login(email), 401, "wrong_credentials")
-        # A mail to ada@localhost can be sent.
-        for email, status in zip(REFUSED, [422, 202, 422]):
+        # The app may have allowed mixed scripts before.
+        for email, status in zip(REFUSED, [422, 422, 202]):
             self.expect(self.post("/v1/password/reset-request", {"email": email}), status)
 
     def test_an_import_reports_why_it_refuses_an_address(self):
@@ -68,10 +69,10 @@ class Addresses(Administration):
 
     def test_an_app_can_allow_addresses_with_mixed_scripts(self):
         app = self.site.add_app("mixed", mixed_script_addresses=True)
-        self.expect(self.register(CYRILLIC, headers=app), 201)
+        self.expect(self.register(MIXED, headers=app), 201)
         self.expect(self.register("ada@[127.0.0.1]", headers=app), 422, "validation_failed")
-        made = self.site.dossier("user", "create", "email=\u0430d\u0430m@example.com", "--app", "mixed")
-        self.assertEqual(made["email"], "\u0430d\u0430m@example.com")
+        made = self.site.dossier("user", "create", "email=adam@p\u0430ypal.com", "--app", "mixed")
+        self.assertEqual(made["email"], "adam@xn--pypal-4ve.com")
 
     def test_tokens_from_the_future_are_refused(self):
         path = self.site.folder / "secret"
