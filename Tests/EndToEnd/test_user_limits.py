@@ -81,7 +81,7 @@ class UserLimits(Case):
         self.assertEqual(self.stored(), {**before, "audit": before["audit"] + 1})
         # An operator is not limited, and the user can always sign out.
         for _ in range(4):
-            self.site.dossier("user", "block", "--app", "changes", EMAIL)
+            self.site.dossier("user", "block", "--yes", "--app", "changes", EMAIL)
             self.site.dossier("user", "unblock", "--app", "changes", EMAIL)
         again = self.expect(self.login(EMAIL, headers=app), 200).json
         self.expect(self.post("/v1/logout", {}, headers=app, token=again["access_token"]), 204)
