@@ -4,7 +4,7 @@ issuer."""
 import unittest
 
 from app_services import PASSWORD, PREFIX, App, Recording, Services
-from asking import JSON, MERGE
+from asking import JSON
 from issuers import claims as issued
 from issuers import secret_token
 
