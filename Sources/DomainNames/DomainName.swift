@@ -55,7 +55,9 @@ package enum DomainName {
   }
 
   private static func encoded(_ domain: String) -> String? {
-    unsafe converted(domain) { unsafe idn2_to_ascii_8z($0, $1, Int32(IDN2_NONTRANSITIONAL.rawValue)) }
+    unsafe converted(domain) {
+      unsafe idn2_to_ascii_8z($0, $1, Int32(IDN2_NONTRANSITIONAL.rawValue))
+    }
   }
 
   private static func decoded(_ domain: String) -> String? {
