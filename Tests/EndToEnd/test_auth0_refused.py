@@ -30,9 +30,10 @@ assert refused(push.pushed_authorization_request, "code", "https://app.example.c
     403, "unauthorized_client")
 login = BackChannelLogin(domain, site["client"], **ways)
 assert refused(login.back_channel_login, "1-2", "{}", "openid") == (403, "unauthorized_client")
-assert refused(token.backchannel_login, "x") == (403, "unsupported_grant_type")
+# The client is not of the profile auth0.
+assert refused(token.backchannel_login, "x") == (400, "unsupported_grant_type")
 assert refused(token.access_token_for_connection, "a", "b", "c", "d") == (
-    403, "unsupported_grant_type")
+    400, "unsupported_grant_type")
 print("done")
 """
 
