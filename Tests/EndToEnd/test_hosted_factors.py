@@ -58,7 +58,7 @@ class SecondFactors(HostedCase):
                    "The code must have 6 digits.")
         self.shows(visitor.submit("/factor", code=factor.wrong()), "Confirm your sign-in",
                    "The code is wrong. Wait for the next one.")
-        # The code that confirmed the factor is used, so the test lets it count again.
+        # A code is valid once, and this one has confirmed the factor. The test forgets that.
         self.site.sql("update second_factors set last_step = 0")
         self.shows(visitor.submit("/factor", code=factor.code()), "Your account")
         visitor = self.new_visitor()
