@@ -46,7 +46,7 @@ extension ImportRequest {
     var lines: [String] = []
     for field in members["fields"]?.object ?? JSONObject() {
       guard let own = field.value.object else { continue }
-      let path = "\(path)/\(field.key)"
+      let path = "\(path)/\(JSONPointer.escaped(field.key))"
       lines.append("    \(path): \(rights(["read", "write"], own))")
       lines += fields(of: own, at: path)
     }
