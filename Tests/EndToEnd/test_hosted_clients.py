@@ -91,6 +91,8 @@ class WithScripts(ClientCase):
         self.look("Choose an account")
         button = next(button for button in self.browser.all("button.account") if first in button.text)
         button.click()
+        self.look("Are you signing in to single_page?")
+        self.click("Continue")
         self.assertIn("code=", self.arrived())
 
     def test_pages_of_errors(self):

@@ -75,7 +75,7 @@ class Browsers(OpenIDCase):
         code = third.code(self.signed_in(third, self.email))
         self.visitor.open("/oidc/logout")
         self.visitor.submit("/oidc/logout/confirm")
-        self.expect(third.exchange(code), 403)
+        self.expect(third.exchange(code), 400)
 
     def test_an_old_form_returns_no_session(self):
         """An attacker copies a form and the cookies of a shared computer before the victim signs in."""

@@ -29,7 +29,7 @@ class SecondFactors(FactorCase):
         codes = confirmed.json["recovery_codes"]
         self.assertEqual(len(set(codes)), 10)
         for code in codes:
-            self.assertRegex(code, "^[0-9a-hjkmnp-tv-z]{5}-[0-9a-hjkmnp-tv-z]{5}$")
+            self.assertRegex(code, "^[0-9a-hjkmnp-tv-z]{6}(-[0-9a-hjkmnp-tv-z]{6}){3}$")
         listed = self.factors(grant)
         self.assertEqual(listed["recovery_codes_left"], 10)
         self.assertEqual([(f["id"], f["last_used_at"]) for f in listed["second_factors"]],

@@ -177,11 +177,13 @@ class WaysIn(IssuerCase):
                     "select count(*) from audit where action = 'session_end' and "
                     f"user_id = '{grant['user_id']}' and detail ->> 'reason' = '{reason}'")
                 self.assertEqual(int(reasons), 3 * max(1, number))
-        # A session of a key stays when the key is enabled again, and ends with the key.
+        # A session of a key stays when the key is enabled again, and ends with the key. The session itself is
+        # never fresh, since the user has a password.
         path = f"/v1/me/api-keys/{other['id']}"
-        self.expect(self.call(spared, "PATCH", path, {"disabled": False}), 204)
+        self.expect(self.call(spared, "PATCH", path, {"disabled": False}), 401, "reauthentication_required")
+        self.expect(self.call(grant, "PATCH", path, {"disabled": False}), 204)
         self.assertTrue(live(spared))
-        self.expect(self.call(spared, "DELETE", path), 204)
+        self.expect(self.call(grant, "DELETE", path), 204)
         self.assertFalse(live(spared))
         self.assertTrue(live(grant))
 
