@@ -23,15 +23,6 @@ GUIDES = [ROOT / "README.md", *sorted((ROOT / "deploy").rglob("*.md")), ROOT / "
 NOT_RUN = {
     "Distribute a database": "takes hosts with Citus; cluster.py makes nodes with these settings",
     "Back up a distributed database": "takes hosts with Citus",
-    "Monitor replicas, disks and backups": "takes Prometheus's exporters with systemd",
-    "Install the packages": "takes three hosts; test_high_availability runs the files of deploy/ha",
-    "Start etcd": "takes three hosts with systemd; DatabaseHosts starts etcd with the same file",
-    "Start Patroni": "takes three hosts with systemd; DatabaseHosts starts Patroni with the same file",
-    "Use HAProxy, if other programs need one address": "takes systemd; the test starts HAProxy itself",
-    "Change the leader for maintenance": "takes three hosts; the test calls patronictl itself",
-    "Upgrade PostgreSQL, Patroni or Debian": "takes three hosts with systemd",
-    "Start": "deploy/up builds a release; test_deploy runs its functions",
-    "Call the API from a web page": "the server of Python never ends; test_web_client has its own",
     "Working on it": "these are the tests",
 }
 

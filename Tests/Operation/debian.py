@@ -1,5 +1,6 @@
 """A bare Debian in a folder with the tested package, entered or booted with systemd."""
 
+import copy
 import os
 import pathlib
 import re
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
@@ -22,11 +24,13 @@ LOGIN = ["/usr/bin/env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/u
 
 
 def mirror():
-    """Returns the first mirror in this machine's sources."""
-    text = "".join(path.read_text() for path in [
-        pathlib.Path("/etc/apt/sources.list"), *pathlib.Path("/etc/apt/sources.list.d").glob("*")]
-        if path.is_file())
-    return re.search(r"^(?:URIs: |deb (?:\[[^]]*\] )?)(\S+)", text, re.M)[1]
+    """Returns the mirror from which this machine takes Debian's packages."""
+    found = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian",
+         "Codename: bookworm"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    if not found:
+        sys.exit("error: apt-get knows no packages of Debian bookworm; run apt-get update")
+    return found[0]
 
 
 class Debian:
@@ -90,15 +94,39 @@ class Debian:
         for kind in ["proc", "dev"]:
             subprocess.run(["umount", "-R", "-l", self.root / kind], stderr=subprocess.DEVNULL)
 
-    def boot(self):
-        """Starts systemd in a separate network. Returns false if this machine cannot do that."""
+    def bootable(self, *packages):
+        """Installs systemd, and fetches packages for the time without a network."""
+        self.run("apt-get install -y -q --no-install-recommends systemd-sysv dbus\n"
+                 f"apt-get install -y -q --download-only {' '.join(packages)}\n"
+                 "mkdir -p /var/cache/kept && cp /var/cache/apt/archives/*.deb /var/cache/kept/")
+
+    def copy(self):
+        """Returns a copy of this Debian, which has not been booted."""
+        self.leave()
+        made = copy.copy(self)
+        made.processes, made.folder = [], pathlib.Path(tempfile.mkdtemp(prefix="dossier-debian-", dir="/var/tmp"))
+        made.folder.chmod(0o755)
+        made.root = made.folder / "root"
+        made.policy = made.root / self.policy.relative_to(self.root)
+        subprocess.run(["cp", "-a", self.root, made.root], check=True)
+        return made
+
+    def boot(self, *options):
+        """Starts systemd, in a separate network by default. Skips the tests if this machine cannot do that."""
         self.leave()
         self.policy.unlink()
+        groups = self.control_groups()
         with open(self.folder / "boot", "wb") as log:
+            try:
+                for group in groups:
+                    group.mkdir()
+            except OSError as error:
+                raise unittest.SkipTest(f"systemd does not boot here: {error}")
             machine = subprocess.Popen(
-                ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network",
-                 "--resolv-conf=off", "-D", self.root, "--boot"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit",
+                 *(options or ["--private-network"]), "--resolv-conf=off", "-D", self.root, "--boot"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                preexec_fn=lambda: [(group / "cgroup.procs").write_text("0") for group in groups])
         self.processes.append(machine)
 
         def is_up():
@@ -107,7 +135,31 @@ class Debian:
                 "systemctl is-system-running", check=False).strip() in ("running", "degraded")
 
         wait_until(is_up, what="systemd: " + (self.folder / "boot").read_text()[-2000:])
-        return machine.poll() is None
+        if machine.poll() is not None:
+            raise unittest.SkipTest("systemd does not boot here: " + (self.folder / "boot").read_text()[-500:])
+        # systemd empties the cache of apt.
+        self.run("mv /var/cache/kept/*.deb /var/cache/apt/archives/")
+
+    def start_relay(self):
+        """Starts a mail relay on the machine itself. Python is there as a dependency."""
+        self.start("python3", "-W", "ignore", "-m", "smtpd", "-n", "-c", "DebuggingServer", "127.0.0.1:25")
+        wait_until(lambda: "up" in self.run("bash -c 'exec 3<>/dev/tcp/127.0.0.1/25' && echo up", check=False),
+                   what="the relay: " + self.log())
+
+    def control_groups(self):
+        """Returns groups of this Debian alone, since the systemd of each manages the one that it finds."""
+        found = []
+        for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+            number, controllers, path = line.split(":", 2)
+            tree = pathlib.Path("/sys/fs/cgroup")
+            if controllers == "name=systemd":
+                tree /= "systemd"
+            elif number != "0":
+                continue
+            elif (tree / "unified").exists():
+                tree /= "unified"
+            found.append(tree / path[1:] / self.folder.name)
+        return found
 
     def first_process(self, parent):
         """Returns the child that is process 1 in its namespace."""
@@ -157,4 +209,7 @@ class Debian:
         if self.leader is None and (self.root / "usr/bin/pg_ctlcluster").exists():
             self.run("pg_ctlcluster 15 main stop -m immediate", check=False)
         self.leave()
+        for group in self.control_groups():
+            for below, _, _ in os.walk(group, topdown=False):
+                os.rmdir(below)
         shutil.rmtree(self.folder, ignore_errors=True)

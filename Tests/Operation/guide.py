@@ -8,12 +8,17 @@ GUIDE = (ROOT / "deploy/README.md").read_text()
 HIGH_AVAILABILITY = (ROOT / "deploy/ha/README.md").read_text()
 CONFIGURATION = "/etc/dossier/dossier.conf"
 
+# Edits the settings as step 5 asks. `Debian.start_relay` receives the mail.
+EDIT = (f"sed -i -e 's|^issuer = .*|issuer = https://id.example.com|' -e 's|^# mail = .*|"
+        f"mail = smtp://127.0.0.1:25\\nmail_tls = optional|' {CONFIGURATION}")
+
 
 def section(heading, text=GUIDE):
-    """Returns the text below a heading."""
-    text = text[text.index(f"\n## {heading}\n") + 1:]
-    end = text.find("\n## ")
-    return text[:end] if end >= 0 else text
+    """Returns the text below a heading, with that of its subheadings."""
+    found = re.search(rf"(?m)^(##+) {re.escape(heading)}$", text)
+    text = text[found.start():]
+    end = re.search(rf"\n#{{2,{len(found[1])}}} ", text)
+    return text[:end.start()] if end else text
 
 
 def commands(heading, text=GUIDE):

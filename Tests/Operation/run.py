@@ -30,6 +30,8 @@ INPUTS = {
     "test_guide": [*DEBIAN, "Tests/Operation/guide_repairs.py"],
     "test_package": DEBIAN,
     "test_unattended": DEBIAN,
+    "test_start": ["README.md", "deploy", *PROGRAMS, "Tests/EndToEnd/browser.py", *COMMON],
+    "test_three_hosts": [*DEBIAN, "Tests/Operation/guide_repairs.py", "Tests/Operation/hosts.py"],
     "test_backup": ["deploy/backup", "deploy/README.md", *COMMON],
     "test_restore": [*PROGRAMS, "migrations", *COMMON],
     "test_upgrade": [*PROGRAMS, "migrations", "Tests/Operation/older.py", *COMMON],

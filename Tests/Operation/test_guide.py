@@ -12,9 +12,11 @@ import subprocess
 import unittest
 
 from debian import Debian
-from guide import CONFIGURATION, commands, section, steps
+from guide import CONFIGURATION, EDIT, commands, section, steps
 from guide_repairs import REGISTER, Repairs
 from machine import wait_until
+
+EXPORTERS = ["prometheus-postgres-exporter", "prometheus-node-exporter"]
 
 
 @unittest.skipIf(os.geteuid() != 0, "systemd-nspawn is for root")
@@ -24,31 +26,18 @@ class Guide(Repairs, unittest.TestCase):
     def setUpClass(cls):
         cls.machine = Debian()
         cls.addClassCleanup(cls.machine.remove)
-        cls.run_there = cls.machine.run
         # A bootable Debian with the packages of the guide, since it has no network later.
-        cls.machine.run("apt-get install -y -q --no-install-recommends systemd-sysv dbus")
-        cls.machine.run("apt-get install -y -q --download-only ./dossier_*.deb postgresql nginx-light curl "
-                        "pgbackrest")
-        cls.machine.run("mkdir -p /var/cache/kept && cp /var/cache/apt/archives/*.deb /var/cache/kept/")
-        if not cls.machine.boot():
-            raise unittest.SkipTest("systemd does not boot here: "
-                                    + (cls.machine.folder / "boot").read_text()[-500:])
-        cls.machine.run("mv /var/cache/kept/*.deb /var/cache/apt/archives/")
+        cls.machine.bootable("./dossier_*.deb", "postgresql", "nginx-light", "curl", "pgbackrest", *EXPORTERS)
+        cls.machine.boot()
         cls.said = {}
         for number in sorted(steps()):
             if number == 1:
                 continue
             cls.said[number] = cls.step(number)
             if number == 2:
-                # A mail relay on the machine itself. Python is there as a dependency.
-                cls.machine.start("python3", "-W", "ignore", "-m", "smtpd", "-n", "-c",
-                                  "DebuggingServer", "127.0.0.1:25")
-                wait_until(lambda: "up" in cls.machine.run(
-                    "bash -c 'exec 3<>/dev/tcp/127.0.0.1/25' && echo up", check=False),
-                    what="the relay: " + cls.machine.log())
+                cls.machine.start_relay()
             if number == 4:
-                cls.machine.run(f"sed -i -e 's|^issuer = .*|issuer = https://id.example.com|' -e 's|^# mail "
-                                f"= .*|mail = smtp://127.0.0.1:25\\nmail_tls = optional|' {CONFIGURATION}")
+                cls.machine.run(EDIT)
 
     @classmethod
     def step(cls, number):
@@ -116,6 +105,13 @@ class Guide(Repairs, unittest.TestCase):
             for line in ["NoNewPrivs:\t1", "Seccomp:\t2", "CapEff:\t0000000000000000"]:
                 self.assertIn(line, status)
             self.assertNotIn("Uid:\t0", status)
+
+    def test_the_exporters_report_the_database_and_the_disks(self):
+        script, = commands("Monitor replicas, disks and backups")
+        self.there(script.replace("apt install ", "apt-get install -y -q "))
+        for port, line in [(9187, "pg_up 1"), (9100, "node_filesystem_avail_bytes{")]:
+            wait_until(lambda: f"\n{line}" in self.there(
+                f"curl -s http://127.0.0.1:{port}/metrics", check=False), what=line)
 
     def test_the_doctor_finds_files_of_an_older_version(self):
         self.there("cp /etc/nginx/dossier.error_pages /root/ && echo '# old' >>/etc/nginx/dossier.error_pages")
