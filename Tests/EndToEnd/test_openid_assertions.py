@@ -1,12 +1,15 @@
 """Clients that sign an assertion with their own key instead of sending a secret."""
 
 import base64
+import concurrent.futures
 import hashlib
 import hmac
 import json
 import subprocess
 import time
 import unittest
+import urllib.parse
+import uuid
 
 import jwt
 from cryptography.hazmat.primitives import serialization
@@ -14,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from jwks import of_curve, of_rsa
 from machine import TOOLS_FOLDER
-from openid import OpenIDCase, Party
+from openid import FORM, OpenIDCase, Party, claims
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 PYTHON = """
@@ -47,7 +50,7 @@ class AssertionCase(OpenIDCase):
     def claims(self, **changes):
         now = int(time.time())
         claims = {"iss": self.back_end["id"], "sub": self.back_end["id"], "aud": self.issuer,
-                  "iat": now, "exp": now + 180, "jti": "1", **changes}
+                  "iat": now, "exp": now + 180, "jti": str(uuid.uuid4()), **changes}
         return {name: value for name, value in claims.items() if value is not None}
 
     def assertion(self, key=None, algorithm="ES256", headers=None, **changes):
@@ -65,7 +68,7 @@ class Assertions(AssertionCase):
             for fields in [{}, {"client_id": self.back_end["id"]}]:
                 tokens = self.expect(self.send(self.assertion(key, algorithm), **fields), 200).json
                 self.assertEqual(tokens["scope"], "read:posts")
-        self.expect(self.send(self.assertion(aud=[self.issuer + "oauth/token"])), 200)
+        self.expect(self.send(self.assertion(aud=[self.issuer])), 200)
         # The secret stays valid.
         self.expect(Party(self, self.back_end).token(
             grant_type="client_credentials", audience=self.API), 200)
@@ -83,6 +86,10 @@ class Assertions(AssertionCase):
         for number, wrong in enumerate([
                 self.assertion(self.other), self.assertion(aud="https://other.example/"),
                 self.assertion(aud=None), self.assertion(aud=self.API),
+                self.assertion(aud=self.issuer + "oauth/token"), self.assertion(aud=[]),
+                self.assertion(aud=self.issuer[:-1]),
+                self.assertion(aud=[self.issuer, "https://other.example/"]),
+                self.assertion(jti=None), self.assertion(jti=""), self.assertion(jti=1),
                 self.assertion(exp=now - 1), self.assertion(exp=now + 3600),
                 self.assertion(exp=1e300), self.assertion(exp="soon"),
                 self.assertion(nbf=now + 3600), self.assertion(iat=now + 3600),
@@ -104,6 +111,46 @@ class Assertions(AssertionCase):
             answer = self.send(good, **fields)
             self.assertEqual((answer.status, answer.json["error"]), (400, "invalid_request"))
         self.assertEqual(self.send("nothing").json["error"], "invalid_request")
+
+    def test_an_assertion_is_accepted_once(self):
+        first = self.assertion()
+        self.expect(self.send(first), 200)
+        # The same assertion, and others with its id: at all endpoints, and with another lifetime.
+        name = claims(first)["jti"]
+        now = int(time.time())
+        for used in [first, self.assertion(self.rsa, "RS256", jti=name),
+                     self.assertion(jti=name, exp=now + 290)]:
+            answer = self.send(used)
+            self.assertEqual((answer.status, answer.json["error"]), (401, "invalid_client"))
+        answer = self.site.request("POST", "/oauth/revoke", urllib.parse.urlencode({
+            "token": "x", "client_assertion_type": TYPE, "client_assertion": first}), FORM)
+        self.assertEqual((answer.status, answer.json["error"]), (401, "invalid_client"))
+        # A used id is compared by bytes, and belongs to one client.
+        self.expect(self.send(self.assertion(jti="\u00e9" + name)), 200)
+        self.expect(self.send(self.assertion(jti="e\u0301" + name)), 200)
+        second = self.new_client("machine")
+        self.site.dossier("client", "set", second["id"],
+                          f"assertion_keys={json.dumps({'keys': [of_curve(self.other)]})}")
+        self.site.dossier("client", "grant", second["id"], self.api["id"], "--scope", "read:posts")
+        own = self.assertion(self.other, jti=name, iss=second["id"], sub=second["id"])
+        self.expect(self.send(own), 200)
+        # A refused assertion uses no id up.
+        name = str(uuid.uuid4())
+        self.assertEqual(self.send(self.assertion(self.other, jti=name)).status, 401)
+        self.expect(self.send(self.assertion(jti=name)), 200)
+
+    def test_of_many_requests_with_one_assertion_one_is_accepted(self):
+        assertion = self.assertion()
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            sent = [pool.submit(self.send, assertion) for _ in range(16)]
+            statuses = sorted(answer.result().status for answer in sent)
+        self.assertEqual(statuses, [200] + [401] * 15)
+
+    def test_a_used_id_is_remembered_until_the_assertion_expires(self):
+        self.expect(self.send(self.assertion(exp=int(time.time()) + 200)), 200)
+        left = self.site.sql("select max(theoretical_arrival_at) - now() between interval '200 s' "
+                             "and interval '261 s' from rate_limits")
+        self.assertEqual(left, "t")
 
     def test_assertion_keys_must_be_public_keys(self):
         own = of_curve(self.ec)

@@ -4,6 +4,7 @@ import json
 import time
 import unittest
 import urllib.parse
+import uuid
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -191,7 +192,7 @@ class Apps(HostCase):
         for host in ["one.example", "two.example"]:
             assertion = jwt.encode(
                 {"iss": self.backs["one"]["id"], "sub": self.backs["one"]["id"], "iat": now,
-                 "exp": now + 100, "aud": self.issuer_at(host), "jti": "1"}, self.key, "ES256")
+                 "exp": now + 100, "aud": self.issuer_at(host), "jti": str(uuid.uuid4())}, self.key, "ES256")
             signed = {"client_assertion": assertion, "client_assertion_type": TYPE}
             self.error(ask("two.example", **signed), 401, "invalid_client")
             self.assertEqual(ask("one.example", **signed).status, 200 if host[0] == "o" else 401)

@@ -102,7 +102,9 @@ import WireKit
     let isProven: Bool
     switch proof {
     case .assertion(let assertion):
-      isProven = client.isProven(by: assertion, at: [call.issuer, call.issuer + "oauth/token"])
+      isProven = try await call.attempt { () async throws(Failure) in
+        try await ClientAssertions.accept(assertion, of: client, for: call.issuer, context)
+      }
     case .secret(let secret):
       isProven = try await call.attempt { () async throws(Failure) in
         try await Clients.authenticate(client.id, secret: secret, of: app, context) != nil
