@@ -10,7 +10,7 @@ extension ClientRecord {
   ///
   /// It has its secret at creation and rotation only.
   package func json(secret: String? = nil) -> JSON {
-    let listed = SettingsCatalog.client.listed(settings)
+    let listed = listedSettings
     var object = common
     object["settings"] = .object(listed.values)
     object["chosen"] = .array(listed.chosen.map(JSON.string))

@@ -116,7 +116,7 @@ import Testing
 
   @Test func `settings of a client have safe defaults`() {
     let usual = ClientSettings.defaults
-    #expect(usual.pkce == .required && usual.claimsProfile == .oidc && usual.isFirstParty)
+    #expect(usual.pkce == .optional && usual.claimsProfile == .oidc && usual.isFirstParty)
     #expect(usual.callbackURLs.isEmpty && usual.connections.isEmpty && usual.claims.isEmpty)
     #expect(usual.logoURL == nil && usual.backchannelLogoutURL == nil)
     #expect(usual.refreshTokenLifetime == .seconds(30 * 86_400))

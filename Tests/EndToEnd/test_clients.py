@@ -77,6 +77,7 @@ class Registry(Administration):
         for kind in ["native", "single_page"]:
             made = self.make(kind=kind).json
             self.assertNotIn("secret", made)
+            self.assertEqual((made["settings"]["pkce"], made["chosen"]), ("required", []))
             path = f"/v1/clients/{made['id']}"
             self.expect(self.ask("POST", f"{path}/secret"), 409, "client_public")
             self.assertEqual(

@@ -13,6 +13,9 @@ EVIL = "https://evil.example/"
 
 
 class Codes(OpenIDCase):
+    # Parameters of a request without PKCE.
+    NO_PKCE = {"code_challenge": None, "code_challenge_method": None}
+
     def setUp(self):
         super().setUp()
         self.email, self.user_id = self.user()
@@ -80,19 +83,68 @@ class Codes(OpenIDCase):
         self.expect(party.exchange(code), 200)
 
     def test_pkce_cannot_be_removed(self):
-        for parameters in [
-                {"code_challenge": None, "code_challenge_method": None},
-                {"code_challenge_method": None}, {"code_challenge_method": "plain"},
-                {"code_challenge": "x"}, {"code_challenge": "x" * 44}, {"code_challenge": ""}]:
-            party = Party(self, self.spa, **parameters)
-            answer = party.answer(self.visitor.open(party.path))
-            self.assertEqual(answer["error"], "invalid_request", parameters)
-        self.site.dossier("client", "set", self.web["id"], "pkce=optional")
-        self.addCleanup(self.site.dossier, "client", "set", self.web["id"], "pkce=null")
-        party, code = self.coded(self.web, code_challenge=None, code_challenge_method=None)
-        # A verifier without a challenge: the challenge was removed on the way.
-        self.refused(party.exchange(code), "Failed to verify code verifier")
+        strict = self.new_client("web", "--callback", CALLBACK, settings=["pkce=required"])
+        own_scheme = "com.Example.my-app://cb"
+        # No stored setting frees a client without a secret.
+        loose = self.new_client("native", "--callback", own_scheme)
+        self.site.sql("update clients set settings = settings || '{\"pkce\": \"optional\"}' "
+                      f"where client_id = '{loose['id']}'")
+        for client, redirect in [(self.spa, CALLBACK), (self.native, own_scheme),
+                                 (loose, own_scheme), (strict, CALLBACK)]:
+            for parameters in [
+                    self.NO_PKCE, {"code_challenge_method": None},
+                    {"code_challenge_method": "plain"}, {"code_challenge": "x"},
+                    {"code_challenge": "x" * 44}, {"code_challenge": ""}]:
+                party = Party(self, client, redirect, **parameters)
+                answer = party.answer(self.visitor.open(party.path))
+                self.assertEqual(answer["error"], "invalid_request", (client, parameters))
+            self.assertEqual(
+                self.refusal(client, redirect, **self.NO_PKCE),
+                "code_challenge is required: this client must use PKCE, with the method S256.")
+
+    def refusal(self, client, redirect=CALLBACK, **parameters):
+        """Returns why a request gets no code."""
+        party = Party(self, client, redirect, **parameters)
+        return party.answer(self.visitor.open(party.path))["error_description"]
+
+    def test_a_client_with_a_secret_may_omit_pkce(self):
+        for missing in [{}, {"nonce": None}]:
+            party, code = self.coded(self.web, **self.NO_PKCE, **missing)
+            # A verifier without a challenge: the challenge was removed on the way.
+            self.refused(party.exchange(code), "Failed to verify code verifier")
+            self.expect(party.exchange(code, code_verifier=None), 200)
+        # Parts of PKCE are not the absence of PKCE.
+        for parameters in [{"code_challenge": None}, {"code_challenge": ""},
+                           {"code_challenge_method": None}, {"code_challenge_method": "plain"}]:
+            self.assertIn("code_challenge", self.refusal(self.web, **parameters))
+
+    def test_a_code_without_pkce_belongs_to_its_client(self):
+        party, code = self.coded(self.web, **self.NO_PKCE)
+        other = self.new_client("web", "--callback", CALLBACK)
+        for thief in [other, self.spa, self.native]:
+            self.refused(Party(self, thief).exchange(code, code_verifier=None))
+        self.error(Party(self, self.machine).exchange(code, code_verifier=None), 400,
+                   "unauthorized_client")
+        for secret in [None, other["secret"]]:
+            answer = party.exchange(code, code_verifier=None, client_secret=secret)
+            self.error(answer, 401, "invalid_client")
+        answer = party.exchange(code, code_verifier=None, redirect_uri=CALLBACK + "/")
+        self.refused(answer, "The redirect_uri is not that of the /authorize request.")
         self.expect(party.exchange(code, code_verifier=None), 200)
+
+    def test_a_code_of_another_browser_is_not_accepted_without_pkce(self):
+        """An attacker injects a stolen code into a sign-in of the same client."""
+        wrong = "Failed to verify code verifier"
+        # The client used PKCE in one of the two sign-ins only.
+        _, stolen = self.coded(self.web, visitor=self.new_visitor())
+        attacker, own = self.coded(self.web, visitor=self.new_visitor(), **self.NO_PKCE)
+        self.refused(attacker.exchange(stolen, code_verifier=None), wrong)
+        self.refused(Party(self, self.web).exchange(own), wrong)
+        # In neither: the ID token shows the client that the code is of another sign-in.
+        victim, stolen = self.coded(self.web, visitor=self.new_visitor(), **self.NO_PKCE)
+        tokens = self.expect(attacker.exchange(stolen, code_verifier=None), 200).json
+        self.assertEqual(claims(tokens["id_token"])["nonce"], victim.parameters["nonce"])
+        self.assertNotEqual(victim.parameters["nonce"], attacker.parameters["nonce"])
 
     def test_one_code_creates_one_session(self):
         party, code = self.coded()

@@ -95,8 +95,6 @@ import WireKit
     let kind = try body.kindOfNew()
     var settings = body.settings
     settings["claims_profile"] = .string(ClientSettings.ClaimsProfile.auth0.rawValue)
-    // SDKs of web applications with a secret send no challenge.
-    if kind == .web { settings["pkce"] = .string(ClientSettings.PKCE.optional.rawValue) }
     let description = ClientDescription(
       name: name,
       app: call.context.app.name,

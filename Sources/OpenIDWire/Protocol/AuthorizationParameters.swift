@@ -176,7 +176,10 @@ struct AuthorizationParameters {
   ) throws(AuthorizationError) {
     guard let challenge = values["code_challenge"] else {
       guard values["code_challenge_method"] == nil, !client.requiresPKCE else {
-        throw AuthorizationError("invalid_request", "code_challenge is required.")
+        throw AuthorizationError(
+          "invalid_request",
+          "code_challenge is required: this client must use PKCE, with the method S256."
+        )
       }
       return
     }

@@ -15,6 +15,10 @@ package struct Client: Sendable {
   package var isOperator: Bool { app == nil }
 
   /// Whether it must use PKCE.
+  ///
+  /// A client with a secret may leave it out by default, since many libraries do. It then guards
+  /// itself against injected codes by `nonce`.
+  /// - Source: RFC 9700 section 2.1.1.
   package var requiresPKCE: Bool { kind.isPublic || settings.pkce == .required }
 
   /// Returns whether the client may work on the app at all.

@@ -28,6 +28,15 @@ package struct ClientRecord: RowDecodable {
     isDisabled = try row.bool(8)
     createdAt = try row.time(9)
   }
+
+  /// The settings in force, and the names of those that differ from their defaults.
+  package var listedSettings: (values: JSONObject, chosen: [String]) {
+    var listed = SettingsCatalog.client.listed(settings)
+    if kind.isPublic {
+      listed.values["pkce"] = .string(ClientSettings.PKCE.required.rawValue)
+    }
+    return listed
+  }
 }
 
 /// A client to create.

@@ -93,7 +93,7 @@ package struct ClientSettings: SettingsSection {
     corsOrigins = read.origins("cors_origins", "origins of pages that may call the endpoints")
     pkce = read.choice(
       "pkce",
-      .required,
+      .optional,
       safe: .required,
       "whether a client with a secret must use PKCE: required or optional; clients without a secret "
         + "always must"
