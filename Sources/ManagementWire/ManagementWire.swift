@@ -24,6 +24,8 @@ package struct ManagementWire: Wire {
 
   package var crossOrigin: CrossOriginFields { .auth0 }
 
+  package var requestLimit: RateLimitStatus? { .ofWebServer }
+
   @EventLoop package func app(of call: Call) -> AppReference { .host }
 
   @EventLoop package func isOffered(by app: App, to call: Call) -> Bool {

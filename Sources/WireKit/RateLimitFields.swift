@@ -1,7 +1,20 @@
-import Runtime
+package import Runtime
 import EventLoop
 import Glibc
 import HTTP
+
+extension RateLimitStatus {
+  /// The limit of nginx on the requests of one network (`limit_req` in `dossier.conf`).
+  ///
+  /// Only nginx counts them, so this is the state for a caller who sends no other request.
+  package static let ofWebServer = RateLimitStatus(
+    name: "requests",
+    quota: 1_000,
+    window: .seconds(10),
+    remaining: 999,
+    reset: .seconds(1)
+  )
+}
 
 extension Response {
   /// Adds the state of the rate limits that the request met; adds nothing without any.
@@ -23,10 +36,15 @@ extension Response {
   /// available again.
   /// - Parameters:
   ///   - limits: the rate limits that the request met.
+  ///   - other: the limit to report if it met none; nil to report none.
   ///   - refusal: the error of the response; nil without one.
-  mutating func addCounters(of limits: [RateLimitStatus], after refusal: Failure?) {
+  mutating func addCounters(
+    of limits: [RateLimitStatus],
+    or other: RateLimitStatus?,
+    after refusal: Failure?
+  ) {
     let wait = refusal?.type.kind == .tooMany ? refusal?.retryAfter : nil
-    let tightest = limits.min { $0.remaining < $1.remaining }
+    let tightest = limits.min { $0.remaining < $1.remaining } ?? other
     guard let reset = wait ?? tightest?.reset else { return }
     if let tightest { add(.rateLimitQuota, String(tightest.quota)) }
     add(.rateLimitRemaining, String(wait == nil ? tightest?.remaining ?? 0 : 0))

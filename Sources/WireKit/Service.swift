@@ -92,9 +92,7 @@ package import HTTP
     // Breaks the reference cycle of the call and its context.
     call.context.owner = nil
     response.add(call.context.notedLimits)
-    if endpoint.served.hasLimitCounters {
-      response.addCounters(of: call.context.notedLimits, after: call.failure)
-    }
+    endpoint.served.addCounters(to: &response, of: call)
     response.add(line: "Vary: Origin\r\n")
     if endpoint.route.isCrossOrigin, let origin = call.request.field(.origin),
       let access = await access(of: origin, call)
@@ -137,6 +135,7 @@ package import HTTP
     // The app only decides which pages may read the error.
     if origin != nil { call.app = try? await app(of: call, served) }
     var response = Self.response(to: failure, of: call, served)
+    served.addCounters(to: &response, of: call)
     if let methods { response.add(.allow, Self.text(of: methods + [.options])) }
     response.add(line: "Vary: Origin\r\n")
     if let origin, let access = await access(of: origin, call) {

@@ -160,8 +160,18 @@ extension WebServer {
   ) -> String {
     let page = wire.page(for: error.failure, at: prefix)
     let exposed = wire.crossOrigin.exposed.map(\.text).joined(separator: ", ")
+    let isLimit = error.failure.type.kind == .tooMany
+    let counters: [(FieldName, String)] =
+      wire.requestLimit.map {
+        [
+          (.rateLimitQuota, "\"\($0.quota)\""),
+          (.rateLimitRemaining, "\"\(isLimit ? 0 : $0.remaining)\""),
+          // nginx cannot add; requests come back in each second.
+          (.rateLimitReset, "$dossier_second"),
+        ]
+      } ?? []
     let fields =
-      error.fields.map { ($0.0.text, "\"\($0.1)\"") } + [
+      error.fields.map { ($0.0.text, "\"\($0.1)\"") } + counters.map { ($0.0.text, $0.1) } + [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", page.policy.map { "\"\($0)\"" } ?? "$dossier_policy"),
         ("Strict-Transport-Security", "$dossier_transport"),

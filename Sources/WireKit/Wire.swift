@@ -18,6 +18,10 @@ package protocol Wire: Sendable {
   var deviceField: FieldName? { get }
   /// Fields that pages of other origins may send and read.
   var crossOrigin: CrossOriginFields { get }
+  /// The limit that `x-ratelimit-…` report of a request that counted against no other.
+  ///
+  /// Nil if clients of the wire do not expect these fields in each response.
+  var requestLimit: RateLimitStatus? { get }
   /// Returns the app that a request is for.
   ///
   /// Also called if no route was found; then only the request of `call` is set.
@@ -48,6 +52,7 @@ extension Wire {
   package var fields: [FieldName] { [] }
   package var deviceField: FieldName? { nil }
   package var crossOrigin: CrossOriginFields { CrossOriginFields(sent: [], exposed: []) }
+  package var requestLimit: RateLimitStatus? { nil }
   @EventLoop package func isOffered(by app: App, to call: Call) -> Bool { true }
 }
 
@@ -88,7 +93,7 @@ package final class ServedWire: Sendable {
   let wire: any Wire
   let crossOrigin: CrossOrigin
   /// Whether responses also have the fields `x-ratelimit-…`, which pages may read.
-  let hasLimitCounters: Bool
+  private let hasLimitCounters: Bool
   let deviceField: FieldName?
   private let prefixes: [[UInt8]]
 
@@ -98,6 +103,13 @@ package final class ServedWire: Sendable {
     hasLimitCounters = wire.crossOrigin.exposed.contains(.rateLimitQuota)
     deviceField = wire.deviceField
     prefixes = wire.prefixes.map { Array($0.utf8) }
+  }
+
+  /// Adds the fields `x-ratelimit-…` if clients of the wire read them.
+  @EventLoop func addCounters(to response: inout Response, of call: Call) {
+    guard hasLimitCounters else { return }
+    let limits = call.context.notedLimits
+    response.addCounters(of: limits, or: wire.requestLimit, after: call.failure)
   }
 
   /// Returns the length of the wire's longest prefix of a path; nil if the wire does not own it.

@@ -7,7 +7,7 @@ from test_auth0 import Auth0Case
 from test_openid_libraries import BROWSER
 
 START = BROWSER + """
-import base64, hashlib, secrets, urllib.parse
+import base64, hashlib, json, secrets, urllib.parse, urllib.request
 from auth0.authentication import GetToken, RevokeToken, Users
 from auth0.authentication.token_verifier import AsymmetricSignatureVerifier, TokenVerifier
 try:
@@ -88,8 +88,13 @@ code = authorize(audience=site["api"], scope="openid profile email offline_acces
                  "read:current_user update:current_user_metadata", **proven)
 tokens = get.authorization_code_pkce(proof, code, site["callback"])
 assert check(tokens) == subject
-# The Management API gives no refresh token, as at Auth0.
-assert "refresh_token" not in tokens, tokens
+# The refreshed token is for the Management API, as in Auth0's tutorial.
+again = get.refresh_token(tokens["refresh_token"])
+change = urllib.request.Request(
+    site["api"] + "users/" + urllib.parse.quote(subject), b'{"user_metadata": {"theme": "dark"}}',
+    {"Authorization": "Bearer " + again["access_token"], "Content-Type": "application/json"},
+    method="PATCH")
+assert json.load(urllib.request.urlopen(change))["user_metadata"] == {"theme": "dark"}
 # Older apps name this audience, and scopes that do not exist, also at a refresh.
 code = authorize(audience=issuer + "userinfo", scope="openid profile email offline_access picture",
                  **proven)

@@ -118,7 +118,51 @@ class Lists(Auth0Case):
         self.assertEqual(read.json["email"], self.own_email())
 
 
+COUNTERS = START + """
+import time
+from auth0.management import Auth0
+from auth0.management.core.api_error import ApiError
+client = Auth0(base_url="http://%s/api/v2" % domain, token=access)
+raw = client.users.with_raw_response
+
+def headers(call, **words):
+    try:
+        return call(**words).headers
+    except ApiError as error:
+        return error.headers
+
+made = raw.create(connection="Username-Password-Authentication", email="count@example.com",
+                  password="correct horse battery")
+for found in [
+        made.headers, headers(raw.get, id=made.data.user_id), headers(raw.get, id="auth0|" + "0" * 24),
+        headers(raw.update, id=made.data.user_id, blocked=True), headers(raw.get, id="nobody"),
+        headers(raw.delete, id=made.data.user_id)]:
+    limit, left, reset = [int(found["x-ratelimit-" + name]) for name in ["limit", "remaining", "reset"]]
+    assert 0 < left < limit, found
+    assert abs(reset - time.time()) < 3600, found
+print("done")
+"""
+
+
 class Limits(Auth0Case):
+    def test_the_sdk_reads_the_counters_of_each_response(self):
+        self.run_program("6.8.0", COUNTERS)
+
+    def test_each_response_has_the_counters(self):
+        # nginx itself refuses the long body.
+        for method, path, body in [
+                ("GET", "/api/v2/users", None), ("GET", "/api/v2/nothing", None),
+                ("PUT", "/api/v2/users", None), ("POST", "/api/v2/users", "x" * 3_000_000),
+                ("GET", "/dbconnections/nothing", None)]:
+            with self.subTest(f"{method} {path}"):
+                answer = self.site.request(method, path, body, {"Content-Type": "application/json"})
+                self.assertGreaterEqual(answer.status, 400)
+                for name, bounds in [("Limit", (1_000, 1_000)), ("Remaining", (999, 999)),
+                                     ("Reset", (time.time() - 60, time.time() + 60))]:
+                    value = int(answer.headers[f"X-RateLimit-{name}"])
+                    self.assertTrue(bounds[0] <= value <= bounds[1], (name, value))
+        self.assertIsNone(self.site.get("/v1/me").headers["X-RateLimit-Limit"])
+
     def test_responses_have_the_counters_of_limits(self):
         self.settings(failures_per_identifier=2)
         body = {"client_id": self.page["id"], "email": self.own_email(),

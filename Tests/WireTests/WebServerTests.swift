@@ -4,6 +4,7 @@ import ManagementWire
 import OpenIDWire
 import ParraWire
 import RESTWire
+import Runtime
 import Testing
 import WireKit
 
@@ -24,6 +25,18 @@ import WireKit
     ] {
       let shipped = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
       #expect(shipped == text, "\(name)")
+    }
+  }
+
+  @Test func `responses report the limit that nginx has`() throws {
+    let limit = try #require(ManagementWire().requestLimit)
+    let text = try String(contentsOfFile: "\(Self.folder)/dossier.conf", encoding: .utf8)
+    let rate = limit.quota / Int(limit.window.components.seconds)
+    for line in [
+      "limit_req_zone $dossier_network zone=dossier_networks:10m rate=\(rate)r/s;",
+      "limit_req zone=dossier_networks burst=\(limit.quota) nodelay;",
+    ] {
+      #expect(text.contains(line), "\(line)")
     }
   }
 }

@@ -18,8 +18,9 @@ package enum AppsAdministrationQueries {
   static let createManagementAPI = Statement<NoRow, AppID, ResourceServerID>(
     "apps.create_management_api",
     """
-    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, skips_consent)
-    values ($1, $2, 'api/v2/', 'Management API', management_scopes(), false)
+    insert into resource_servers (app_id, resource_server_id, identifier, name, scopes, skips_consent,
+      allows_offline_access)
+    values ($1, $2, 'api/v2/', 'Management API', management_scopes(), false, true)
     """
   )
 
