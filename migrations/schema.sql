@@ -709,7 +709,7 @@ CREATE TABLE public.clients (
     version bigint DEFAULT 1 NOT NULL,
     disabled_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT clients_client_id_check CHECK ((client_id ~ '^[0-9a-f]{24}$'::text)),
+    CONSTRAINT clients_client_id_check CHECK ((client_id ~ '^[0-9A-Za-z][0-9A-Za-z._~-]{0,63}$'::text)),
     CONSTRAINT clients_kind_check CHECK ((kind = ANY (ARRAY['native'::text, 'single_page'::text, 'web'::text, 'machine'::text]))),
     CONSTRAINT clients_operator CHECK (((app_id IS NOT NULL) OR (kind = 'machine'::text))),
     CONSTRAINT clients_secret CHECK ((num_nonnulls(secret_hash, secret_created_at) =
@@ -726,6 +726,13 @@ END)),
 --
 
 COMMENT ON TABLE public.clients IS 'OAuth clients: programs that sign users in to an app, back ends of apps, and programs of the operator.';
+
+
+--
+-- Name: COLUMN clients.client_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.clients.client_id IS 'The id that tokens have as their audience: 24 hexadecimal digits, or that of another server.';
 
 
 --
@@ -753,7 +760,7 @@ COMMENT ON COLUMN public.clients.scope IS 'Its scopes at the management API, wit
 -- Name: COLUMN clients.secret_hash; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.clients.secret_hash IS 'A keyed hash of its secret. Null for a public client, which has none.';
+COMMENT ON COLUMN public.clients.secret_hash IS 'A keyed hash of its secret, or of the digest of one from another server. Null for a public client, which has none.';
 
 
 --
@@ -2584,6 +2591,14 @@ ALTER TABLE ONLY public.clients
 
 ALTER TABLE ONLY public.clients
     ADD CONSTRAINT clients_pkey PRIMARY KEY (client_id);
+
+
+--
+-- Name: clients clients_secret_hash_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.clients
+    ADD CONSTRAINT clients_secret_hash_key UNIQUE (secret_hash);
 
 
 --

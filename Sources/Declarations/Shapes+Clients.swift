@@ -11,11 +11,15 @@ extension Shape {
     "machine"
   )
   .named("ClientKind", "The kind of a client. Native and single-page clients have no secret.")
+  package static let idOfClient = Shape.text(pattern: ClientID.pattern)
+    .like(.string(Example.client))
+  package static let digest = Shape.text(pattern: "^[0-9A-Fa-f]{64}$")
+    .like(.string(String(repeating: "0", count: 64)))
   package static let scopes = Shape.list(of: .choice(Scopes.management))
     .like([.string(Scopes.readUsers)])
 
   private static let listedClient: [(key: String, value: Shape)] = [
-    ("id", .id(Example.client)), ("app", .slug.orNull), ("kind", .kindOfClient),
+    ("id", .idOfClient), ("app", .slug.orNull), ("kind", .kindOfClient),
     ("name", .nameOfClient), ("scopes", .scopes), ("disabled", .flag.like(false)),
     ("version", .count.like(1)), ("created_at", .time(Example.appMade)),
   ]
@@ -41,8 +45,10 @@ extension Shape {
     optional: [
       (
         "secret",
-        .text.saying("returned only once; absent for a client without a secret")
-          .like(.string(Example.secretOfClient))
+        .text.saying(
+          "returned only once; absent for a client without a secret, or with a given one"
+        )
+        .like(.string(Example.secretOfClient))
       )
     ]
   ).named("ClientWithSecret", "An OAuth client with its new secret.")

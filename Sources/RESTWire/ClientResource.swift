@@ -28,6 +28,7 @@ import WireKit
       access: .operator,
       takes: .body(.json(limit: bodyLimit), described),
       gives: [.created(.clientWithSecret, "The client with its secret.", fields: [.location])],
+      refuses: [.clientExists],
       summary: "Create a client, whose secret is returned only once",
       create
     ),
@@ -87,6 +88,9 @@ import WireKit
     // A client with all rights needs an explicit null, so that an omission cannot create one.
     .textOrNull("app", .text.saying("null creates a client of the operator, for all apps")),
     .choice("kind", .kindOfClient, "kind", else: ClientKind.machine),
+    .optional(.text("id", .idOfClient.saying("the id that it had at another server"))),
+    .optional(.text("secret", .text.saying("the secret that it had there"))),
+    .optional(.text("secret_sha256", .digest.saying("in place of secret, its SHA-256 digest"))),
     .optional(.texts("scopes", of: .choice(Scopes.management))),
     .optional(.object("settings", .clientSettingsPatch))
   ).like([
@@ -107,13 +111,22 @@ import WireKit
     _ name: String,
     _ app: String?,
     _ kind: ClientKind,
+    _ id: String?,
+    _ secret: String?,
+    _ digest: String?,
     _ scopes: [String]?,
     _ settings: JSONObject?
   ) async throws(Failure) -> Response {
+    guard secret == nil || digest == nil else {
+      let rule = "Send either secret or secret_sha256."
+      throw .invalid([FieldError("/secret_sha256", "secret", rule)])
+    }
     let description = ClientDescription(
       name: name,
       app: app,
       kind: kind,
+      id: id,
+      secret: secret.map(GivenSecret.text) ?? digest.map(GivenSecret.digest),
       scopes: scopes ?? [],
       settings: settings ?? JSONObject()
     )

@@ -1,16 +1,29 @@
 internal import Crypto
 import Encoding
-import Postgres
+package import Postgres
+
+/// The id of a resource, of one of the types below.
+package protocol Identifier: Hashable, Sendable, Bindable, LosslessStringConvertible {
+  var text: String { get }
+
+  /// Wraps text that is known to be an id, from the database or a verified token.
+  init(trusted text: String)
+}
+
+extension Identifier {
+  package var description: String { text }
+
+  package func appendText(to bytes: inout [UInt8]) -> Bool { text.appendText(to: &bytes) }
+}
 
 /// The id of a resource: 24 hexadecimal characters in lower case; the first 8 are the time in
 /// seconds.
 ///
 /// The type parameter `Of` prevents confusing ids of different kinds.
 /// - Source: the ObjectId of BSON, which clients of App Services expect.
-package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
+package struct ID<Of>: Identifier {
   package let text: String
 
-  /// Wraps text that is known to be an id, from the database or a verified token.
   package init(trusted text: String) { self.text = text }
 
   /// Creates a new id.
@@ -29,10 +42,6 @@ package struct ID<Of>: Hashable, Sendable, Bindable, LosslessStringConvertible {
     self.init(bytes: SHA256.hash(data: Array(text.utf8)).prefix(12))
   }
 
-  package var description: String { text }
-
-  package func appendText(to bytes: inout [UInt8]) -> Bool { text.appendText(to: &bytes) }
-
   /// The 12 bytes of the digits.
   package var bytes: [UInt8] { [UInt8](hexadecimal: text.utf8) ?? [] }
 }
@@ -45,7 +54,6 @@ package enum Kinds {
   package enum Device {}
   package enum Session {}
   package enum APIKey {}
-  package enum Client {}
   package enum ResourceServer {}
   package enum Role {}
   package enum Index {}
@@ -60,7 +68,6 @@ package typealias IdentityID = ID<Kinds.Identity>
 package typealias DeviceID = ID<Kinds.Device>
 package typealias SessionID = ID<Kinds.Session>
 package typealias APIKeyID = ID<Kinds.APIKey>
-package typealias ClientID = ID<Kinds.Client>
 package typealias ResourceServerID = ID<Kinds.ResourceServer>
 package typealias RoleID = ID<Kinds.Role>
 package typealias IndexID = ID<Kinds.Index>

@@ -3,11 +3,13 @@ package import Postgres
 
 /// Columns as values of the domain.
 extension Row {
-  package func id<Of>(_ column: Int) throws(DatabaseError) -> ID<Of> {
+  package func id<ID: Identifier>(_ column: Int) throws(DatabaseError) -> ID {
     ID(trusted: try text(column))
   }
 
-  package func id<Of>(ifAny column: Int) -> ID<Of>? { text(ifAny: column).map(ID.init(trusted:)) }
+  package func id<ID: Identifier>(ifAny column: Int) -> ID? {
+    text(ifAny: column).map(ID.init(trusted:))
+  }
 
   /// Reads a column of type `json` or `jsonb`, which earlier limits may have allowed.
   package func json(_ column: Int) throws(DatabaseError) -> JSON {

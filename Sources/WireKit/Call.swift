@@ -74,8 +74,8 @@ extension Route {
   /// Returns the id in a captured path segment.
   ///
   /// - Throws: `.notFound` if the segment is not an id.
-  package func captured<Of>(_ name: String) throws(Failure) -> ID<Of> {
-    guard let id = captures[name].flatMap({ ID<Of>($0) }) else { throw .notFound }
+  package func captured<ID: Identifier>(_ name: String) throws(Failure) -> ID {
+    guard let id = captures[name].flatMap({ ID(String($0)) }) else { throw .notFound }
     return id
   }
 

@@ -22,6 +22,13 @@ struct ClientCommand: ParsableCommand {
         Native and single-page clients have no secret. Scopes are for the routes of /v1 that a \
         client of kind web or machine calls with its secret:
         \(Scopes.management.joined(separator: " "))
+
+        A client that moves here keeps its id and its secret, so its program stays as it is:
+
+          dossier client create --id OLD_ID --secret-file FILE --kind web "My app"
+
+        An id is unique in the deployment. Such a secret is valid at /oauth, and not for /v1, which \
+        needs one that this server made.
         """
     )
     @OptionGroup var common: CommonOptions
@@ -49,6 +56,26 @@ struct ClientCommand: ParsableCommand {
     @Option(name: .customLong("scope"), help: "A scope of the client; may be given several times.")
     var scopes: [String] = []
 
+    @Option(help: "The id that the client had at another server; by default a new one.")
+    var id: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "A file with the secret that it had there, of 32 to 256 characters; - is standard input.",
+        valueName: "file"
+      )
+    )
+    var secretFile: String?
+
+    @Option(
+      name: .customLong("secret-sha256-file"),
+      help: ArgumentHelp(
+        "In place of it, a file with the SHA-256 digest of the secret in hexadecimal.",
+        valueName: "file"
+      )
+    )
+    var digestFile: String?
+
     @Flag(
       name: .customLong("operator"),
       help: "Creates a client of the operator, which has full access to all apps."
@@ -67,6 +94,9 @@ struct ClientCommand: ParsableCommand {
       guard !isOperator || app == nil else {
         throw ValidationError("A client of the operator belongs to no app: omit --app.")
       }
+      guard secretFile == nil || digestFile == nil else {
+        throw ValidationError("Give either --secret-file or --secret-sha256-file.")
+      }
     }
 
     func run() throws {
@@ -82,6 +112,9 @@ struct ClientCommand: ParsableCommand {
         // Before the write, since a failure after it would lose the secret.
         let domain = try await context.domain(of: app, kind: kind.rawValue)
         var body = body
+        body["id"] = id.map(JSON.string)
+        if let secretFile { body["secret"] = .string(try InputFile.password(secretFile)) }
+        if let digestFile { body["secret_sha256"] = .string(try InputFile.password(digestFile)) }
         body["app"] = app.map(JSON.string) ?? .null
         let made = try await context.send(.post, "/v1/clients", .json(.object(body)))
         return CommandOutput(

@@ -41,19 +41,19 @@ import Testing
   }
 
   @Test func `a client secret has 64 characters, and every one counts`() throws {
-    let client = ClientID()
-    let secret = Credential(.clientSecret, of: client)
+    let owner = ID<Credential>()
+    let secret = Credential(.clientSecret, of: owner)
     let text = secret.text(key)
     #expect(text.utf8.count == 64 && text.hasPrefix("ds_client_"))
     let read = try #require(Credential(.clientSecret, text, key))
-    #expect(read.owner(as: ClientID.self) == client)
+    #expect(read.owner() == owner)
     #expect(read.hash(key) == secret.hash(key) && read.text(key) == text)
     #expect(read.number == 0 && read.salt.count == 12)
     for index in text.indices {
       let changed = text.replacingCharacter(at: index)
       #expect(Credential(.clientSecret, changed, key) == nil, "\(changed)")
     }
-    #expect(Credential(.clientSecret, of: client).text(key) != text)
+    #expect(Credential(.clientSecret, of: owner).text(key) != text)
     // Credentials of other kinds are longer, and have a part.
     #expect(Credential(.clientSecret, "ds_client_" + token.text(key).dropFirst(11), key) == nil)
     #expect(Credential(.apiKey, "ds_apikey_" + text.dropFirst(10), key) == nil)

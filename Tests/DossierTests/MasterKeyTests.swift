@@ -39,6 +39,14 @@ import Testing
     #expect(Credential(.apiKey, issued.text(both), MasterKey(new)) != nil)
   }
 
+  @Test func `a given secret is valid after a change of the master key`() throws {
+    let (client, text) = (ClientID(), String(repeating: "s", count: 32))
+    let stored = try #require(GivenSecret.text(text).hash(of: client, MasterKey(old)))
+    #expect(GivenSecret.hashes(of: text, of: client, MasterKey([new, old])).contains(stored))
+    #expect(!GivenSecret.hashes(of: text, of: ClientID(), MasterKey(old)).contains(stored))
+    #expect(!GivenSecret.hashes(of: text, of: client, MasterKey(new)).contains(stored))
+  }
+
   @Test func `check values differ by key, and never equal it`() {
     let both = MasterKey([new, old])
     #expect(Set(both.checks).count == 2)

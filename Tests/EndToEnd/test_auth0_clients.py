@@ -216,6 +216,44 @@ class Registry(Auth0Case):
         made = self.expect(self.management("POST", "resource-servers", api, token), 201).json
         self.assertEqual(made["ignored_members"], ["consent_policy"])
 
+    def test_an_application_keeps_its_id_and_its_secret(self):
+        token = self.back_end_token()
+        secret = "Yz8_-" * 12 + "abcd"
+        id = "Qm3xT7pWn5Rk2Vb8Zc4Ld6Hf9Jg1Ys0A"
+        body = {"name": "Moved", "app_type": "regular_web", "callbacks": [CALLBACK],
+                "client_id": id, "client_secret": secret}
+        made = self.expect(self.management("POST", "clients", body, token), 201).json
+        self.assertEqual((made["client_id"], made["client_secret"]), (id, secret))
+        self.refused(self.management("POST", "clients", body, token), 409, "client_exists")
+        email, user = self.user()
+        party = Party(self, {"id": id, "secret": secret}, code_challenge=None,
+                      code_challenge_method=None)
+        code = party.code(self.signed_in(party, email))
+        tokens = self.expect(party.exchange(code, code_verifier=None), 200).json
+        self.assertEqual(claims(tokens["id_token"])["aud"], id)
+        read = self.expect(self.management("GET", f"clients/{id}", token=token), 200).json
+        self.assertNotIn("client_secret", read)
+        self.expect(self.management("PATCH", f"clients/{id}", read, token), 200)
+        for wrong in [{"client_id": "other"}, {"client_secret": secret}]:
+            self.refused(self.management("PATCH", f"clients/{id}", wrong, token), 400, "invalid_body")
+        for wrong in [{"client_id": "a b"}, {"client_id": 1}, {"client_secret": "short"},
+                      {"client_secret": secret, "client_secret_sha256": "0" * 64}]:
+            self.refused(self.management("POST", "clients", {"name": "x", **wrong}, token),
+                         400, "invalid_body")
+        # Auth0 gives public applications a secret too, which they do not use.
+        made = self.expect(self.management("POST", "clients", {
+            "name": "Page", "app_type": "spa", "client_secret": secret}, token), 201).json
+        self.assertEqual(made["ignored_members"], ["client_secret"])
+        self.assertNotIn("client_secret", made)
+        api = {"identifier": "https://of-moved.example.com/", "scopes": [{"value": "read:a"}]}
+        self.expect(self.management("POST", "resource-servers", api, token), 201)
+        grant = self.expect(self.management("POST", "client-grants", {
+            "client_id": id, "audience": api["identifier"], "scope": ["read:a"]}, token), 201).json
+        path = f"client-grants/{grant['id']}"
+        self.assertEqual(self.expect(self.management("GET", path, token=token), 200).json, grant)
+        self.expect(self.management("DELETE", path, token=token), 204)
+        self.expect(self.management("DELETE", f"clients/{id}", token=token), 204)
+
     def test_tools_read_the_app(self):
         token = self.back_end_token()
         settings = self.expect(self.management("GET", "tenants/settings", token=token), 200).json

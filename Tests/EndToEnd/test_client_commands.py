@@ -1,6 +1,8 @@
 """The operator's commands for clients, APIs and grants."""
 
+import hashlib
 import json
+import os
 import unittest
 
 from cases import Administration
@@ -24,6 +26,26 @@ class ClientCommands(Administration):
         finally:
             self.site.sql("alter view away rename to app_records")
         self.assertNotIn("lost", [row["name"] for row in self.site.dossier("client", "list")])
+
+    def test_a_client_brings_its_id_and_its_secret_in_a_file(self):
+        secret = "s" * 64
+        digest = hashlib.sha256(secret.encode()).hexdigest()
+        path = os.path.join(self.site.folder, "client-secret")
+        for id, option, text in [("FromAFile", "--secret-file", secret + "\n"),
+                                 ("FromADigest", "--secret-sha256-file", digest)]:
+            with open(path, "w") as file:
+                file.write(text)
+            arguments = ["client", "create", "--kind", "web", "--id", id, option, path, "moved"]
+            made = self.site.dossier(*arguments)
+            self.assertEqual((made["id"], "secret" in made), (id, False))
+            self.refused(11, *arguments, words="already has this id")
+        self.assertEqual(self.site.dossier("client", "create", "--id", "ByInput", "--secret-file", "-",
+                                           "moved", given=secret)["id"], "ByInput")
+        self.refused(12, "client", "create", "--id", "a b", "x", words="/id")
+        self.refused(12, "client", "create", "--kind", "native", "--secret-file", path, "x",
+                     words="/secret")
+        self.refused(21, "client", "create", "--secret-file", "/nowhere", "x", words="/nowhere")
+        self.refused(64, "client", "create", "--secret-file", path, "--secret-sha256-file", path, "x")
 
     def test_a_changed_setting_is_printed_without_the_others(self):
         said = self.site.dossier("app", "set", "session_days=30", output="table")

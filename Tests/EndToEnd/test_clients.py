@@ -1,9 +1,11 @@
 """Clients of apps, the APIs that their tokens are for, and their grants."""
 
+import hashlib
 import unittest
 
 from asking import JSON, MERGE
 from cases import Administration
+from openid import claims as claims_of
 
 SCOPES = ["read:users", "update:users"]
 
@@ -85,6 +87,62 @@ class Registry(Administration):
                 {("/settings/pkce", "kind")})
             self.assertEqual(self.faults(self.ask("PATCH", path, {"scopes": ["read:users"]})),
                              {("/scopes", "kind")})
+
+    def test_a_client_keeps_the_id_and_the_secret_that_it_had_elsewhere(self):
+        secret = "0a-_Z" * 12 + "9.~x"
+        digest = hashlib.sha256(secret.encode()).hexdigest()
+        api = self.make_api("https://moved.example.com", scopes={"read:x": ""}).json["id"]
+        for id, given in [("iY7ttVqLq3aYQ9v2nFxUoBnF4Xb1aR3k", {"secret": secret}),
+                          ("a.b_c~d-e", {"secret_sha256": digest.upper()})]:
+            made = self.make(id=id, **given, scopes=["read:users"]).json
+            path = f"/v1/clients/{id}"
+            self.assertEqual(made["id"], id)
+            self.assertNotIn("secret", made)
+            self.assertEqual(self.ask("GET", path).json["id"], id)
+            # An id is compared by its bytes, and unique in the deployment.
+            self.expect(self.ask("GET", f"/v1/clients/{id.swapcase()}"), 404)
+            for app in ["default", "other"]:
+                self.expect(self.ask("POST", "/v1/clients", {
+                    "name": "x", "app": app, "kind": "web", "id": id}), 409, "client_exists")
+            self.expect(self.ask("PUT", f"{path}/grants/{api}", {"scopes": ["read:x"]}), 201)
+
+            def token(client_id, client_secret):
+                return self.site.request("POST", "/oauth/token", {
+                    "grant_type": "client_credentials", "client_id": client_id,
+                    "client_secret": client_secret, "audience": "https://moved.example.com"}, JSON)
+
+            claims = claims_of(self.expect(token(id, secret), 200).json["access_token"])
+            self.assertEqual((claims["azp"], claims["scope"]), (id, "read:x"))
+            for wrong in [secret[:-1], secret + "x", digest, "", "é" * 40]:
+                self.assertEqual(token(id, wrong).status, 401, wrong)
+            self.assertEqual(token(id.swapcase(), secret).status, 401)
+            # The secret names no client, so it is no credential by itself.
+            self.expect(self.ask("GET", "/v1/users", key=secret), 401)
+            made = self.expect(self.ask("POST", f"{path}/secret"), 200).json["secret"]
+            self.assertEqual(token(id, secret).status, 401)
+            self.expect(token(id, made), 200)
+            self.expect(self.ask("GET", "/v1/users", key=made), 200)
+            self.expect(self.ask("PATCH", path, {"disabled": True}), 200)
+            self.assertEqual(token(id, made).status, 401)
+            self.expect(self.ask("GET", "/v1/users", key=made), 401, "client_unknown")
+
+    def test_invalid_ids_and_secrets_of_clients_are_refused(self):
+        body = {"name": "x", "app": "default", "kind": "web"}
+        for id in ["", ".", "..", "-a", "a b", "a/b", "a:b", "a%20", "é", "x" * 65, "0" * 24]:
+            self.assertEqual(self.faults(self.ask("POST", "/v1/clients", {**body, "id": id})),
+                             {("/id", "id")}, id)
+        for member, value in [("secret", "x" * 31), ("secret", "x" * 257), ("secret", " " * 40),
+                              ("secret", "é" * 40), ("secret", "ds_client_" + "x" * 54),
+                              ("secret_sha256", "0" * 63), ("secret_sha256", "g" * 64)]:
+            self.assertEqual(self.faults(self.ask("POST", "/v1/clients", {**body, member: value})),
+                             {(f"/{member}", "secret")}, value)
+        given = {"secret": "x" * 32, "secret_sha256": "0" * 64}
+        self.assertEqual(self.faults(self.ask("POST", "/v1/clients", {**body, **given})),
+                         {("/secret_sha256", "secret")})
+        for member, value in given.items():
+            wrong = {**body, "kind": "native", member: value}
+            self.assertEqual(self.faults(self.ask("POST", "/v1/clients", wrong)),
+                             {(f"/{member}", "kind")})
 
     def test_invalid_clients_are_refused(self):
         body = {"name": "x", "app": "default", "kind": "web"}

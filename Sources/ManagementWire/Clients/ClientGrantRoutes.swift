@@ -127,13 +127,14 @@ import WireKit
   // MARK: The id of a grant: those of its client and of its API
 
   private nonisolated static let prefix = "cgr_"
+  /// The length of the id of an API, which comes last.
   private nonisolated static let length = 24
 
   private static func grant(_ call: Call) async throws(Failure) -> AppGrant {
     let text = call.text("grant").utf8
     let ids = text.dropFirst(prefix.utf8.count)
-    guard text.starts(with: prefix.utf8), ids.count == 2 * length,
-      let client = ClientID(String(decoding: ids.prefix(length), as: UTF8.self)),
+    guard text.starts(with: prefix.utf8),
+      let client = ClientID(String(decoding: ids.dropLast(length), as: UTF8.self)),
       let server = ResourceServerID(String(decoding: ids.suffix(length), as: UTF8.self)),
       let found = try await ClientGrants.list(ofClient: client, inApp: call.context).first(
         where: { $0.grant.server == server }

@@ -21,7 +21,10 @@ enum ClientObject {
 
   /// Returns the place of a setting as one of the member that it stores.
   static func renamed(_ place: String) -> String {
-    guard place.hasPrefix("/settings") else { return place }
+    guard place.hasPrefix("/settings") else {
+      let isGiven = ["/id", "/secret", "/secret_sha256"].contains(place)
+      return isGiven ? "/client_\(place.dropFirst())" : place
+    }
     let member = settings.first { place.hasPrefix("/settings/\($0.value)") }?.key
     return "/\(member ?? "settings")"
   }
@@ -105,6 +108,8 @@ struct ClientBody {
   private var isPublic: Bool?
   /// Nil if the body does not say.
   private var grants: [String]?
+  private var id: String?
+  private var secret: GivenSecret?
   /// The members that this server lacks.
   private(set) var ignored: [String] = []
   private var reader = MemberReader()
@@ -150,7 +155,9 @@ struct ClientBody {
       ignore(configuration, but: "alg", in: member)
     case "oidc_logout": takeLogout(member, value)
     // Back ends send what they have read.
-    case "ignored_members", "tenant", "global", "client_id": break
+    case "ignored_members", "tenant", "global": break
+    case "client_id": if value != .null { id = reader.string(member, value) }
+    case "client_secret", "client_secret_sha256": takeSecret(member, value)
     default:
       if let setting = ClientObject.setting(of: member) {
         settings[setting] = value
@@ -158,6 +165,14 @@ struct ClientBody {
         ignored.append(member)
       }
     }
+  }
+
+  private mutating func takeSecret(_ member: String, _ value: JSON) {
+    guard value != .null, let text = reader.string(member, value) else { return }
+    guard secret == nil else {
+      return reader.refuse(member, "secret", "Send either client_secret or client_secret_sha256.")
+    }
+    secret = member == "client_secret" ? .text(text) : .digest(text)
   }
 
   private mutating func takeLogout(_ member: String, _ value: JSON) {
@@ -175,19 +190,49 @@ struct ClientBody {
     ignored += object.map(\.key).filter { !$0.hasSameBytes(as: known) }.map { "\(member).\($0)" }
   }
 
-  /// Returns the kind of a new client.
+  /// Returns the client that a body describes, and the secret that it brings.
   ///
+  /// Auth0 gives each client a secret. Here, one of a public kind has none, so it is ignored.
+  /// - Parameter app: the name of its app.
+  /// - Returns: the client, the secret as text, and the members that this server lacks.
   /// - Throws: `.invalid`.
-  func kindOfNew() throws(Failure) -> ClientKind {
+  func description(
+    in app: String
+  ) throws(Failure) -> (client: ClientDescription, secret: String?, ignored: [String]) {
+    guard let name else { throw .invalid([.missingProperty("name")]) }
     let kind = kind ?? (isPublic == true ? .native : .web)
     try check(against: kind)
-    return kind
+    var settings = settings
+    settings["claims_profile"] = .string(ClientSettings.ClaimsProfile.auth0.rawValue)
+    let needless = kind.isPublic && secret != nil ? ["client_secret"] : []
+    let kept = needless.isEmpty ? secret : nil
+    let client = ClientDescription(
+      name: name,
+      app: app,
+      kind: kind,
+      id: id,
+      secret: kept,
+      settings: settings
+    )
+    let text: String? = if case .text(let text) = kept { text } else { nil }
+    return (client, text, ignored + needless)
   }
 
-  /// Checks that the body leaves the kind of a client, and its grants, which cannot change.
+  /// Checks that the body leaves the id, the secret, the kind and the grants of a client.
   ///
   /// - Throws: `.invalid`.
-  func check(against stored: ClientKind) throws(Failure) {
+  func check(against stored: ClientRecord) throws(Failure) {
+    if let id, !id.hasSameBytes(as: stored.id.text) {
+      throw .invalid([FieldError("/client_id", "id", "The id of an application cannot change.")])
+    }
+    if secret != nil {
+      let rule = "A change takes no secret. Send rotate-secret, or create the application with it."
+      throw .invalid([FieldError("/client_secret", "secret", rule)])
+    }
+    try check(against: stored.kind)
+  }
+
+  private func check(against stored: ClientKind) throws(Failure) {
     if let kind, kind != stored {
       throw .invalid([FieldError("/app_type", "kind", "The type of an application cannot change.")])
     }

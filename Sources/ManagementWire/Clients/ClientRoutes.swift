@@ -90,28 +90,18 @@ import WireKit
   ]
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
-    let body = try ClientBody(call.json.objectOfBody)
-    guard let name = body.name else { throw .invalid([.missingProperty("name")]) }
-    let kind = try body.kindOfNew()
-    var settings = body.settings
-    settings["claims_profile"] = .string(ClientSettings.ClaimsProfile.auth0.rawValue)
-    let description = ClientDescription(
-      name: name,
-      app: call.context.app.name,
-      kind: kind,
-      settings: settings
-    )
+    let body = try ClientBody(call.json.objectOfBody).description(in: call.context.app.name)
     let (client, secret) = try await Failure.placing(ClientObject.renamed) {
       () async throws(Failure) in
-      try await Clients.create(description, call.context)
+      try await Clients.create(body.client, call.context)
     }
-    return response(.created, client, secret, ignored: body.ignored)
+    return response(.created, client, secret ?? body.secret, ignored: body.ignored)
   }
 
   private static func change(_ call: Call) async throws(Failure) -> Response {
     let before = try await call.managedClient()
     let body = try ClientBody(call.json.objectOfBody)
-    try body.check(against: before.kind)
+    try body.check(against: before)
     var change = ClientChange()
     (change.name, change.settings) = (body.name, body.settings)
     let client = try await Failure.placing(ClientObject.renamed) {

@@ -26,7 +26,7 @@ struct AuthorizationParameters {
   @EventLoop init(_ call: Call) async throws(Failure) {
     let values = try call.parameters()
     let context = call.context
-    guard let id = values["client_id"].flatMap({ ClientID(asWritten: $0) }),
+    guard let id = values["client_id"].flatMap({ ClientID($0) }),
       let client = try await Clients.client(id, of: context.app.id, context),
       client.kind != .machine
     else { throw .unknownApplication }

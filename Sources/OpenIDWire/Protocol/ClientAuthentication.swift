@@ -72,7 +72,7 @@ import WireKit
       throw .badRequest("client_id is not that of the Basic credentials.")
     }
     let (app, context) = (call.context.app.id, call.context)
-    guard let id = ClientID(asWritten: text),
+    guard let id = ClientID(text),
       let client = try await call.attempt({ () async throws(Failure) in
         try await Clients.client(id, of: app, context)
       })
@@ -162,13 +162,5 @@ struct TokenParameters {
   /// The scopes, once each; nil if the client names none.
   var scopes: [String]? {
     self["scope"].map { [String](scopes: $0) }
-  }
-}
-
-extension ClientID {
-  /// Reads the id of a client, which is compared by its bytes: tokens repeat it as their audience.
-  init?(asWritten text: String) {
-    guard let id = Self(text), id.text.hasSameBytes(as: text) else { return nil }
-    self = id
   }
 }

@@ -48,7 +48,7 @@ import WireKit
     let (wanted, id) = (values["returnTo"] ?? "", values["client_id"] ?? "")
     var client: Client?
     if !id.isEmpty {
-      guard let known = ClientID(asWritten: id) else { throw .unknownApplication }
+      guard let known = ClientID(id) else { throw .unknownApplication }
       client = try await Clients.client(known, of: context.app.id, context)
       guard client != nil else { throw .unknownApplication }
     }

@@ -138,7 +138,7 @@ private struct LogoutRequest {
     let users = try await call.usersOfBrowser().map(\.user)
     if let hint { return users.first { $0 == hint.user } }
     guard let session else { return nil }
-    let id = client.flatMap { ClientID(asWritten: $0) }
+    let id = client.flatMap { ClientID($0) }
     guard client == nil || id != nil else { return nil }
     return try await BrowserUsers.user(
       ofClientSession: session,
@@ -168,7 +168,7 @@ private struct LogoutRequest {
       target = nil
       return
     }
-    guard let id = ClientID(asWritten: client ?? ""),
+    guard let id = ClientID(client ?? ""),
       let client = try await Clients.client(id, of: context.app.id, context)
     else { throw .unknownApplication }
     guard client.settings.logoutURLs.contains(where: { $0.hasSameBytes(as: wanted) }) else {

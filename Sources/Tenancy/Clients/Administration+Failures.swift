@@ -12,6 +12,9 @@ extension ErrorType {
     .remedied(
       "Create a client of kind web or machine. Native and single-page programs cannot keep a secret."
     )
+  package static let clientExists = ErrorType("client_exists", .conflict)
+    .titled("A client of the deployment already has this id.")
+    .remedied("Omit the id to get a new one, or change the client that has it.")
   package static let grantExists = ErrorType("client_grant_exists", .conflict)
     .titled("The client already has a grant for the API.")
     .remedied("Change the scopes of the grant.")
@@ -32,7 +35,7 @@ extension ErrorType {
 
   package static let administrationErrors =
     [
-      unknownClient, publicClient, grantExists, resourceServerExists, issuerExists,
+      unknownClient, publicClient, clientExists, grantExists, resourceServerExists, issuerExists,
       invalidExternalToken, issuerUnavailable,
     ] + roleErrors
 }
@@ -40,6 +43,7 @@ extension ErrorType {
 extension Failure {
   package static let unknownClient = Failure(.unknownClient)
   package static let publicClient = Failure(.publicClient)
+  package static let clientExists = Failure(.clientExists)
   package static let grantExists = Failure(.grantExists)
   package static let resourceServerExists = Failure(.resourceServerExists)
   package static let issuerExists = Failure(.issuerExists)

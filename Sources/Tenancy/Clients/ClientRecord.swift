@@ -46,6 +46,10 @@ package struct ClientDescription: Sendable {
   /// The name of its app; nil for an operator client, which has no scopes.
   package let app: String?
   package let kind: ClientKind
+  /// The id that it had at another server; nil for a new one.
+  package let id: String?
+  /// The secret that it had there; nil for a new one.
+  package let secret: GivenSecret?
   /// Some of `Scopes.management`; none for a client without a secret.
   package let scopes: [String]
   package let settings: JSONObject
@@ -54,10 +58,13 @@ package struct ClientDescription: Sendable {
     name: String,
     app: String?,
     kind: ClientKind,
+    id: String? = nil,
+    secret: GivenSecret? = nil,
     scopes: [String] = [],
     settings: JSONObject = JSONObject()
   ) {
     (self.name, self.app, self.kind) = (name, app, kind)
+    (self.id, self.secret) = (id, secret)
     (self.scopes, self.settings) = (scopes, settings)
   }
 }

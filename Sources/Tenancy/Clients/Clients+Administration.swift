@@ -4,31 +4,32 @@ package import Postgres
 package import Runtime
 
 extension Clients {
-  /// Creates a client; one of kind `web` or `machine` gets a secret.
+  /// Creates a client; one of kind `web` or `machine` gets a secret, or keeps the given one.
   ///
-  /// - Returns: the client, and its secret, which is shown only once.
-  /// - Throws: `.invalid`, `.unknownApp`, `.databaseUnavailable`.
+  /// - Returns: the client, and its new secret, which is shown only once.
+  /// - Throws: `.invalid`, `.clientExists`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func create(
     _ client: ClientDescription,
     _ context: RequestContext
   ) async throws(Failure) -> (client: ClientRecord, secret: String?) {
     let settings = try settings(of: client)
-    let id = ClientID()
-    let secret = client.kind.isPublic ? nil : Credential(.clientSecret, of: id)
+    let id = client.id.flatMap { ClientID($0) } ?? ClientID()
+    let needsSecret = !client.kind.isPublic && client.secret == nil
+    let secret = needsSecret ? newSecret() : nil
     let app: AppID? =
       if let name = client.app { try await Apps.record(of: name, context).id } else { nil }
     let names = Scopes.management.filter(client.scopes.contains)
     let made = try await context.transaction { transaction async throws(Failure) in
-      _ = transaction.send(
+      try await transaction.send(
         ClientAdministrationQueries.create,
         id,
         app,
         client.kind.rawValue,
         client.name,
         names.joined(separator: " "),
-        secret?.hash(context.keys.master),
+        secret?.hash(context.keys.master) ?? client.secret?.hash(of: id, context.keys.master),
         TextBytes(settings.serialized())
-      )
+      ).rows(duplicate: .clientExists)
       var detail = JSONObject([
         ("client_id", .string(id.text)), ("kind", .string(client.kind.rawValue)),
         ("name", .string(client.name)), ("scopes", .array(names.map(JSON.string))),
@@ -43,8 +44,24 @@ extension Clients {
     return (made, secret?.text(context.keys.master))
   }
 
+  /// A client secret names no client, since a client may have an id of another form.
+  private static func newSecret() -> Credential {
+    Credential(.clientSecret, of: ID<Credential>())
+  }
+
+  /// Checks a client to create.
+  ///
+  /// - Throws: `.invalid` with every fault.
+  package static func check(_ client: ClientDescription) throws(Failure) {
+    _ = try settings(of: client)
+  }
+
   private static func settings(of client: ClientDescription) throws(Failure) -> JSONObject {
     var faults: [FieldError] = []
+    if let id = client.id, ClientID(id) == nil {
+      faults.append(FieldError("/id", "id", ClientID.rule))
+    }
+    if let fault = client.secret?.fault(of: client.kind) { faults.append(fault) }
     if let fault = OperatorName.labelFault(in: client.name) { faults.append(fault) }
     if client.app == nil, client.kind != .machine {
       faults.append(
@@ -153,7 +170,7 @@ extension Clients {
     of id: ClientID,
     _ context: RequestContext
   ) async throws(Failure) -> (client: ClientRecord, secret: String) {
-    let secret = Credential(.clientSecret, of: id)
+    let secret = newSecret()
     let client = try await context.transaction { transaction async throws(Failure) in
       guard let before = try await transaction.run(ClientAdministrationQueries.lock, id).first
       else { throw .notFound }
@@ -214,7 +231,7 @@ package enum ClientAdministrationQueries {
     """
     \(.clients)
     where $1::text is null or a.name = $1
-    order by c.client_id
+    order by c.created_at, c.client_id
     """
   )
 

@@ -19,14 +19,15 @@ package enum Clients {
   ) async throws(Failure) -> Client {
     // The MAC in the secret rejects guesses without a database query.
     guard let credential = Credential(.clientSecret, secret, context.keys.master),
-      let client = try await client(credential, context)
+      let client = try await client(credential.hash(context.keys.master), context)
     else { throw .unknownClient }
     return client
   }
 
   /// Authenticates a client of an app by its id and its secret.
   ///
-  /// The MAC is compared in constant time, and the database compares keyed hashes.
+  /// The MAC is compared in constant time, and the database compares keyed hashes. A secret that the
+  /// client brought from another server has no MAC.
   /// - Returns: nil if the secret is not the client's, or the client is disabled or another app's.
   /// - Throws: `.databaseUnavailable`.
   @EventLoop package static func authenticate(
@@ -35,22 +36,28 @@ package enum Clients {
     of app: AppID,
     _ context: RequestContext
   ) async throws(Failure) -> Client? {
-    guard let credential = Credential(.clientSecret, secret, context.keys.master),
-      credential.owner(as: ClientID.self) == id,
-      let client = try await client(credential, context)
-    else { return nil }
-    return client.app == app ? client : nil
+    for hash in hashes(of: secret, of: id, context.keys.master) {
+      guard let client = try await client(hash, context) else { continue }
+      return client.id == id && client.app == app ? client : nil
+    }
+    return nil
+  }
+
+  /// Returns the hashes that the database may have of a secret: one, or one for each master key.
+  private nonisolated static func hashes(
+    of secret: String,
+    of client: ClientID,
+    _ key: MasterKey
+  ) -> [BinaryBytes] {
+    guard isSecret(secret) else { return GivenSecret.hashes(of: secret, of: client, key) }
+    return Credential(.clientSecret, secret, key).map { [$0.hash(key)] } ?? []
   }
 
   @EventLoop private static func client(
-    _ credential: Credential,
+    _ hash: BinaryBytes,
     _ context: RequestContext
   ) async throws(Failure) -> Client? {
-    try await context.first(
-      ClientQueries.authenticate,
-      credential.owner(as: ClientID.self),
-      credential.hash(context.keys.master)
-    )
+    try await context.first(ClientQueries.authenticate, hash)
   }
 
   /// Returns a client of an app.
@@ -85,14 +92,14 @@ extension SQL {
 }
 
 package enum ClientQueries {
-  /// Returns no row for a client without a secret.
+  /// Returns the client that has a secret.
   ///
-  /// Served by the primary key.
-  static let authenticate = Statement<Client, ClientID, BinaryBytes>(
+  /// Served by `clients_secret_hash_key`.
+  static let authenticate = Statement<Client, BinaryBytes>(
     "clients.authenticate",
     """
     \(.client)
-    where client_id = $1 and secret_hash = $2 and disabled_at is null
+    where secret_hash = $1 and disabled_at is null
     """
   )
 

@@ -246,11 +246,6 @@ enum SignInPage: String {
   }
 }
 
-extension ClientID {
-  /// The account page, which signs its user in as a client does.
-  static let pages = ClientID(trusted: String(repeating: "0", count: 24))
-}
-
 extension AuthorizationState {
   private static let pageName = "page"
   private static let onName = "on"
