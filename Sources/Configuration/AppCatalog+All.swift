@@ -15,6 +15,7 @@ extension SettingsCatalog {
   package static let all = SettingsCatalog([
     AccountSettings.self, SessionSettings.self, LimitSettings.self, BrowserSettings.self,
     DocumentSettings.self, EventSettings.self, MailSettings.self, BrandingSettings.self,
+    SignOutSettings.self,
     AppServicesSettings.self, ParraSettings.self, ManagementSettings.self,
   ])
 }

@@ -107,6 +107,55 @@ package struct BrowserUser: Sendable {
     }
     return nil
   }
+
+  /// Returns the newest session that a client got in the browser, which may have ended.
+  ///
+  /// Its user is the one whom the client knows.
+  /// - Parameters:
+  ///   - client: the client.
+  ///   - users: the users of the browser.
+  ///   - context: the context of the request.
+  /// - Returns: the session; nil if the client has got none, or maintenance has deleted it.
+  /// - Throws: `.databaseUnavailable`.
+  package static func newestSession(
+    of client: ClientID,
+    among users: [UserID],
+    _ context: RequestContext
+  ) async throws(Failure) -> BrowserClientSession? {
+    guard let device = context.device?.id else { return nil }
+    let statement = BrowserUserQueries.newestOfClient
+    let calls = users.map { PendingQuery(statement, $0, device, client) }
+    let found = try await context.read(statement, calls, isLatest: true)
+    return found.joined().max { $0.id.text < $1.id.text }
+  }
+
+  /// Returns whether clients have sessions in the browser that a sign-out of a user would end.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package static func haveClientSessions(
+    _ users: [UserID],
+    _ context: RequestContext
+  ) async throws(Failure) -> Bool {
+    guard let device = context.device?.id else { return false }
+    let statement = BrowserUserQueries.ofClients
+    let calls = users.map { PendingQuery(statement, $0, device) }
+    let found = try await context.read(statement, calls, isLatest: true)
+    return !found.joined().isEmpty
+  }
+}
+
+/// A session of a client in a browser.
+package struct BrowserClientSession: RowDecodable {
+  package let user: UserID
+  fileprivate let id: SessionID
+  /// Whether it is live, or the client itself has just ended it, as SDKs do before a sign-out.
+  package let isInUse: Bool
+
+  package init(from row: Row) throws(DatabaseError) {
+    user = try row.id(0)
+    id = try row.id(1)
+    isInUse = try row.bool(2)
+  }
 }
 
 package enum BrowserUserQueries {
@@ -122,5 +171,30 @@ package enum BrowserUserQueries {
     """
   )
 
-  package static let all: [any PreparedStatement] = [ofClient]
+  /// Returns the newest session of a client in a browser.
+  static let newestOfClient = Statement<BrowserClientSession, UserID, DeviceID, ClientID>(
+    "browser_users.newest_of_client",
+    """
+    select user_id, session_id, case when ended_at is null then expires_at > now()
+      else end_reason is not distinct from 'revoked_by_client'
+        and ended_at > now() - interval '10 minutes' end
+    from sessions where user_id = $1 and browser_id = $2 and client_id = $3
+    order by session_id desc limit 1
+    """
+  )
+
+  /// Returns one row if clients have live sessions in a browser, without `offline_access`.
+  ///
+  /// Served by `sessions_live`.
+  static let ofClients = Statement<SessionID, UserID, DeviceID>(
+    "browser_users.of_clients",
+    """
+    select s.session_id from sessions s
+    where s.user_id = $1 and s.browser_id = $2 and s.ended_at is null and s.expires_at > now()
+      and not (\(.staysOffline))
+    limit 1
+    """
+  )
+
+  package static let all: [any PreparedStatement] = [ofClient, newestOfClient, ofClients]
 }

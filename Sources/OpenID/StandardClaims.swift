@@ -39,7 +39,11 @@ package import Tenancy
       claims["email"] = .string(email)
       claims["email_verified"] = .bool(profile.isEmailVerified)
     }
-    if scopes.contains(.phone) { claims["phone_number"] = profile.phone.map(JSON.string) }
+    if scopes.contains(.phone), let phone = profile.phone {
+      claims["phone_number"] = .string(phone)
+      // No message has ever proven it.
+      claims["phone_number_verified"] = false
+    }
     return claims
   }
 

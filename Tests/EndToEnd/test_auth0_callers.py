@@ -87,7 +87,7 @@ class Callers(Matrix):
             if change == "blocked":
                 self.site.dossier("user", "block", "--yes", user)
             else:
-                self.visitor.open("/v2/logout")
+                self.visitor.open(f"/v2/logout?client_id={self.page['id']}")
             self.each_route_refuses(token, user)
 
     def test_an_expired_token(self):

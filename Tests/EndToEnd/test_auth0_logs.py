@@ -40,6 +40,7 @@ class Logs(Auth0Case):
         self.visitor.submit("/password", password="wrong horse battery")
         self.sign_in(mail)
         self.visitor.open("/v2/logout")
+        self.visitor.submit("/v2/logout/confirm")
         values = {"user": f"auth0|{user}", "mail": mail}
         self.run_program("4.13.0", VERSION_4, **values)
         self.run_program("6.8.0", VERSION_6, **values)

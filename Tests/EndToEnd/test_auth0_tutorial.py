@@ -64,11 +64,14 @@ class App:
         self.case.assertIsInstance(found["email_verified"], bool)
         return found
 
-    def log_out(self):
-        """Opens the sheet, which ends at the scheme without a page."""
+    def log_out(self, is_asked=False):
+        """Opens the sheet, which ends at the scheme; without a page unless the user is asked."""
         query = urllib.parse.urlencode({"returnTo": self.redirect, "client_id": self.client})
         self.case.browser.navigations()
         self.case.sheet(f"/v2/logout?{query}")
+        if is_asked:
+            self.case.shown("Sign out of default?")
+            next(item for item in self.case.browser.all("button") if item.text == "Sign out").click()
         self.case.assertEqual(self.case.redirect_parameters(self.redirect), {})
         self.credentials = self.user = None
 
@@ -246,7 +249,8 @@ class Tutorial(OpenIDCase, BrowserCase):
         self.assertEqual(self.expect(app.metadata(), 401).json["statusCode"], 401)
         run = self.dossier("user", "applications", self.email, "--remove", app.client, check=False)
         self.assertEqual(run.returncode, 10, run.stderr)
-        app.log_out()
+        # The application has no session any more.
+        app.log_out(is_asked=True)
         app.log_in(self.enter_and_accept, OWN_METADATA, api)
 
         # App metadata belongs to the operator.

@@ -47,6 +47,30 @@ class Discovery(OpenIDCase):
                          self.userinfo(tokens["access_token"]).json["sub"])
 
 
+class Claims(OpenIDCase):
+    def claims(self, scope):
+        """Returns the claims of an ID token, which are those of `/userinfo`, and the scopes."""
+        party = Party(self, self.spa, scope=scope)
+        tokens = self.expect(party.exchange(party.code(self.visitor.open(party.path))), 200).json
+        found, read = claims(tokens["id_token"]), self.userinfo(tokens["access_token"]).json
+        own = {"iss", "aud", "exp", "iat", "auth_time", "nonce", "sid", "acr", "amr", "at_hash"}
+        self.assertEqual({name: found[name] for name in set(found) - own}, read)
+        return {name: read[name] for name in set(read) - {"sub"}}, tokens["scope"]
+
+    def test_the_scopes_phone_and_address(self):
+        email, user = self.user()
+        self.tokens(email)
+        self.assertEqual(self.claims("openid phone address"), ({}, "openid phone"))
+        self.site.sql(f"update users set phone = '+442079460123' where user_id = '{user}'")
+        known = {"phone_number": "+442079460123", "phone_number_verified": False}
+        self.assertEqual(self.claims("openid phone"), (known, "openid phone"))
+        self.assertFalse(set(known) & set(self.claims("openid profile email")[0]))
+        described = self.site.get("/.well-known/openid-configuration").json
+        self.assertLessEqual(set(known), set(described["claims_supported"]))
+        self.assertIn("phone", described["scopes_supported"])
+        self.assertNotIn("address", described["scopes_supported"])
+
+
 class CodeFlow(OpenIDCase):
     def test_a_page_signs_a_user_in_with_code_and_pkce(self):
         email, user = self.user()

@@ -147,10 +147,22 @@ class Assertions(AssertionCase):
         self.assertEqual(statuses, [200] + [401] * 15)
 
     def test_a_used_id_is_remembered_until_the_assertion_expires(self):
+        self.site.sql("delete from rate_limits")
         self.expect(self.send(self.assertion(exp=int(time.time()) + 200)), 200)
         left = self.site.sql("select max(theoretical_arrival_at) - now() between interval '200 s' "
                              "and interval '261 s' from rate_limits")
         self.assertEqual(left, "t")
+
+    def test_a_client_sends_a_bounded_number_of_assertions(self):
+        self.expect(self.send(self.assertion()), 200)
+        self.site.sql("update rate_limits set theoretical_arrival_at = now() + interval '1 hour'")
+        answer = self.send(self.assertion())
+        self.assertEqual((answer.status, answer.json["error"]), (429, "too_many_attempts"))
+        self.assertTrue(answer.headers["Retry-After"])
+        # Without its key, nobody uses the limit up, or learns of it.
+        self.assertEqual(self.send(self.assertion(self.other)).status, 401)
+        self.site.sql("delete from rate_limits")
+        self.expect(self.send(self.assertion()), 200)
 
     def test_assertion_keys_must_be_public_keys(self):
         own = of_curve(self.ec)

@@ -130,7 +130,7 @@ class BackChannel(BackChannelCase):
         self.visitor.submit("/account/sign-out")
 
     def sign_out_without_a_question(self):
-        self.visitor.open("/v2/logout")
+        self.visitor.open(f"/v2/logout?client_id={self.spa['id']}")
 
     def remove_from_the_browser(self):
         self.visitor.open("/account/switch")
@@ -271,7 +271,7 @@ class BackChannel(BackChannelCase):
             party = Party(self, self.spa, prompt="login", scope="openid")
             tokens = party.exchange(party.code(self.signed_in(party, email))).json
             sessions.add(claims(tokens["id_token"])["sid"])
-        self.visitor.open("/v2/logout")
+        self.visitor.open(f"/v2/logout?client_id={self.spa['id']}")
         self.assertEqual({self.message()["sid"] for _ in sessions}, sessions)
 
     def test_a_client_that_ends_its_own_session_is_not_notified(self):
@@ -282,7 +282,7 @@ class BackChannel(BackChannelCase):
             {"client_id": self.spa["id"], "token": own["refresh_token"]})
         self.expect(self.site.request("POST", "/oauth/revoke", body, {
             "Content-Type": "application/x-www-form-urlencoded"}), 200)
-        self.visitor.open("/v2/logout")
+        self.visitor.open(f"/v2/logout?client_id={self.spa['id']}")
         self.assertEqual(self.message()["sid"], claims(tokens["id_token"])["sid"])
         self.wait_for_an_empty_queue()
         self.assertTrue(self.received.empty())

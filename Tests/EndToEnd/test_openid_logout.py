@@ -3,12 +3,25 @@
 import unittest
 import urllib.parse
 
-from openid import CALLBACK, LOGOUT, OpenIDCase, Party
+from hosted import PASSWORD
+from openid import CALLBACK, FORM, LOGOUT, OpenIDCase, Party, target as reached
 
 NATIVE = "com.Example.my-app://id.example.com/ios/com.Example.my-app/callback"
 
 
-class DirectLogout(OpenIDCase):
+class LogoutCase(OpenIDCase):
+    def logout(self, visitor=None, query="", headers=None, **parameters):
+        parameters = urllib.parse.urlencode(parameters)
+        return (visitor or self.visitor).send(
+            "GET", "/v2/logout?" + "&".join(filter(None, [query, parameters])), follow=False,
+            **(headers or {}))
+
+    def is_signed_in(self, **parameters):
+        party = Party(self, self.spa, prompt="none", **parameters)
+        return "code" in party.answer(self.visitor.open(party.path))
+
+
+class DirectLogout(LogoutCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -23,15 +36,6 @@ class DirectLogout(OpenIDCase):
         foreign = cls.new_client("single_page", "--callback", CALLBACK, app="other")
         cls.site.dossier("client", "set", foreign["id"], "logout_urls=https://other.example/")
         cls.foreign = foreign
-
-    def logout(self, visitor=None, query="", **parameters):
-        parameters = urllib.parse.urlencode(parameters)
-        return (visitor or self.visitor).send(
-            "GET", "/v2/logout?" + "&".join(filter(None, [query, parameters])), follow=False)
-
-    def is_signed_in(self):
-        party = Party(self, self.spa, prompt="none")
-        return "code" in party.answer(self.visitor.open(party.path))
 
     def test_a_logout_ends_the_session_and_returns_to_the_client(self):
         tokens, _ = self.tokens(scope="openid")
@@ -52,15 +56,16 @@ class DirectLogout(OpenIDCase):
         self.visitor.open(party.path)
         self.visitor.submit("/another")
         self.visitor.submit(email=second)
-        party.code(self.visitor.submit("/password", password="correct horse battery"))
+        party.exchange(party.code(self.visitor.submit("/password", password=PASSWORD)))
         self.assertTrue(self.is_signed_in())
         self.logout(client_id=self.spa["id"], returnTo=LOGOUT)
         self.assertFalse(self.is_signed_in())
         # The first user stays: a client that names the address gets a code.
         named = Party(self, self.spa, prompt="none", login_hint=first)
         self.assertIn("code", named.answer(self.visitor.open(named.path)))
-        # A second sign-out changes nothing for a user who is not active.
-        self.logout(client_id=self.spa["id"], returnTo=LOGOUT)
+        # A second sign-out, as of another tab, changes nothing for this user.
+        page = self.logout(client_id=self.spa["id"], returnTo=LOGOUT)
+        self.assertEqual(page.location, LOGOUT)
         named = Party(self, self.spa, prompt="none", login_hint=first)
         self.assertIn("code", named.answer(self.visitor.open(named.path)))
 
@@ -87,7 +92,8 @@ class DirectLogout(OpenIDCase):
         self.assertEqual((page.status, page.location), (302, "https://app.example.com/first?page=1"))
         for parameters in [{}, {"client_id": self.machine["id"]}, {"returnTo": ""}]:
             page = self.logout(**parameters)
-            self.assertEqual((page.status, page.location), (303, "/oidc/logout/done"), parameters)
+            self.assertEqual((page.status, page.location.split("?")[0]),
+                             (303, "/oidc/logout/done"), parameters)
 
     def test_unregistered_targets_get_a_page_and_end_no_session(self):
         self.tokens(scope="openid")
@@ -118,6 +124,132 @@ class DirectLogout(OpenIDCase):
                    for field in page.headers.get_all("Set-Cookie") or [] if "signin" in field]
         self.assertTrue(cookies)
         self.assertTrue(all("SameSite=Lax" in field for field in cookies), cookies)
+
+
+class Questions(LogoutCase):
+    """Any site can send a browser to the path, so most requests ask the user first."""
+
+    def asks(self, tokens, **parameters):
+        """Checks that a request asks, and ends no session."""
+        page = self.logout(**{"returnTo": LOGOUT, **parameters})
+        self.shows(page, "Sign out of default?")
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 200)
+        self.assertTrue(self.is_signed_in())
+        return page
+
+    def test_a_client_without_a_session_of_this_browser_asks(self):
+        email, _ = self.user()
+        tokens, _ = self.tokens(email, scope="openid")
+        # Its only session is in another browser.
+        elsewhere, _ = self.tokens(email, self.web, self.new_visitor(), scope="openid")
+        self.asks(tokens, client_id=self.web["id"])
+        self.asks(tokens)
+        # Or in no browser.
+        self.site.dossier("client", "set", self.web["id"], "password_grant=true")
+        direct = Party(self, self.web).token(
+            grant_type="password", username=email, password=PASSWORD, scope="openid")
+        self.expect(direct, 200)
+        self.asks(tokens, client_id=self.web["id"])
+        # Or it is over.
+        for change in ["expires_at = now() - interval '1 s'", "ended_at = now()"]:
+            party = Party(self, self.web, scope="openid")
+            party.exchange(party.code(self.visitor.open(party.path)))
+            self.site.sql(f"update sessions set {change} where client_id = '{self.web['id']}'")
+            self.asks(tokens, client_id=self.web["id"])
+        party = Party(self, self.web, scope="openid offline_access")
+        own = party.exchange(party.code(self.visitor.open(party.path))).json
+        self.expect(self.site.request("POST", "/oauth/revoke", urllib.parse.urlencode({
+            "client_id": self.web["id"], "client_secret": self.web["secret"],
+            "token": own["refresh_token"]}), FORM), 200)
+        self.site.sql("update sessions set ended_at = ended_at - interval '11 minutes' "
+                      f"where client_id = '{self.web['id']}'")
+        self.asks(tokens, client_id=self.web["id"])
+
+    def test_a_refresh_token_is_a_session_also_if_it_was_just_revoked(self):
+        for is_revoked in [False, True]:
+            self.visitor = self.new_visitor()
+            email, _ = self.user(f"{'b' if is_revoked else 'a'}-{self.own_email()}")
+            tokens, _ = self.tokens(email, self.web, scope="openid offline_access")
+            if is_revoked:
+                self.expect(self.site.request("POST", "/oauth/revoke", urllib.parse.urlencode({
+                    "client_id": self.web["id"], "client_secret": self.web["secret"],
+                    "token": tokens["refresh_token"]}), FORM), 200)
+            page = self.logout(client_id=self.web["id"], returnTo=LOGOUT)
+            self.assertEqual(page.location, LOGOUT)
+            self.assertFalse(self.is_signed_in())
+
+    def test_the_user_agrees_or_stays(self):
+        tokens, _ = self.tokens(scope="openid")
+        self.asks(tokens)
+        self.logout(returnTo=LOGOUT)
+        self.assertEqual(reached(self.visitor.submit(stay="1")), LOGOUT)
+        self.assertTrue(self.is_signed_in())
+        self.logout()
+        self.assertEqual(self.visitor.submit(stay="1", follow=False).location, "/account")
+        self.logout(returnTo=LOGOUT + "?x=1")
+        page = self.visitor.submit("/v2/logout/confirm")
+        self.assertEqual(reached(page), LOGOUT + "?x=1")
+        self.assertFalse(self.is_signed_in())
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+        self.assertEqual(self.logout(returnTo=LOGOUT).location, LOGOUT)
+
+    def test_the_answer_comes_from_our_page(self):
+        tokens, _ = self.tokens(scope="openid")
+        self.asks(tokens)
+        self.logout(returnTo=LOGOUT)
+        form = self.visitor.form("/v2/logout/confirm")
+        other = self.new_visitor()
+        other.open("/account")
+        forged = {**form.fields, "csrf": "x"}
+        for visitor, fields, origin in [
+                (self.visitor, forged, self.visitor.origin),
+                (self.visitor, form.fields, "https://evil.example"), (other, form.fields, other.origin),
+                (self.visitor, {"returnTo": LOGOUT}, self.visitor.origin)]:
+            page = visitor.send("POST", form.action, urllib.parse.urlencode(fields), Origin=origin,
+                                **FORM)
+            self.assertEqual(page.status, 403, fields)
+        fields = {**form.fields, "returnTo": "https://evil.example/"}
+        page = self.visitor.send("POST", form.action, urllib.parse.urlencode(fields),
+                                 Origin=self.visitor.origin, **FORM)
+        self.assertEqual((page.status, page.location), (400, None))
+        self.assertTrue(self.is_signed_in())
+
+    def test_a_request_that_is_no_navigation_asks(self):
+        tokens, _ = self.tokens(scope="openid")
+        own = {"client_id": self.spa["id"]}
+        for headers in [{"Sec-Fetch-Dest": "image"}, {"Sec-Fetch-Dest": "iframe"},
+                        {"Sec-Fetch-Dest": "empty"}, {"Sec-Fetch-Dest": "Document"},
+                        {"Sec-Fetch-Dest": "document", "Sec-Purpose": "prefetch;prerender"}]:
+            self.asks(tokens, headers=headers, **own)
+        page = self.logout(headers={"Sec-Fetch-Dest": "document"}, returnTo=LOGOUT, **own)
+        self.assertEqual(page.location, LOGOUT)
+        self.assertFalse(self.is_signed_in())
+
+    def test_an_app_asks_always(self):
+        self.settings(confirm_sign_out=True)
+        tokens, _ = self.tokens(scope="openid")
+        self.asks(tokens, client_id=self.spa["id"])
+        self.logout(client_id=self.spa["id"], returnTo=LOGOUT)
+        self.visitor.submit("/v2/logout/confirm")
+        self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
+        # Nobody is left who could agree.
+        self.assertEqual(self.logout(client_id=self.spa["id"], returnTo=LOGOUT).location, LOGOUT)
+
+    def test_the_user_of_the_client_is_signed_out(self):
+        first, _ = self.user()
+        second, _ = self.user(f"second-{self.own_email()}")
+        own, _ = self.tokens(first, scope="openid")
+        party = Party(self, self.web, prompt="login", scope="openid")
+        self.visitor.open(party.path)
+        self.visitor.submit("/another")
+        self.visitor.submit(email=second)
+        stays = party.exchange(
+            party.code(self.visitor.submit("/password", password=PASSWORD))).json
+        self.assertEqual(self.logout(client_id=self.spa["id"], returnTo=LOGOUT).location, LOGOUT)
+        self.assertEqual(self.userinfo(own["access_token"]).status, 401)
+        self.assertEqual(self.userinfo(stays["access_token"]).status, 200)
+        self.assertTrue(self.is_signed_in(id_token_hint=stays["id_token"]))
+        self.assertFalse(self.is_signed_in(id_token_hint=own["id_token"]))
 
 
 if __name__ == "__main__":

@@ -86,6 +86,7 @@ class Users(RequestCase):
 
     def test_other_users_are_offered_after_a_sign_out(self):
         self.visitor.open("/v2/logout")
+        self.visitor.submit("/v2/logout/confirm")
         self.assertEqual(self.answered(prompt="none")["error"], "login_required")
         page, party = self.begin()
         self.shows(page, "Choose an account")
@@ -97,6 +98,7 @@ class Users(RequestCase):
         self.assertEqual(self.code_of(page, party)["email"], self.first)
         # A client that names another address asks for a sign-in.
         self.visitor.open("/v2/logout")
+        self.visitor.submit("/v2/logout/confirm")
         self.shows(self.begin(login_hint="other@example.com")[0], "Sign in")
 
     def test_signed_out_accounts_can_be_chosen_too(self):

@@ -96,13 +96,21 @@ class SigningOut(OpenIDCase):
 
     def test_a_sign_out_after_the_pages_session_ends_client_sessions(self):
         email, _ = self.user()
-        for path in ["/oidc/logout?id_token_hint={}", "/oidc/logout", "/v2/logout"]:
+        for path, asks in [("/oidc/logout?id_token_hint={}", False), ("/oidc/logout", True),
+                           ("/v2/logout", True), (f"/v2/logout?client_id={self.web['id']}", True),
+                           (f"/v2/logout?client_id={self.spa['id']}", False)]:
             visitor = self.new_visitor()
             tokens, _ = self.tokens(email, scope="openid", visitor=visitor)
             self.site.sql("update sessions set expires_at = now() - interval '1 s' where style = 'pages'")
             self.assertTrue(self.is_live(tokens))
             visitor.open(path.format(tokens["id_token"]))
+            if asks:
+                self.shows(visitor.page, "Sign out of default?")
+                self.assertTrue(self.is_live(tokens), path)
+                visitor.submit("/confirm")
             self.assertFalse(self.is_live(tokens), path)
+            # Nobody is left to be asked about.
+            self.assertNotIn("Sign out of", visitor.open(path.split("?")[0]).heading)
 
     def test_a_client_cannot_name_the_session_of_another(self):
         tokens, _ = self.tokens(scope="openid")

@@ -81,6 +81,7 @@ import WireKit
         "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "sid", "acr", "amr", "at_hash",
         "name", "given_name", "family_name", "nickname", "preferred_username", "picture", "locale",
         "zoneinfo", "updated_at", "email", "email_verified", "phone_number",
+        "phone_number_verified",
       ]),
       "acr_values_supported": [.string(AuthenticationClass.secondFactor)],
       "prompt_values_supported": list(Prompt.allCases.map(\.rawValue)),

@@ -64,54 +64,36 @@ import WireKit
       try await Devices.logout(user, next: .none, call.context)
       return try ending(request, call, afterForm: false)
     }
-    guard let user = try await unnamedUser(call.context) else {
-      // Sessions of clients may have outlived the user's session at the pages.
-      try await call.signOutAllOfBrowser()
+    guard let leaving = try await Leaving.unnamed(call) else {
       return try ending(request, call, afterForm: false)
     }
-    let target = call.target(LocalPath(checked: confirmPath), of: path, request.fields)
-    let page = Page.signOut(
-      target,
-      person: call.person(user),
-      stay: call.target(LocalPath(checked: confirmPath), of: path, request.fields + [.stay])
+    return leaving.question(
+      LocalPath(checked: confirmPath),
+      of: path,
+      request.fields,
+      call,
+      locales: request.locales
     )
-    return call.response(with: page, locales: request.locales)
   }
 
   private static func confirm(_ call: Call) async throws(Failure) -> Response {
     let form = try call.form(of: path)
     let request = try await LogoutRequest(form, call)
     call.findSignInDevice()
-    if form[HiddenField.stay.name] != nil {
+    if form.declinesSignOut {
       if request.target == nil { return call.redirect(to: .account) }
     } else {
-      if let user = try await unnamedUser(call.context) {
-        try await Devices.logout(user.user, next: .none, call.context)
-      }
+      try await Leaving.unnamed(call)?.signOut(call)
     }
     return try ending(request, call, afterForm: true)
   }
 
-  /// Returns the user whom a request without a name signs out: the active one, or else the first.
-  private static func unnamedUser(_ context: RequestContext) async throws(Failure) -> BrowserUser? {
-    let users = try await BrowserUsers.all(context)
-    return users.first(where: \.isActive) ?? users.first
-  }
-
-  /// Leads back to the client, if it has registered where; otherwise says that the user is signed out.
   private static func ending(
     _ request: LogoutRequest,
     _ call: Call,
     afterForm: Bool
   ) throws(Failure) -> Response {
-    guard let url = request.target else {
-      let values = request.client.map { [Call.signedOutClient: $0] } ?? [:]
-      return try call.redirect(to: LocalPath(checked: donePath), showing: PageState(values: values))
-    }
-    if afterForm, let destination = Destination(url, of: RedirectTarget(url)) {
-      return call.response(with: .handOver(to: destination), hasLanguages: false)
-    }
-    return Response(call.request.method == .get ? .found : .seeOther, redirectingTo: url)
+    try call.signedOut(by: request.client, to: request.target, afterForm: afterForm)
   }
 }
 
@@ -182,10 +164,6 @@ private struct LogoutRequest {
     }
     target = RedirectTarget(wanted).url(with: [("state", state)])
   }
-}
-
-extension HiddenField {
-  fileprivate static let stay = HiddenField("stay", "1")
 }
 
 extension Call {

@@ -29,6 +29,8 @@ package struct OpenIDWire: Wire {
     Self.endpoints + ["/authorize", "/oidc", "/v2", "/u", "/account"]
   }
 
+  package var fields: [FieldName] { [.fetchDestination, .purpose] }
+
   package var crossOrigin: CrossOriginFields { .auth0 }
 
   @EventLoop package func app(of call: Call) -> AppReference { .host }
