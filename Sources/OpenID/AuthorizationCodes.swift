@@ -238,7 +238,8 @@ extension AuthorizationCodes.Proof {
     switch (request.challenge, verifier) {
     case (nil, nil): return nil
     // A verifier without a challenge: an attacker has removed the challenge from the request.
-    case (nil, .some), (.some, nil): return .invalidVerifier
+    case (nil, .some): return .needlessVerifier
+    case (.some, nil): return .missingVerifier
     case (.some(let challenge), .some(let verifier)):
       guard Self.lengths.contains(verifier.utf8.count),
         areSame(

@@ -39,6 +39,20 @@ extension Failure {
   package static var invalidCodeOfClient: Failure { Failure(.invalidCodeOfClient) }
   package static var otherRedirect: Failure { Failure(.otherRedirect) }
   package static var invalidVerifier: Failure { Failure(.invalidVerifier) }
+  /// The error for a request with a challenge whose code comes without a verifier.
+  static var missingVerifier: Failure {
+    Failure(
+      .invalidVerifier,
+      "The /authorize request had a code_challenge: send its code_verifier."
+    )
+  }
+  /// The error for a verifier without a challenge.
+  static var needlessVerifier: Failure {
+    Failure(
+      .invalidVerifier,
+      "The /authorize request had no code_challenge: send one, or no code_verifier."
+    )
+  }
   static var refreshOfBlockedUser: Failure { Failure(.refreshOfBlockedUser) }
   static var refreshOfDeletedUser: Failure { Failure(.refreshOfDeletedUser) }
 

@@ -97,6 +97,12 @@ struct ClientCommand: ParsableCommand {
       guard secretFile == nil || digestFile == nil else {
         throw ValidationError("Give either --secret-file or --secret-sha256-file.")
       }
+      guard callbacks.isEmpty || kind != .machine else {
+        throw ValidationError(
+          "A client of kind machine signs no users in: omit --callback, or add --kind web, native "
+            + "or single_page."
+        )
+      }
     }
 
     func run() throws {

@@ -16,6 +16,10 @@ from hosted import PASSWORD, HostedCase
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 CALLBACK = "https://app.example.com/callback"
 LOGOUT = "https://app.example.com/bye"
+# Errors of the token endpoint.
+INVALID_CODE = ("The authorization code is not valid. Start again at /authorize. A code expires after "
+                "one minute, and works once. Only the same exchange may be repeated, for 30 seconds.")
+WRONG_SECRET = "The secret or the assertion of the client is missing or wrong."
 
 
 def base64url(data):

@@ -156,6 +156,9 @@ class ClientCommands(Administration):
     def test_invalid_arguments_of_commands_are_refused(self):
         self.refused(64, "client", "create", "x", "--app", "default", "--operator")
         self.refused(64, "client", "create", "x", "--app", "default", "--kind", "spa")
+        # The default kind signs no users in.
+        self.refused(64, "client", "create", "x", "--callback", "https://a.example/cb",
+                     words="add --kind web")
         self.refused(12, "client", "create", "x", "--app", "default", "--scope", "read:all",
                      words="/scopes/0")
         self.refused(12, "client", "create", "x", "--operator", "--scope", "read:users")

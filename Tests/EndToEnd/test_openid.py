@@ -5,7 +5,7 @@ import json
 import time
 import urllib.parse
 
-from openid import CALLBACK, FORM, Party, OpenIDCase, claims, verified
+from openid import CALLBACK, FORM, WRONG_SECRET, Party, OpenIDCase, claims, verified
 
 
 class Discovery(OpenIDCase):
@@ -134,7 +134,7 @@ class CodeFlow(OpenIDCase):
         party = Party(self, self.web)
         code = party.code(self.signed_in(party, email))
         refused = party.exchange(code, client_secret=None)
-        self.error(refused, 401, "invalid_client", "Unauthorized")
+        self.error(refused, 401, "invalid_client", WRONG_SECRET)
         self.assertEqual(refused.headers["WWW-Authenticate"], 'Basic realm="oauth"')
         self.error(party.exchange(code, client_secret="wrong"), 401, "invalid_client")
         self.expect(party.exchange(code), 200)

@@ -7,7 +7,7 @@ import threading
 import urllib.parse
 
 from hosted import PASSWORD
-from openid import CALLBACK, Party, OpenIDCase, base64url, claims
+from openid import CALLBACK, INVALID_CODE, Party, OpenIDCase, base64url, claims
 
 EVIL = "https://evil.example/"
 
@@ -15,6 +15,12 @@ EVIL = "https://evil.example/"
 class Codes(OpenIDCase):
     # Parameters of a request without PKCE.
     NO_PKCE = {"code_challenge": None, "code_challenge_method": None}
+    # The errors about a verifier.
+    FOREIGN = "The code verifier does not belong to the authorization code."
+    WRONG = f"{FOREIGN} Send the code_verifier of the code_challenge in the /authorize request."
+    MISSING = f"{FOREIGN} The /authorize request had a code_challenge: send its code_verifier."
+    NEEDLESS = (f"{FOREIGN} The /authorize request had no code_challenge: send one, "
+                "or no code_verifier.")
 
     def setUp(self):
         super().setUp()
@@ -29,7 +35,7 @@ class Codes(OpenIDCase):
             page = visitor.submit("/password", password="correct horse battery")
         return party, party.code(page)
 
-    def refused(self, answer, description="Invalid authorization code"):
+    def refused(self, answer, description=INVALID_CODE):
         self.error(answer, 400, "invalid_grant", description)
 
     def test_a_client_may_repeat_its_exchange(self):
@@ -62,7 +68,7 @@ class Codes(OpenIDCase):
             answer = other.exchange(fields.pop("code", code), **{
                 "code_verifier": party.verifier, **fields})
             self.refused(answer, "The redirect_uri is not that of the /authorize request."
-                         if "redirect_uri" in fields else "Invalid authorization code")
+                         if "redirect_uri" in fields else INVALID_CODE)
         self.expect(party.exchange(code), 200)
         party, code = self.coded()
         self.site.sql("update authorizations set expires_at = now() where redeemed_at is null")
@@ -72,14 +78,14 @@ class Codes(OpenIDCase):
         """An attacker injects a code from the attacker's own request."""
         attacker, code = self.coded()
         victim = Party(self, self.spa)
-        self.refused(victim.exchange(code), "Failed to verify code verifier")
+        self.refused(victim.exchange(code), self.WRONG)
         self.expect(attacker.exchange(code), 200)
 
     def test_verifiers(self):
         party, code = self.coded()
-        wrong = "Failed to verify code verifier"
-        for verifier in [None, "x" * 43, party.verifier + "x", party.verifier[:-1], "x" * 200]:
-            self.refused(party.exchange(code, code_verifier=verifier), wrong)
+        self.refused(party.exchange(code, code_verifier=None), self.MISSING)
+        for verifier in ["x" * 43, party.verifier + "x", party.verifier[:-1], "x" * 200]:
+            self.refused(party.exchange(code, code_verifier=verifier), self.WRONG)
         self.expect(party.exchange(code), 200)
 
     def test_pkce_cannot_be_removed(self):
@@ -111,7 +117,7 @@ class Codes(OpenIDCase):
         for missing in [{}, {"nonce": None}]:
             party, code = self.coded(self.web, **self.NO_PKCE, **missing)
             # A verifier without a challenge: the challenge was removed on the way.
-            self.refused(party.exchange(code), "Failed to verify code verifier")
+            self.refused(party.exchange(code), self.NEEDLESS)
             self.expect(party.exchange(code, code_verifier=None), 200)
         # Parts of PKCE are not the absence of PKCE.
         for parameters in [{"code_challenge": None}, {"code_challenge": ""},
@@ -134,12 +140,11 @@ class Codes(OpenIDCase):
 
     def test_a_code_of_another_browser_is_not_accepted_without_pkce(self):
         """An attacker injects a stolen code into a sign-in of the same client."""
-        wrong = "Failed to verify code verifier"
         # The client used PKCE in one of the two sign-ins only.
         _, stolen = self.coded(self.web, visitor=self.new_visitor())
         attacker, own = self.coded(self.web, visitor=self.new_visitor(), **self.NO_PKCE)
-        self.refused(attacker.exchange(stolen, code_verifier=None), wrong)
-        self.refused(Party(self, self.web).exchange(own), wrong)
+        self.refused(attacker.exchange(stolen, code_verifier=None), self.MISSING)
+        self.refused(Party(self, self.web).exchange(own), self.NEEDLESS)
         # In neither: the ID token shows the client that the code is of another sign-in.
         victim, stolen = self.coded(self.web, visitor=self.new_visitor(), **self.NO_PKCE)
         tokens = self.expect(attacker.exchange(stolen, code_verifier=None), 200).json

@@ -6,7 +6,7 @@ import unittest
 from asking import ADDRESS, JSON
 from cases import in_parallel
 from hosted import PASSWORD
-from openid import OpenIDCase, Party, claims, verified
+from openid import WRONG_SECRET, OpenIDCase, Party, claims, verified
 
 PREFIX = "http://auth0.com/oauth/grant-type/"
 REALM = "Username-Password-Authentication"
@@ -206,8 +206,8 @@ class Clients(DirectCase):
         self.expect(self.password(email, client=self.web), 200)
         self.expect(self.start(email, client=self.web), 200)
         bare = {"id": self.web["id"]}
-        self.error(self.password(email, client=bare), 401, "invalid_client", "Unauthorized")
-        self.error(self.start(email, client=bare), 401, "invalid_client", "Unauthorized")
+        self.error(self.password(email, client=bare), 401, "invalid_client", WRONG_SECRET)
+        self.error(self.start(email, client=bare), 401, "invalid_client", WRONG_SECRET)
 
     def test_malformed_requests(self):
         email, _ = self.user()

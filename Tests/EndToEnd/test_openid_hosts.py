@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from hosted import PASSWORD
 from jwks import of_curve
-from openid import CALLBACK, FORM, LOGOUT, OpenIDCase, Party, claims
+from openid import CALLBACK, FORM, INVALID_CODE, LOGOUT, OpenIDCase, Party, claims
 from test_openid_assertions import TYPE
 from test_openid_backchannel import BackChannelCase
 
@@ -223,7 +223,7 @@ class Issuers(HostCase):
         page = self.visitor.open(party.path)
         self.assertEqual(party.answer(page)["iss"], self.issuer_at("one.example"))
         code = party.code(page)
-        self.error(party.exchange(code), 400, "invalid_grant", "Invalid authorization code")
+        self.error(party.exchange(code), 400, "invalid_grant", INVALID_CODE)
         party.host = self.host("one.example")
         tokens = self.expect(party.exchange(code), 200).json
         self.assertEqual(claims(tokens["id_token"])["iss"], self.issuer_at("one.example"))

@@ -11,8 +11,10 @@ extension ErrorType {
     .titled("The form was not sent by a page of this server in this browser.")
     .remedied("Load the page again, and send its form.")
   package static let unknownApplication = ErrorType("unknown_application", .notFound)
-    .titled("No application has this client_id.")
-    .remedied("Compare client_id with the id of the application in this app.")
+    .titled("No application that signs users in has this client_id.")
+    .remedied(
+      "Compare client_id with the id of the application in this app. Its kind must not be machine."
+    )
   package static let unregisteredRedirect = ErrorType("unregistered_redirect", .malformed)
     .titled("The application has not registered this redirect_uri.")
     .remedied("Register exactly this URL as a callback URL of the application.")

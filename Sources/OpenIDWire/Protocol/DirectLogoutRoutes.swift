@@ -104,7 +104,7 @@ private struct DirectLogoutRequest {
     if id.isEmpty {
       client = nil
     } else {
-      guard let known = ClientID(asWritten: id),
+      guard let known = ClientID(id),
         let found = try await Clients.client(known, of: context.app.id, context)
       else { throw .unknownApplication }
       client = found

@@ -10,15 +10,14 @@ import WireKit
 
 /// An error of the endpoints that programs call.
 ///
-/// Clients of the profile `auth0` get the statuses and codes that Auth0's SDKs compare. The
-/// descriptions are those of Auth0 for all clients.
+/// Clients of the profile `auth0` get the statuses, codes and descriptions that Auth0's SDKs compare.
 /// - Source: RFC 6749 section 5.2; RFC 6750 section 3.1; RFC 8707 section 2.
 struct TokenError: Error {
   let status: Status
   let code: String
   let description: String
-  /// The status and the code for clients of the profile `auth0`; nil if they are the same.
-  private let auth0: (status: Status, code: String)?
+  /// The error for clients of the profile `auth0`; nil if it is the same.
+  private let auth0: (status: Status, code: String, description: String)?
   /// Further members of the body.
   var members: [(String, JSON)] = []
   /// When the client may try again; nil if the error does not depend on time.
@@ -28,17 +27,33 @@ struct TokenError: Error {
     _ status: Status,
     _ code: String,
     _ description: String,
-    auth0: (status: Status, code: String)? = nil
+    auth0: (status: Status, code: String)? = nil,
+    auth0Description: String? = nil
   ) {
-    (self.status, self.code, self.description, self.auth0) = (status, code, description, auth0)
+    (self.status, self.code, self.description) = (status, code, description)
+    self.auth0 = auth0.map { ($0.status, $0.code, auth0Description ?? description) }
   }
 
   static func badRequest(_ description: String) -> TokenError {
     TokenError(.badRequest, "invalid_request", description)
   }
 
-  static func invalidGrant(_ description: String) -> TokenError {
-    TokenError(.badRequest, "invalid_grant", description, auth0: (.forbidden, "invalid_grant"))
+  static func invalidGrant(_ description: String, auth0Description: String? = nil) -> TokenError {
+    TokenError(
+      .badRequest,
+      "invalid_grant",
+      description,
+      auth0: (.forbidden, "invalid_grant"),
+      auth0Description: auth0Description
+    )
+  }
+
+  /// The error for a code or its proof, with the cause and what to do.
+  private static func invalidGrant(_ failure: Failure, auth0Description: String) -> TokenError {
+    .invalidGrant(
+      "\(failure.type.title) \(failure.explanation)",
+      auth0Description: auth0Description
+    )
   }
 
   /// The error for an API that does not exist, or for which the client has no grant.
@@ -55,11 +70,18 @@ struct TokenError: Error {
   static let wrongSecret = TokenError(
     .unauthorized,
     "invalid_client",
-    "Unauthorized",
-    auth0: (.unauthorized, "access_denied")
+    "The secret or the assertion of the client is missing or wrong.",
+    auth0: (.unauthorized, "access_denied"),
+    auth0Description: "Unauthorized"
   )
   /// The same error at the siblings of the token endpoint.
-  static let invalidClient = TokenError(.unauthorized, "invalid_client", "Unauthorized")
+  static let invalidClient = TokenError(
+    .unauthorized,
+    "invalid_client",
+    wrongSecret.description,
+    auth0: (.unauthorized, "invalid_client"),
+    auth0Description: "Unauthorized"
+  )
   static let unknownClient = TokenError(.unauthorized, "invalid_client", "Unknown client")
 
   static let unauthorizedClient = TokenError(
@@ -79,9 +101,11 @@ struct TokenError: Error {
   /// Maps an error of the domain, by its type or else by its kind.
   init(_ failure: Failure) {
     switch failure.type {
-    case .invalidCodeOfClient: self = .invalidGrant("Invalid authorization code")
+    case .invalidCodeOfClient:
+      self = .invalidGrant(failure, auth0Description: "Invalid authorization code")
     case .otherRedirect: self = .invalidGrant(failure.type.title)
-    case .invalidVerifier: self = .invalidGrant("Failed to verify code verifier")
+    case .invalidVerifier:
+      self = .invalidGrant(failure, auth0Description: "Failed to verify code verifier")
     case .invalidRefreshToken: self = .invalidGrant("Unknown or invalid refresh token.")
     case .refreshOfBlockedUser: self = .invalidGrant("user is blocked")
     case .refreshOfDeletedUser:
@@ -134,7 +158,7 @@ struct TokenError: Error {
     for profile: ClientSettings.ClaimsProfile = .oidc
   ) -> Response {
     if profile == .auth0, let auth0 {
-      var error = TokenError(auth0.status, auth0.code, description)
+      var error = TokenError(auth0.status, auth0.code, auth0.description)
       (error.members, error.retryAfter) = (members, retryAfter)
       return error.response(to: call)
     }

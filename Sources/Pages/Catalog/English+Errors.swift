@@ -38,7 +38,7 @@ extension Catalog {
     confirmationWrong = Type the address exactly as shown.
 
     unknownApplication = Unknown application
-    unknownApplicationText = The link that you followed names an application that does not exist. Go back and report it to the application.
+    unknownApplicationText = The link that you followed names an application that does not exist, or that signs no users in. Go back and report it to the application.
     unregisteredRedirect = Wrong return address
     unregisteredRedirectText = {client} asked to return to an address that is not registered. Report it to the application.
     unregisteredRedirectURI = Address: {uri}

@@ -38,7 +38,7 @@ extension Catalog {
     confirmationWrong = Die Adresse genau wie angezeigt eingeben.
 
     unknownApplication = Unbekannte Anwendung
-    unknownApplicationText = Der Link nennt eine Anwendung, die es nicht gibt. Zurückgehen und der Anwendung melden.
+    unknownApplicationText = Der Link nennt eine Anwendung, die es nicht gibt oder bei der sich niemand anmelden kann. Zurückgehen und der Anwendung melden.
     unregisteredRedirect = Falsche Rücksprungadresse
     unregisteredRedirectText = {client} verlangt die Rückkehr zu einer Adresse, die nicht registriert ist. Der Anwendung melden.
     unregisteredRedirectURI = Adresse: {uri}
