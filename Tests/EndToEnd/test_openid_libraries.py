@@ -133,10 +133,11 @@ class Libraries(OpenIDCase):
         # idpyoidc writes its keys into the working folder.
         folder = tempfile.TemporaryDirectory(prefix="dossier-party-")
         self.addCleanup(folder.cleanup)
+        folders = [pathlib.Path(__file__).parent, TOOLS_FOLDER / "relying-parties"]
         run = subprocess.run(
             [TOOLS_FOLDER / "bin/python", "-B", "-c", program, json.dumps(site)],
             capture_output=True, text=True, timeout=120, cwd=folder.name,
-            env={**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parent)})
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))})
         self.assertEqual(run.stdout.strip().splitlines()[-1:], ["done"], run.stdout + run.stderr)
 
     def test_authlib_as_a_confidential_client(self):
