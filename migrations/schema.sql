@@ -1177,6 +1177,7 @@ CREATE TABLE public.identities (
     profile jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     verified_via_mail_only boolean DEFAULT false NOT NULL,
+    password_hash text COLLATE pg_catalog."C",
     CONSTRAINT identities_identity_id_check CHECK ((identity_id ~ '^[0-9a-f]{24}$'::text))
 );
 
@@ -1192,7 +1193,7 @@ COMMENT ON TABLE public.identities IS 'Identities of users: what they sign in wi
 -- Name: COLUMN identities.provider; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.identities.provider IS 'anonymous, password, email, api-key, or jwt: followed by the iss of the issuer.';
+COMMENT ON COLUMN public.identities.provider IS 'anonymous, password, email, api-key, linked-password for the address of a linked user, or jwt: followed by the iss of the issuer.';
 
 
 --
@@ -1214,6 +1215,13 @@ COMMENT ON COLUMN public.identities.profile IS 'Of a linked identity: the id, fo
 --
 
 COMMENT ON COLUMN public.identities.verified_via_mail_only IS 'Whether only a mail verified the address. Its reader may not be the user who chose the password, so the first reset revokes all other credentials.';
+
+
+--
+-- Name: COLUMN identities.password_hash; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.identities.password_hash IS 'The hash of the password of a linked address, as in passwords; null for other identities.';
 
 
 --
@@ -1249,7 +1257,7 @@ COMMENT ON COLUMN public.identity_subjects.provider IS 'As in identities; email 
 -- Name: COLUMN identity_subjects.reserved_until; Type: COMMENT; Schema: public; Owner: -
 --
 
-COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Null for the present one.';
+COMMENT ON COLUMN public.identity_subjects.reserved_until IS 'For a former address of the user: until when no other user can have it. Infinity for a linked address. Null for the present one.';
 
 
 --

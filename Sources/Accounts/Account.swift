@@ -72,6 +72,18 @@ package enum Accounts {
     return try await context.first(AccountQueries.read, holder, address.key)
   }
 
+  /// Returns the account of an address by which a user signs in with a password; nil without one.
+  ///
+  /// The address may be a linked one.
+  /// - Throws: `.databaseUnavailable`.
+  @EventLoop static func findSigner(
+    _ address: EmailAddress,
+    _ context: RequestContext
+  ) async throws(Failure) -> Account? {
+    let signer = try await context.first(SubjectQueries.signer, context.app.id, address.key)
+    return try await context.first(AccountQueries.readSigner, signer ?? UserID(), address.key)
+  }
+
   /// Returns the account of a locked user; nil if it has another address by now.
   @EventLoop static func find(
     _ address: EmailAddress,
@@ -150,6 +162,27 @@ package enum AccountQueries {
     """
   )
 
+  /// Does as `read`, and also finds a linked address, with the password of that.
+  ///
+  /// A linked address was verified before the link.
+  static let readSigner = Statement<Account, UserID, String>(
+    "accounts.read_signer",
+    """
+    select u.user_id, case when l.user_id is null then u.email else l.subject end,
+      case when l.user_id is null then p.hash else l.password_hash end,
+      u.email_verified or l.user_id is not null,
+      coalesce(i.verified_via_mail_only, false), u.blocked_at is not null, u.locale,
+      i.identity_id is not null or l.identity_id is not null
+    from users u
+    left join passwords p on p.user_id = $1
+    left join identities i on i.user_id = $1 and i.provider in ('password', 'email')
+      and i.subject = $2
+    left join identities l on l.user_id = $1 and l.provider = 'linked-password'
+      and l.subject = $2
+    where u.user_id = $1 and (email_key(u.email) = $2 or l.identity_id is not null)
+    """
+  )
+
   static let create = Statement<NoRow, UserID, AppID, String, Bool>(
     "accounts.create",
     """
@@ -198,6 +231,6 @@ package enum AccountQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    read, create, proveIdentity, addIdentity, setIdentity, verify,
+    read, readSigner, create, proveIdentity, addIdentity, setIdentity, verify,
   ]
 }

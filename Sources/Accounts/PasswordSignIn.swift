@@ -62,7 +62,7 @@ extension Users {
     let familiar = FailureLimiter(.login, on: address.key, isFamiliar: true, context)
     // Independent reads take one round trip.
     var batch = ReadBatch()
-    let find = batch.add(SubjectQueries.holder, context.app.id, .email, address.key)
+    let find = batch.add(SubjectQueries.signer, context.app.id, address.key)
     let device = Devices.addRead(to: &batch, context)
     let ofStrangers = batch.add(strangers.calls)
     let ofFamiliar = context.device == nil ? 0..<0 : batch.add(familiar.calls)
@@ -79,7 +79,7 @@ extension Users {
     let account = try await limiter.count(knowing: used) { transaction in
       if isListed { assurance = Devices.sendAssurance(of: holder, in: transaction) }
       // An address without a user takes as long.
-      return transaction.send(AccountQueries.read, holder ?? UserID(), address.key)
+      return transaction.send(AccountQueries.readSigner, holder ?? UserID(), address.key)
     }.first
     if let assurance, try await assurance.rows().first ?? 0 < Assurance.credential.rawValue {
       // The user has left the device, whose list is older.

@@ -119,7 +119,7 @@ extension Users {
     guard settings.signUp == .immediate, settings.isOpen(.password) else { return open }
     let address = try await EmailAddress(email, context)
     try await RequestLimiter.lookup(context)
-    guard let account = try await Accounts.find(address, context) else { return nil }
+    guard let account = try await Accounts.findSigner(address, context) else { return nil }
     return account.hash == nil ? open.subtracting([.password]) : open
   }
 

@@ -154,7 +154,7 @@ package enum StoredAddressQueries {
     "stored_addresses.set_identity",
     """
     update identities set subject = $3
-    where user_id = $1 and provider in ('password', 'email') and subject = $2
+    where user_id = $1 and provider in ('password', 'linked-password', 'email') and subject = $2
     """
   )
 

@@ -214,7 +214,7 @@ enum Provider: String, Sendable {
     case .anonymous: self = .anonymous
     // A user who signs in with a mailed code needs no password. This wire has no other name for
     // that.
-    case .password, .email: self = .localUserpass
+    case .password, .linkedPassword, .email: self = .localUserpass
     case .apiKey: self = .apiKey
     case .issuer("jwt:https://accounts.google.com"), .issuer("jwt:accounts.google.com"):
       self = .google

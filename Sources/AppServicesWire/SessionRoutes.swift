@@ -2,6 +2,7 @@ import Accounts
 import Administration
 import Runtime
 import Sessions
+import Tenancy
 import EventLoop
 import HTTP
 import JSON
@@ -116,7 +117,9 @@ struct UserIdentity: Sendable {
     switch provider {
     case .anonymous: self.init(anonymous: profile.id)
     case .customToken, .google, .apple: self.init(identity.subject, provider)
-    case .localUserpass: self.init(identity.id.text, provider, email: profile.email)
+    case .localUserpass:
+      let isOwn = identity.provider.isAddress
+      self.init(identity.id.text, provider, email: isOwn ? profile.email : identity.subject)
     case .apiKey: self.init(identity.id.text, provider)
     }
   }

@@ -14,7 +14,7 @@ struct LinkParty: RowDecodable {
   let isEmailVerified: Bool
   /// The key of the address; nil without one.
   let key: String?
-  /// The hash of the password; nil without one.
+  /// The hash of the password of the address; nil without one.
   let hash: String?
   /// The names of the profile.
   let names: JSONObject
@@ -44,6 +44,8 @@ struct LinkParty: RowDecodable {
     /// The subject by which the identity belongs to one user of the app.
     let uniqueSubject: Subject
     let isProvedByReader: Bool
+    /// The hash of the password of a linked address; nil for another identity.
+    let hash: String?
     /// The profile that a link has stored, and the claims of the issuer's last token.
     let profile: JSONObject
 
@@ -59,6 +61,7 @@ struct LinkParty: RowDecodable {
       self.id = id
       (self.provider, self.subject, self.uniqueSubject) = (provider, subject, uniqueSubject)
       isProvedByReader = json["verified_via_mail_only"]?.bool ?? false
+      hash = json["password_hash"]?.string
       profile = json["profile"]?.object ?? JSONObject()
     }
 
@@ -68,8 +71,14 @@ struct LinkParty: RowDecodable {
     ///   - party: the user who had it.
     ///   - user: that user's id.
     ///   - identity: the new id of the identity.
+    ///   - provider: the new provider of the identity.
     /// - Returns: the row.
-    func row(of party: LinkParty, _ user: UserID, as identity: IdentityID) -> JSON {
+    func row(
+      of party: LinkParty,
+      _ user: UserID,
+      as identity: IdentityID,
+      _ provider: IdentityProvider
+    ) -> JSON {
       // The claims of the issuer's last token are there before a link, too.
       let isLinked = profile.keys.contains { $0 != "claims" }
       var kept = party.names
@@ -82,6 +91,8 @@ struct LinkParty: RowDecodable {
         "id": .string(identity.text), "provider": .string(provider.text),
         "subject": .string(subject), "verified_via_mail_only": .bool(isProvedByReader),
         "profile": .object(isLinked ? profile : kept),
+        "password_hash": (provider == .linkedPassword ? hash ?? party.hash : nil)
+          .map(JSON.string) ?? .null,
       ]
     }
 
@@ -94,13 +105,14 @@ struct LinkParty: RowDecodable {
       for name in ["name", "given_name", "family_name", "nickname", "foreign_id"] {
         row[name] = profile[name]
       }
-      row["provider"] = .string(provider.text)
-      row["subject"] = .string(subject)
-      row["verified_via_mail_only"] = .bool(isProvedByReader)
       if provider.isAddress {
         row["email"] = party.email.map(JSON.string)
         row["email_verified"] = .bool(party.isEmailVerified)
         row["hash"] = party.hash.map(JSON.string)
+      } else if let hash {
+        row["email"] = profile["email"] ?? .string(subject)
+        row["email_verified"] = true
+        row["hash"] = .string(hash)
       }
       return .object(row)
     }
@@ -143,7 +155,8 @@ package enum UserLinkQueries {
       jsonb_strip_nulls(jsonb_build_object('name', u.name, 'given_name', u.given_name,
         'family_name', u.family_name, 'nickname', u.nickname)),
       (select coalesce(jsonb_agg(jsonb_build_object('id', i.identity_id, 'provider', i.provider,
-          'subject', i.subject, 'verified_via_mail_only', i.verified_via_mail_only, 'profile', i.profile)
+          'subject', i.subject, 'verified_via_mail_only', i.verified_via_mail_only, 'profile', i.profile,
+          'password_hash', i.password_hash)
           order by i.created_at, i.identity_id), '[]')
         from identities i
         where i.user_id = $1 and i.provider not in ('anonymous', 'api-key')),
@@ -174,9 +187,10 @@ package enum UserLinkQueries {
     "user_links.adopt",
     """
     insert into identities (
-      user_id, identity_id, app_id, provider, subject, verified_via_mail_only, profile, created_at)
+      user_id, identity_id, app_id, provider, subject, verified_via_mail_only, profile,
+      password_hash, created_at)
     select u.user_id, e.row ->> 'id', $2, e.row ->> 'provider', e.row ->> 'subject',
-      (e.row ->> 'verified_via_mail_only')::boolean, e.row -> 'profile',
+      (e.row ->> 'verified_via_mail_only')::boolean, e.row -> 'profile', e.row ->> 'password_hash',
       $4::timestamptz + e.place * interval '1 microsecond'
     from users u cross join jsonb_array_elements($3::jsonb) with ordinality as e (row, place)
     where u.user_id = $1

@@ -5,13 +5,15 @@ import Administration
 import Delivery
 package import EventLoop
 import JSON
+import PasswordHashes
 import Postgres
 package import Runtime
 import Sessions
 
 /// Links two users into one, and unlinks an identity into a user of its own.
 ///
-/// The identities of the secondary user become the primary's. All other data of the secondary user is
+/// The identities of the secondary user become the primary's. If both have an address, the
+/// secondary's becomes a linked one, and keeps its own password. All other data of the secondary user is
 /// deleted, with its sessions, API keys and second factors.
 @EventLoop package enum UserLinks {
   /// Returns the user of a client's pair of a provider and an id.
@@ -99,7 +101,7 @@ import Sessions
   ///   - primary: the user who stays.
   ///   - context: the context of the request.
   /// - Throws: `.notLinkable` with the reason, `.identityTaken` if the secondary user is the primary,
-  ///   `.emailRestorePending`, `.sessionEnded`, `.notFound`, `.databaseUnavailable`.
+  ///   `.tooManyRequests`, `.emailRestorePending`, `.sessionEnded`, `.notFound`, `.databaseUnavailable`.
   package static func link(
     _ secondary: UserID,
     shownBy session: SessionID?,
@@ -109,6 +111,7 @@ import Sessions
     guard secondary != primary else {
       throw .notLinkable("The primary and the secondary user are the same.")
     }
+    try await RateLimits.countChange(of: primary, context)
     let picture = try await context.transaction { transaction async throws(Failure) -> String? in
       // Two links of the same users would wait for one another otherwise.
       for user in [primary, secondary].sorted(by: { $0.text < $1.text }) {
@@ -155,9 +158,19 @@ import Sessions
     guard !primary.isAnonymous, !secondary.identities.isEmpty else {
       throw .notLinkable("A guest has no identity to link.")
     }
-    // The person could not sign in with the second address any more.
-    guard secondary.address == nil || primary.address == nil else {
-      throw .notLinkable("Both users have an email address, and a user can have only one.")
+    guard let second = secondary.address, primary.address != nil else { return }
+    // Mails go to the address of the primary user only.
+    guard second.provider == .password, secondary.hash.map({ $0 != PasswordHash.none }) == true
+    else {
+      throw .notLinkable(
+        "Both users have an email address, and the secondary user has no password for its own."
+      )
+    }
+    // The owner of an address that an attacker has linked could never get it back.
+    guard secondary.isEmailVerified else {
+      throw .notLinkable(
+        "Both users have an email address, and that of the secondary user is not verified."
+      )
     }
   }
 
@@ -171,7 +184,8 @@ import Sessions
   ) async throws(Failure) {
     try await Sessions.end(.all, of: secondary, "link", in: transaction)
     try await Users.remove(secondary, linkedTo: primary, in: transaction)
-    if found.address != nil, let email = found.email {
+    let isSecondAddress = main.address != nil
+    if found.address != nil, !isSecondAddress, let email = found.email {
       let isVerified = found.isEmailVerified
       // An issuer may have named another address of the primary user.
       let asserted = main.key.map { [Subject(email: $0)] } ?? []
@@ -185,9 +199,15 @@ import Sessions
     var claims: [Sent<NoRow>] = []
     for identity in found.identities {
       let id = IdentityID()
-      rows.append(identity.row(of: found, secondary, as: id))
-      let subject = identity.uniqueSubject
-      claims.append(Subjects.sendClaim(of: subject, for: primary, id, in: transaction))
+      let isSecond = identity.provider.isAddress && isSecondAddress
+      let provider = isSecond ? .linkedPassword : identity.provider
+      rows.append(identity.row(of: found, secondary, as: id, provider))
+      let (app, subject) = (transaction.app.id, identity.uniqueSubject)
+      claims.append(
+        provider == .linkedPassword
+          ? transaction.send(CredentialRowQueries.linkAddress, app, subject.name, primary, id)
+          : Subjects.sendClaim(of: subject, for: primary, id, in: transaction)
+      )
     }
     let list = TextBytes(JSON.array(rows).serialized())
     _ = transaction.send(UserLinkQueries.adopt, primary, transaction.app.id, list, ServerTime())
@@ -211,6 +231,7 @@ import Sessions
     from user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
+    try await RateLimits.countChange(of: user, context)
     try await context.transaction { transaction async throws(Failure) in
       try await Sessions.lockUser(user, in: transaction)
       let found = try await transaction.run(UserLinkQueries.party, user, context.app.id).first
@@ -278,7 +299,7 @@ extension UserLinks {
       user,
       app,
       id,
-      identity.provider,
+      identity.provider == .linkedPassword ? .password : identity.provider,
       identity.subject,
       identity.isProvedByReader
     )

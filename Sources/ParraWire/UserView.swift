@@ -82,6 +82,11 @@ import WireKit
       if let email = profile.email { json["email"] = .string(email) }
       json["email_verified"] = .bool(identity.isVerified)
       json["has_password"] = .bool(identity.provider == .password)
+    case .linkedPassword:
+      json["type"] = "email"
+      json["email"] = .string(identity.subject)
+      json["email_verified"] = true
+      json["has_password"] = true
     case .anonymous: json["type"] = "anonymous"
     case .apiKey, .issuer:
       json["type"] = "external_id"

@@ -216,7 +216,7 @@ package enum SessionsQueries {
   /// - Parameter 4: why they end.
   /// - Parameter 5: the API key that opened them; null for any credential.
   /// - Parameter 6: the provider of the identity that signed in; null for any. A code and a password
-  ///   belong to one identity.
+  ///   belong to one identity, and sessions do not tell passwords apart.
   static let end = Statement<
     StandingSession, UserID, SessionID?, SessionID?, String, APIKeyID?, IdentityProvider?
   >(
@@ -230,7 +230,8 @@ package enum SessionsQueries {
       and ($3::text is null or s.session_id <> $3)
       and ($5::text is null or s.provider = 'api-key' and coalesce(s.key_id, $5) = $5)
       and ($6::text is null or s.provider = $6
-        or $6 in ('password', 'email') and s.provider in ('password', 'email'))
+        or $6 in ('password', 'linked-password', 'email')
+          and s.provider in ('password', 'email'))
     returning s.session_id, s.device_id
     """
   )

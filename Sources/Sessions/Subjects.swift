@@ -21,7 +21,7 @@ package struct Subject: RowDecodable, Comparable, Sendable {
   package init?(ofIdentityAt provider: IdentityProvider, _ name: String) {
     switch provider {
     case .anonymous, .apiKey: return nil
-    case .password, .email: self.init(email: name)
+    case .password, .linkedPassword, .email: self.init(email: name)
     case .issuer: self.init(at: provider, name)
     }
   }
@@ -107,6 +107,18 @@ package enum SubjectQueries {
     """
   )
 
+  /// Returns the user who signs in with a password by an address, which may be a linked one.
+  ///
+  /// Served by the primary key.
+  package static let signer = Statement<UserID, AppID, String>(
+    "subjects.signer",
+    """
+    select user_id from identity_subjects
+    where app_id = $1 and provider = 'email' and subject = $2
+      and (reserved_until is null or reserved_until = 'infinity')
+    """
+  )
+
   /// Returns the identity with which an address of a user came.
   static let identity = Statement<IdentityID, AppID, String, UserID>(
     "subjects.identity",
@@ -148,7 +160,8 @@ package enum SubjectQueries {
   package static let ofUser = Statement<Subject, UserID>(
     "subjects.of_user",
     """
-    select case provider when 'password' then 'email' else provider end, subject
+    select case when provider in ('password', 'linked-password') then 'email' else provider end,
+      subject
     from identities where user_id = $1 and provider not in ('anonymous', 'api-key')
     union
     select 'email', email_key(email) collate "C" from users
@@ -161,6 +174,6 @@ package enum SubjectQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    holder, identity, release, reserve, addReserved, ofUser,
+    holder, signer, identity, release, reserve, addReserved, ofUser,
   ]
 }

@@ -30,7 +30,8 @@ package enum CredentialRowQueries {
 
   /// Gives an address to a user; undoes the transaction if another user has it.
   ///
-  /// A former address can return to its user, and goes to others when it is no longer reserved.
+  /// A former address can return to its user, and goes to others when it is no longer reserved. A
+  /// linked address must be unlinked first.
   /// `takeFreeAddress` has the same rule for a new user, and `ImportQueries.claims` for many users.
   /// - Parameter 5: the time of the transaction.
   /// - Parameter 6: whether a back end gives the address. It counts only for a new address: the user
@@ -44,11 +45,27 @@ package enum CredentialRowQueries {
     values ($1, 'email', $2, $3, $4, $6)
     on conflict (app_id, provider, subject) do update
     set user_id = case
-        when require(s.user_id = excluded.user_id or s.reserved_until < $5::timestamptz)
+        when require(s.user_id = excluded.user_id and s.reserved_until is distinct from 'infinity'
+          or s.reserved_until < $5::timestamptz)
         then excluded.user_id end,
       identity_id = excluded.identity_id, reserved_until = null,
       assigned = excluded.assigned and (
         s.assigned or s.user_id <> excluded.user_id or s.reserved_until is not null)
+    """
+  )
+
+  /// Gives a linked address to a user, whose own address stays; undoes the transaction if it is
+  /// taken.
+  ///
+  /// It is reserved for ever: nothing but a password finds its user.
+  package static let linkAddress = Statement<NoRow, AppID, String, UserID, IdentityID>(
+    "credential_rows.link_address",
+    """
+    insert into identity_subjects as s (
+      app_id, provider, subject, user_id, identity_id, reserved_until)
+    values ($1, 'email', $2, $3, $4, 'infinity')
+    on conflict (app_id, provider, subject) do update
+    set user_id = case when require(s.subject <> excluded.subject) then excluded.user_id end
     """
   )
 
@@ -98,6 +115,6 @@ package enum CredentialRowQueries {
   )
 
   package static let all: [any PreparedStatement] = [
-    claim, claimIfFree, takeAddress, takeFreeAddress, addIdentity, addPassword, settle,
+    claim, claimIfFree, takeAddress, linkAddress, takeFreeAddress, addIdentity, addPassword, settle,
   ]
 }

@@ -45,7 +45,7 @@ package struct VerifiedCredential: Sendable {
     let kind: Kind =
       switch provider {
       case .anonymous: .anonymous
-      case .password: .password(hash: evidence)
+      case .password, .linkedPassword: .password(hash: evidence)
       case .email: .email(key: evidence)
       case .apiKey: .apiKey(APIKeyID(trusted: evidence))
       case .issuer: .token(provider: provider, subject: evidence)
@@ -127,7 +127,8 @@ package enum CredentialQueries {
     "credentials.password",
     """
     select require((select blocked_at is null from users where user_id = $1)
-      and exists (select 1 from passwords where user_id = $1 and hash = $2))
+      and (exists (select 1 from passwords where user_id = $1 and hash = $2)
+        or exists (select 1 from identities where user_id = $1 and password_hash = $2)))
     """
   )
 

@@ -3,6 +3,7 @@
 import json
 
 import issuers
+import openid
 from cases import in_parallel
 from hosted import PASSWORD
 from openid import CALLBACK, Party
@@ -105,6 +106,171 @@ class LinkCase(Auth0Case):
         return self.expect(party.exchange(party.code(page)), 200).json
 
 
+SECOND = "second horse battery"
+
+VERSION_6_OF_ADDRESSES = SETUP + """
+from auth0.management import Auth0
+client = Auth0(base_url="http://%s/api/v2" % domain, token=access)
+linked = client.users.identities.link(primary, provider="auth0", user_id=secondary)
+assert [one.provider for one in linked] == ["auth0", "auth0"], linked
+assert linked[1].connection == "Username-Password-Authentication", linked
+assert linked[1].profile_data.email == site["second"], linked
+shown = client.users.get(primary)
+assert shown.email == site["email"] and shown.user_metadata == {"of": "primary"}, shown
+left = client.users.identities.delete(primary, "auth0", secondary.split("|")[1])
+assert [one.user_id for one in left] == [primary.split("|")[1]], left
+assert client.users.get(secondary).email == site["second"]
+print("done")
+"""
+
+
+class LinkedAddresses(LinkCase):
+    """Two users with an address and a password each become one."""
+
+    def two_users(self):
+        mail, primary = self.wire_user()
+        second = "second" + mail
+        secondary = f"auth0|{self.verified(second, SECOND)['user_id']}"
+        token = self.back_end_token()
+        for user, name in [(primary, "primary"), (secondary, "secondary")]:
+            self.expect(self.management(
+                "PATCH", f"users/{user}", {"user_metadata": {"of": name}}, token), 200)
+        return mail, primary, second, secondary
+
+    def user_of(self, mail, password):
+        return f"auth0|{self.expect(self.login(mail, password), 200).json['user_id']}"
+
+    def unlink(self, primary, secondary):
+        return self.management("DELETE", f"users/{primary}/identities/auth0/{secondary[6:]}",
+                               token=self.back_end_token())
+
+    def test_the_sdk(self):
+        mail, primary, second, secondary = self.two_users()
+        self.run_program("6.8.0", VERSION_6_OF_ADDRESSES, email=mail, primary=primary,
+                         secondary=secondary, subject="", second=second)
+
+    def test_each_address_signs_in_with_its_own_password(self):
+        mail, primary, second, secondary = self.two_users()
+        before = self.login(second, SECOND).json
+        self.expect(self.linked(primary, "auth0", secondary), 201)
+        self.expect(self.me(before), 401)
+        self.expect(self.refresh(before), 401)
+        self.refused(self.shown(secondary), 404, "inexistent_user")
+        self.assertEqual(self.shown(primary).json["user_metadata"], {"of": "primary"})
+        self.assertEqual(self.user_of(mail, PASSWORD), primary)
+        self.assertEqual(self.user_of(second, SECOND), primary)
+        self.expect(self.login(mail, SECOND), 401, "wrong_credentials")
+        self.expect(self.login(second, PASSWORD), 401, "wrong_credentials")
+        # The pages and the grant sign in by it too.
+        party = Party(self, self.page, scope="openid")
+        page = self.signed_in(party, second, SECOND, visitor=self.new_visitor())
+        tokens = self.expect(party.exchange(party.code(page)), 200).json
+        self.assertEqual(openid.claims(tokens["id_token"])["sub"], primary)
+        own = self.login(second, SECOND).json
+        self.expect(self.unlink(primary, secondary), 200)
+        self.expect(self.me(own), 401, "session_ended")
+        self.assertEqual(self.user_of(second, SECOND), secondary)
+        self.assertEqual(self.user_of(mail, PASSWORD), primary)
+        again = self.shown(secondary).json
+        self.assertEqual((again["email"], again["email_verified"]), (second, True))
+        self.assertNotIn("user_metadata", again)
+
+    def test_a_linked_address_moves_on_with_its_user(self):
+        mail, primary, second, secondary = self.two_users()
+        self.expect(self.linked(primary, "auth0", secondary), 201)
+        third = self.wire_user("third")[1]
+        self.site.sql(f"update users set email_verified = true where user_id = '{primary[6:]}'")
+        self.expect(self.linked(third, "auth0", primary), 201)
+        for address, password in [(mail, PASSWORD), (second, SECOND)]:
+            self.assertEqual(self.user_of(address, password), third)
+        self.expect(self.unlink(third, secondary), 200)
+        self.assertEqual(self.user_of(second, SECOND), secondary)
+
+    def test_a_second_address_must_be_verified_and_have_a_password(self):
+        _, primary = self.wire_user()
+        _, unverified = self.wire_user("unverified")
+        by_code = self.verified("code" + self.own_email(), PASSWORD)["user_id"]
+        self.site.sql(f"delete from passwords where user_id = '{by_code}'")
+        for user, words in [(unverified, "not verified"), (f"auth0|{by_code}", "no password")]:
+            answer = self.linked(primary, "auth0", user)
+            self.refused(answer, 400, "identity_not_linkable")
+            self.assertIn(words, answer.json["message"])
+            self.expect(self.shown(user), 200)
+
+    def test_a_linked_address_belongs_to_its_user_alone(self):
+        mail, primary, second, secondary = self.two_users()
+        self.expect(self.linked(primary, "auth0", secondary), 201)
+        self.expect(self.register(second, "a third password"), 409, "email_taken")
+        stranger = self.verified("stranger" + mail, PASSWORD)
+        for count, grant in enumerate([stranger, self.login(mail, PASSWORD).json], 1):
+            own = {"token": grant["access_token"]}
+            asked = self.expect(self.post("/v1/me/email", {"email": second}, **own), 202).json
+            body = {"flow": asked["flow"], "code": self.mailed_code(second, count)}
+            self.expect(self.post("/v1/me/email/verify", body, **own), 409, "email_taken")
+        body = {"connection": "Username-Password-Authentication", "email": second,
+                "password": PASSWORD}
+        token = self.back_end_token()
+        self.refused(self.management("POST", "users", body, token), 409, "auth0_idp_error")
+        row = json.dumps({"email": second, "metadata": {"of": "thief"}}) + "\n"
+        run = self.site.dossier("user", "import", "-", "--update-existing", given=row, check=False)
+        self.assertNotEqual(run.returncode, 0)
+        # No mail to it resets a password.
+        for address in [second, mail]:
+            self.expect(self.post("/v1/password/reset-request", {"email": address}), 202)
+        self.site.mailed(mail, "ds_reset")
+        self.assertEqual(self.site.tokens(second, "ds_reset"), [])
+        self.assertEqual(self.user_of(second, SECOND), primary)
+        self.assertEqual(self.user_of(mail, PASSWORD), primary)
+
+    def test_the_addresses_of_a_deleted_user_are_free(self):
+        _, primary, second, secondary = self.two_users()
+        self.expect(self.linked(primary, "auth0", secondary), 201)
+        self.expect(self.management("DELETE", f"users/{primary}", token=self.back_end_token()), 204)
+        self.expect(self.login(second, SECOND), 401, "wrong_credentials")
+        self.expect(self.register(second, SECOND), 201)
+
+    def test_a_blocked_user_does_not_sign_in_by_a_linked_address(self):
+        _, primary, second, secondary = self.two_users()
+        self.expect(self.linked(primary, "auth0", secondary), 201)
+        token = self.back_end_token()
+        self.expect(self.management("PATCH", f"users/{primary}", {"blocked": True}, token), 200)
+        self.expect(self.login(second, SECOND), 401, "wrong_credentials")
+
+    def test_a_user_removes_a_linked_address(self):
+        mail, primary, second, secondary = self.two_users()
+        self.expect(self.linked(primary, "auth0", secondary), 201)
+        thief, own = self.login(second, SECOND).json, self.login(mail, PASSWORD).json
+        [linked] = [one for one in self.me(own, "/identities").json
+                    if one["provider"] == "linked-password"]
+        self.assertEqual(linked["subject"], second)
+        self.expect(self.site.request("DELETE", f"/v1/me/identities/{linked['id']}",
+                                      token=own["access_token"]), 204)
+        self.expect(self.me(thief), 401, "session_ended")
+        self.expect(self.login(second, SECOND), 401, "wrong_credentials")
+        self.expect(self.register(second, "a third password"), 201)
+
+    def test_links_at_once_leave_each_address_with_one_user(self):
+        token = self.back_end_token()
+        for round in range(3):
+            users = []
+            for name in "ab":
+                mail = f"{name}{round}{self.own_email()}"
+                users.append((mail, f"auth0|{self.verified(mail, PASSWORD)['user_id']}"))
+            answers = in_parallel(2, lambda number: self.linked(
+                users[number][1], "auth0", users[1 - number][1], token))
+            self.assertEqual(sum(answer.status == 201 for answer in answers), 1)
+            self.assertEqual(len({self.user_of(mail, PASSWORD) for mail, _ in users}), 1)
+
+    def test_users_of_two_apps_are_not_linked(self):
+        _, primary = self.wire_user()
+        self.site.create_app("elsewhere")
+        other = self.register("elsewhere" + self.own_email(), PASSWORD,
+                              headers={"Dossier-App": "elsewhere"})
+        foreign = self.expect(other, 201).json["user_id"]
+        self.refused(self.linked(primary, "auth0", foreign), 400, "identity_not_linkable")
+        self.refused(self.linked(f"auth0|{foreign}", "auth0", primary), 404, "inexistent_user")
+
+
 class Links(LinkCase):
     def test_the_sdks(self):
         _, primary = self.wire_user()
@@ -198,15 +364,6 @@ class Links(LinkCase):
         self.expect(self.management(
             "DELETE", f"users/{primary}/identities/auth0/own-2", token=token), 200)
         self.assertEqual(self.shown("auth0|own-2").json["email"], self.own_email())
-
-    def test_two_addresses_are_not_linked(self):
-        mail, primary = self.wire_user()
-        other, secondary = self.wire_user("other")
-        answer = self.linked(primary, "auth0", secondary[6:])
-        self.refused(answer, 400, "identity_not_linkable")
-        self.assertIn("only one", answer.json["message"])
-        for user in [mail, other]:
-            self.expect(self.login(user, PASSWORD), 200)
 
     def test_blocked_users_and_guests_are_not_linked(self):
         _, primary = self.wire_user()

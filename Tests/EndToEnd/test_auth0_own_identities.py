@@ -67,3 +67,18 @@ class OwnLinks(LinkCase):
         answer = self.management("POST", f"users/{primary}/identities", {"link_with": "x"},
                                  tokens["access_token"])
         self.refused(answer, 401, "reauthentication_required")
+
+    def test_a_user_links_its_second_address(self):
+        mail, primary = self.wire_user()
+        second = "second" + mail
+        secondary = self.verified(second, PASSWORD)["user_id"]
+        own, shown = self.page_tokens(mail), self.page_tokens(second)
+        path = f"users/{primary}/identities"
+        answer = self.management("POST", path, {"link_with": shown["id_token"]}, own["access_token"])
+        self.assertEqual([one["user_id"] for one in self.expect(answer, 201).json],
+                         [primary[6:], secondary])
+        for address in [mail, second]:
+            self.assertEqual(self.expect(self.login(address, PASSWORD), 200).json["user_id"],
+                             primary[6:])
+        self.refused(self.management("GET", f"users/auth0|{secondary}", token=shown["access_token"]),
+                     401, None)

@@ -20,7 +20,12 @@ package enum UsersQueries {
   /// Replaces the hash of the same password, unless the password has changed meanwhile.
   static let renewHash = Statement<NoRow, UserID, String, String>(
     "users.renew_hash",
-    "update passwords set hash = $3 where user_id = $1 and hash = $2"
+    """
+    with linked as (
+      update identities set password_hash = $3 where user_id = $1 and password_hash = $2
+    )
+    update passwords set hash = $3 where user_id = $1 and hash = $2
+    """
   )
 
   package static let all: [any PreparedStatement] = [

@@ -230,7 +230,7 @@ struct EnglishMails: MailCatalog {
 
   private func name(of provider: IdentityProvider) -> String {
     switch provider {
-    case .password: "An email address with a password"
+    case .password, .linkedPassword: "An email address with a password"
     case .email: "An email address"
     case .apiKey: "An API key"
     case .anonymous, .issuer: "An identity of \(provider.issuer ?? provider.text)"

@@ -226,7 +226,7 @@ struct GermanMails: MailCatalog {
 
   private func name(of provider: IdentityProvider) -> String {
     switch provider {
-    case .password: "Eine E-Mail-Adresse mit Passwort"
+    case .password, .linkedPassword: "Eine E-Mail-Adresse mit Passwort"
     case .email: "Eine E-Mail-Adresse"
     case .apiKey: "Ein API-Schlüssel"
     case .anonymous, .issuer: "Eine Identität von \(provider.issuer ?? provider.text)"

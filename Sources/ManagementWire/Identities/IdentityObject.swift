@@ -35,7 +35,7 @@ struct IdentityObject {
   private init(_ identity: UserRecord.Identity, of own: String) {
     let known = identity.formerID ?? own
     switch identity.provider {
-    case .password:
+    case .password, .linkedPassword:
       self.init("auth0", known, ClientSettings.Connection.password.auth0Name, identity)
     case .email:
       self.init("email", known, ClientSettings.Connection.emailCode.auth0Name, identity)

@@ -66,7 +66,8 @@ extension FilterTerm {
     _ context: RequestContext
   ) async throws(Failure) -> [String] {
     switch name {
-    case "auth0", ClientSettings.Connection.password.auth0Name: return ["password"]
+    case "auth0", ClientSettings.Connection.password.auth0Name:
+      return ["password", "linked-password"]
     case "email", "anonymous": return [name]
     default:
       return try await Issuers.list(of: context.app.name, context).filter {

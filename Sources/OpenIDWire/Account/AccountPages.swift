@@ -75,14 +75,14 @@ import WireKit
       isVerified: profile.isEmailVerified,
       signIn: (hasPassword, !factors.factors.isEmpty, factors.recoveryCodesLeft),
       counts: (
-        sessions.count, identities.count { $0.provider.issuer != nil },
+        sessions.count, identities.count { $0.linkedName != nil },
         Set(consents.map(\.client)).count
       )
     )
     return visit.response(
       with: .account(
         overview,
-        paths: paths(visit, hasEmail: identities.contains { $0.provider.issuer == nil }),
+        paths: paths(visit, hasEmail: identities.contains { $0.linkedName == nil }),
         switchAccount: Destination(SwitchPages.path),
         signOut: visit.target("/account/sign-out")
       )

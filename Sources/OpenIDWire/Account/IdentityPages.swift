@@ -21,7 +21,7 @@ import WireKit
       return visit.response(
         with: .identities(
           identities.compactMap { identity in
-            guard let issuer = identity.provider.issuer else { return nil }
+            guard let issuer = identity.linkedName else { return nil }
             return IdentityDescription(
               issuer: .name(issuer),
               linkedOn: identity.createdAt.day,
@@ -44,7 +44,7 @@ import WireKit
       (visit) async throws(Failure) in
       let id: IdentityID = try visit.call.captured("identity")
       let identities = try await Identities.list(of: visit.user, visit.context)
-      guard let issuer = identities.first(where: { $0.id == id })?.provider.issuer else {
+      guard let issuer = identities.first(where: { $0.id == id })?.linkedName else {
         return visit.call.redirect(to: page)
       }
       return visit.response(
@@ -156,4 +156,9 @@ extension Timestamp {
   fileprivate var day: CalendarDay {
     CalendarTime(seconds: seconds, nanoseconds: 0).day
   }
+}
+
+extension IdentityInfo {
+  /// The issuer or the linked address; nil for another identity.
+  var linkedName: String? { provider == .linkedPassword ? subject : provider.issuer }
 }

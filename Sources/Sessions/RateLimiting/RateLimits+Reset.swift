@@ -139,7 +139,7 @@ package enum AttemptLiftQueries {
     "rate_limits.own",
     """
     select subject, null from identities
-    where user_id = $1 and app_id = $2 and provider in ('password', 'email')
+    where user_id = $1 and app_id = $2 and provider in ('password', 'linked-password', 'email')
     union all
     select null, p.device_id from device_accounts p join users u on u.user_id = p.user_id
     where p.user_id = $1 and u.app_id = $2

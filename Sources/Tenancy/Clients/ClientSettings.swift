@@ -64,7 +64,7 @@ package struct ClientSettings: SettingsSection {
     /// The way of signing in that has a provider of sessions; nil for other ways.
     package init?(provider: IdentityProvider) {
       switch provider {
-      case .password: self = .password
+      case .password, .linkedPassword: self = .password
       case .email: self = .emailCode
       case .anonymous, .apiKey, .issuer: return nil
       }

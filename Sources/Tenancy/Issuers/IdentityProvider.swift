@@ -7,6 +7,10 @@ package enum IdentityProvider: Sendable {
   case anonymous
   /// An address and a password.
   case password
+  /// A further address with a password of its own, which a link of two users has added.
+  ///
+  /// No mail is sent there, so it neither resets a password nor gets a code.
+  case linkedPassword
   /// An address, to which codes are mailed.
   case email
   case apiKey
@@ -21,6 +25,7 @@ package enum IdentityProvider: Sendable {
       switch text {
       case "anonymous": .anonymous
       case "password": .password
+      case "linked-password": .linkedPassword
       case "email": .email
       case "api-key": .apiKey
       default: .issuer(text)
@@ -36,17 +41,18 @@ package enum IdentityProvider: Sendable {
     switch self {
     case .anonymous: "anonymous"
     case .password: "password"
+    case .linkedPassword: "linked-password"
     case .email: "email"
     case .apiKey: "api-key"
     case .issuer(let text): text
     }
   }
 
-  /// Whether users sign in by their address with it.
+  /// Whether users sign in with it by the address of their profile.
   package var isAddress: Bool {
     switch self {
     case .password, .email: true
-    case .anonymous, .apiKey, .issuer: false
+    case .anonymous, .linkedPassword, .apiKey, .issuer: false
     }
   }
 

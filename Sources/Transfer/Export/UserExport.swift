@@ -93,7 +93,8 @@ package enum UserExportQueries {
       || coalesce((select ',"identities":' || json_agg(json_strip_nulls(json_build_object(
           'provider', i.provider,
           'subject', case when i.provider not in ('password', 'email') then i.subject end,
-          'profile', nullif(i.profile - 'id', '{}'))) order by i.created_at, i.identity_id)
+          'profile', nullif(i.profile - 'id', '{}'),
+          'password_hash', case when $4::boolean then i.password_hash end)) order by i.created_at, i.identity_id)
         from identities i where i.user_id = u.user_id
           and i.provider not in ('anonymous', 'api-key')), '')
       || coalesce((select string_agg(',"' || d.kind || '":' || d.body::text, '' order by d.kind)

@@ -65,7 +65,7 @@ extension ImportQueries {
     on conflict (app_id, provider, subject) do update
     set identity_id = excluded.identity_id, reserved_until = null,
       assigned = excluded.assigned and (s.assigned or s.reserved_until is not null)
-    where s.user_id = excluded.user_id
+    where s.user_id = excluded.user_id and s.reserved_until is distinct from 'infinity'
     returning 1
     """
   )
