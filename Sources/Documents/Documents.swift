@@ -107,13 +107,43 @@ package enum DocumentChange: Sendable {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> StoredDocument? {
-    let principal = context.principal
-    let row = try await context.first(DocumentsQueries.read, user, principal, document)
+    let row = try await context.first(DocumentsQueries.read, user, context.principal, document)
+    return try await whole(row, document, of: user, context)
+  }
+
+  /// Adds a read of a document to a batch.
+  ///
+  /// A large document takes another round trip.
+  /// - Returns: a function that returns what `read` does, and throws as that.
+  /// - Throws: `.insufficientScope`.
+  package static func addRead(
+    _ document: DocumentKind,
+    of user: UserID,
+    to batch: inout ReadBatch,
+    _ context: RequestContext
+  ) throws(Failure) -> @EventLoop (BatchResults) async throws(Failure) -> StoredDocument {
+    try document.requireReadable(context)
+    let place = batch.add(DocumentsQueries.read, user, context.principal, document)
+    return { (results) async throws(Failure) in
+      let row: ReadDocumentRow? = try results.first(place)
+      guard let stored = try await whole(row, document, of: user, context) else { return .empty }
+      return try await MemberAccess(to: document, context).visible(in: stored, context)
+    }
+  }
+
+  /// Returns the document of a row of `DocumentsQueries.read`.
+  private static func whole(
+    _ row: ReadDocumentRow?,
+    _ document: DocumentKind,
+    of user: UserID,
+    _ context: RequestContext
+  ) async throws(Failure) -> StoredDocument? {
     switch try row.orGone(context) {
     case .absent: return nil
     case .here(let stored): return stored
     case .large: break
     }
+    let principal = context.principal
     let rows = try await context.fetch(DocumentsQueries.fetch, user, principal, document)
     return try rows.first.orGone(context).item
   }

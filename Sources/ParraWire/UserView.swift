@@ -13,19 +13,28 @@ import WireKit
   /// Returns a user with properties, metadata and identities.
   static func user(_ user: UserID, _ call: Call) async throws(Failure) -> JSON {
     let context = call.context
-    let profile = try await Profiles.read(of: user, context)
-    let identities = try await Identities.list(of: user, context)
-    let properties = try await Properties.read(of: user, context)
+    var batch = ReadBatch()
+    let readProfile = Profiles.addRead(of: user, to: &batch, context)
+    let readIdentities = Identities.addList(of: user, to: &batch, context)
+    let readProperties = Properties.addRead(of: user, to: &batch, context)
+    let readRoles = UserRoles.addList(of: user, to: &batch)
+    let readMetadata =
+      context.app.documentSettings.isAppMetadataReadable
+      ? try Documents.addRead(.appMetadata, of: user, to: &batch, context) : nil
+    let results = try await context.read(batch)
+    let (profile, identities) = (try readProfile(results), try readIdentities(results))
+    let properties = try readProperties(results)
     var json = names(of: profile, in: context.app)
     json["avatar"] = avatar(of: profile, call)
     json["is_anonymous"] = .bool(profile.isAnonymous)
     json["has_password"] = .bool(identities.contains { $0.provider == .password })
     json["identities"] = .array(identities.map { identity($0, of: profile) })
     json["properties"] = .object(properties.values)
-    json["metadata"] = try await metadata(of: user, context)
+    json["metadata"] =
+      if let readMetadata { try Documents.parsed(await readMetadata(results).body) } else { [:] }
     json["settings"] = [:]
     json["entitlements"] = []
-    json["roles"] = .array(try await UserRoles.list(of: user, context).map(\.parraJSON))
+    json["roles"] = .array(try readRoles(results).map(\.parraJSON))
     return .object(json)
   }
 
@@ -93,15 +102,6 @@ import WireKit
       json["external_id"] = .string(identity.subject)
     }
     return .object(json)
-  }
-
-  /// Returns the metadata that the back end has written and the app may read.
-  private static func metadata(
-    of user: UserID,
-    _ context: RequestContext
-  ) async throws(Failure) -> JSON {
-    guard context.app.documentSettings.isAppMetadataReadable else { return [:] }
-    return try Documents.parsed(await Documents.read(.appMetadata, of: user, context).body)
   }
 }
 

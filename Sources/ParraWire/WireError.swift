@@ -41,11 +41,13 @@ struct WireError {
   let message: String
   let code: APICode
   let grantError: String
+  /// The code of the failure, which no other failure has: that of the reference at `/problems`.
+  let reason: String
 
   /// The codes that the SDK decodes.
   ///
   /// It loses the message of an error with another code. None of them is for input that breaks a
-  /// rule.
+  /// rule, so `reason` tells failures apart.
   enum APICode: String {
     case unknownTenant = "invalid_tenant"
     case routeNotFound = "route_not_found"
@@ -58,17 +60,24 @@ struct WireError {
     .badRequest,
     "The grant type is not offered: use password, passwordless_otp or refresh_token.",
     .insufficientScope,
-    grantError: "unsupported_grant_type"
+    grantError: "unsupported_grant_type",
+    reason: "unsupported_grant_type"
   )
 
   /// The maximum length of a message.
   private static let longestMessage = 400
 
-  private init(_ status: Status, _ message: String, _ code: APICode, grantError: String) {
+  private init(
+    _ status: Status,
+    _ message: String,
+    _ code: APICode,
+    grantError: String,
+    reason: String
+  ) {
     self.status = status
     self.message = message.excerpt(Self.longestMessage)
     self.code = code
-    self.grantError = grantError
+    (self.grantError, self.reason) = (grantError, reason)
   }
 
   /// Creates the error of a rejected call.
@@ -84,7 +93,8 @@ struct WireError {
       isRefusedGrant ? .badRequest : failure.type.status,
       Self.message(failure),
       Self.code(failure),
-      grantError: grantError ?? "temporarily_unavailable"
+      grantError: grantError ?? "temporarily_unavailable",
+      reason: failure.type.code
     )
   }
 
@@ -103,6 +113,7 @@ struct WireError {
       body["message"] = .string(message)
       body["code"] = .string(code.rawValue)
     }
+    body["reason"] = .string(reason)
     return .object(body)
   }
 

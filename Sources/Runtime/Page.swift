@@ -39,7 +39,7 @@ package struct Found<Item: RowDecodable>: RowDecodable {
   }
 
   /// Returns the items; nil if access is denied.
-  fileprivate static func items(_ rows: [Found]) -> [Item]? {
+  package static func items(_ rows: [Found]) -> [Item]? {
     rows.isEmpty ? nil : rows.compactMap(\.item)
   }
 }

@@ -286,7 +286,22 @@ extension RequestContext {
       throw Failure(error)
     }
   }
+
+  /// Returns the rows of a read.
+  package func rows<Row: RowDecodable>(
+    _ place: Int,
+    as type: Row.Type = Row.self
+  ) throws(Failure) -> [Row] {
+    do throws(DatabaseError) {
+      return try results[place].decode(Row.self)
+    } catch {
+      throw Failure(error)
+    }
+  }
 }
+
+/// Returns what a read of a batch has found.
+package typealias BatchRead<Value> = @EventLoop (BatchResults) throws(Failure) -> Value
 
 extension RequestContext {
   /// Runs the reads of a batch in one round trip, on the express lane.

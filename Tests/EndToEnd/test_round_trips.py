@@ -6,6 +6,7 @@ import unittest
 
 from cases import Case
 from machine import wait_until
+from parra import Client
 
 PASSWORD = "correct horse"
 ATTEMPTS = 5
@@ -91,6 +92,17 @@ class RoundTrips(Case):
         self.restart()
         self.expect(self.register("factors@example.com", PASSWORD), 201)
         self.assertEqual(self.trips(lambda: self.login("factors@example.com", PASSWORD)), 3)
+
+    def test_a_user_of_parra(self):
+        client = Client(self.site).launch()
+        client.sign_up("parra@example.com")
+        token = client.tokens["access_token"]
+        view = f"{client.base}/auth/user-info"
+        self.assertEqual(self.trips(lambda: client.send("GET", view, token=token)), 1)
+        self.site.set_app(app_metadata_readable=False)
+        self.addCleanup(self.site.set_app, app_metadata_readable=True)
+        self.restart()
+        self.assertEqual(self.trips(lambda: client.send("GET", view, token=token)), 1)
 
     def test_a_guest(self):
         self.assertEqual(self.trips(lambda: self.post("/v1/login/anonymous", {})), 2)

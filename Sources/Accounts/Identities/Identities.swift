@@ -18,6 +18,18 @@ import Postgres
     try await context.list(IdentitiesQueries.list, user, context.principal).orGone(context)
   }
 
+  /// Adds the same read to a batch; it throws as `list` does.
+  package static func addList(
+    of user: UserID,
+    to batch: inout ReadBatch,
+    _ context: RequestContext
+  ) -> BatchRead<[IdentityInfo]> {
+    let place = batch.add(IdentitiesQueries.list, user, context.principal)
+    return { (results) throws(Failure) in
+      try Found<IdentityInfo>.items(results.rows(place)).orGone(context)
+    }
+  }
+
   /// Links credentials to the user of the session, and replaces the session by a new one.
   ///
   /// An attacker may have copied the tokens of the old one. A guest has passed no second factor: if

@@ -29,6 +29,16 @@ import Sessions
     try await context.first(ProfileQueries.read, user, context.principal).orGone(context)
   }
 
+  /// Adds the same read to a batch; it throws as `read` does.
+  package static func addRead(
+    of user: UserID,
+    to batch: inout ReadBatch,
+    _ context: RequestContext
+  ) -> BatchRead<Profile> {
+    let place = batch.add(ProfileQueries.read, user, context.principal)
+    return { (results) throws(Failure) in try results.first(place).orGone(context) }
+  }
+
   /// Reads the user's profile as JSON text, which the database makes: the most frequent read.
   ///
   /// - Parameters:

@@ -14,9 +14,23 @@ package enum Properties {
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) -> [Property] {
-    let rows = try await context.read(PropertyQueries.read, user, context.principal)
-    guard !rows.isEmpty else { throw context.gone }
-    return rows.compactMap(\.property)
+    var batch = ReadBatch()
+    let read = addRead(of: user, to: &batch, context)
+    return try read(await context.read(batch))
+  }
+
+  /// Adds the same read to a batch; it throws as `read` does.
+  @EventLoop package static func addRead(
+    of user: UserID,
+    to batch: inout ReadBatch,
+    _ context: RequestContext
+  ) -> BatchRead<[Property]> {
+    let place = batch.add(PropertyQueries.read, user, context.principal)
+    return { (results) throws(Failure) in
+      let rows: [PropertyRow] = try results.rows(place)
+      guard !rows.isEmpty else { throw context.gone }
+      return rows.compactMap(\.property)
+    }
   }
 
   /// Returns a number that changes whenever a property changes.

@@ -17,6 +17,14 @@ package import Tenancy
     return try await context.readLatest(UserRoleQueries.list, user)
   }
 
+  /// Adds a read of the roles of a user to a batch, sorted by name.
+  ///
+  /// It checks no session: another read of the batch does.
+  package static func addList(of user: UserID, to batch: inout ReadBatch) -> BatchRead<[Role]> {
+    let place = batch.add(UserRoleQueries.list, user)
+    return { (results) throws(Failure) in try results.rows(place) }
+  }
+
   /// Returns the users of a role, sorted by id.
   ///
   /// - Parameters:
