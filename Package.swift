@@ -68,7 +68,9 @@ let package = Package(
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
+    .systemLibrary(name: "CHEIF", pkgConfig: "libheif"),
     .systemLibrary(name: "CIDN2", pkgConfig: "libidn2"),
+    .systemLibrary(name: "CLCMS", pkgConfig: "lcms2"),
     .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8"),
     .systemLibrary(name: "CSeccomp"),
     .systemLibrary(name: "CVips", pkgConfig: "vips"),
@@ -148,7 +150,7 @@ let package = Package(
     .target(name: "PictureContract", swiftSettings: house),
     .executableTarget(
       name: "dossier-pictures",
-      dependencies: ["CLinux", "CSeccomp", "CVips", "PictureContract"],
+      dependencies: ["CHEIF", "CLCMS", "CLinux", "CSeccomp", "CVips", "PictureContract"],
       swiftSettings: pointers
     ),
     .target(

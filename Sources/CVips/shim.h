@@ -1,6 +1,7 @@
 #pragma once
 #include <gmodule.h>
 #include <malloc.h>
+#include <stdint.h>
 #include <vips/vips.h>
 #include <vips/vector.h>
 
@@ -59,6 +60,21 @@ static inline int CVips_to_bytes(VipsImage *image, VipsImage **converted) {
 
 static inline int CVips_bands(VipsImage *image, VipsImage **part, int first, int count) {
   return vips_extract_band(image, part, first, "n", count, NULL);
+}
+
+// Looks each value up in a table of bytes, which has a column for each band.
+static inline int CVips_map(VipsImage *image, VipsImage **mapped, const uint8_t *table, int count,
+                            int bands) {
+  VipsImage *columns = vips_image_new_from_memory_copy(table, (size_t)count * (size_t)bands, count,
+                                                       1, bands, VIPS_FORMAT_UCHAR);
+  VipsImage *values = NULL;
+  int code = columns && !vips_maplut(image, &values, columns, NULL)
+                 ? vips_copy(values, mapped, "interpretation",
+                             bands < 3 ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB, NULL)
+                 : -1;
+  if (values) g_object_unref(values);
+  if (columns) g_object_unref(columns);
+  return code;
 }
 
 static inline int CVips_least(VipsImage *image, double *least) {

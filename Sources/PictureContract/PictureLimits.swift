@@ -17,8 +17,8 @@ package enum PictureLimits {
   /// Bytes of address space.
   ///
   /// Code takes about 200 MiB. At 50 megapixels, a HEIF, a progressive JPEG without subsampling or
-  /// an interlaced PNG takes 300 MiB more. An interlaced 16-bit PNG of that size just fits.
-  package static let memory = 576 * 1_024 * 1_024
+  /// an interlaced PNG takes 300 MiB more, and an interlaced 16-bit PNG with a profile 415 MiB.
+  package static let memory = 640 * 1_024 * 1_024
   /// Seconds of processor time: three times the slowest kinds, HEIF and interlaced PNG at 50
   /// megapixels.
   package static let processorTime = 10

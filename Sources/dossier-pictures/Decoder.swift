@@ -60,13 +60,40 @@ enum Decoder {
     as kind: PictureKind
   ) throws(PictureError) -> (header: PictureHeader, bytes: [UInt8]) {
     // vips reads from this memory until the last image is released.
-    let input = kind == .png ? PNGChunks.shown(in: input) : input
+    let chunks = kind == .png ? PNGChunks(input) : nil
+    let input = chunks?.shown ?? input
     let file = UnsafeMutableRawBufferPointer.allocate(byteCount: input.count, alignment: 16)
     defer { unsafe file.deallocate() }
     unsafe file.copyBytes(from: input)
     let header = try unsafe Image(headerOf: file)
     try check(header, kind)
-    return try encode(unsafe fit(file, header).colours().pixels())
+    let isHEIF = kind == .heif || kind == .avif
+    let numbers = unsafe isHEIF ? ColourNumbers(heif: file) : chunks?.colour
+    let upright =
+      if let numbers, numbers != .standard, !header.hasProfile {
+        try unsafe fit(file, header, by: numbers)
+      } else {
+        try unsafe fit(file, header)
+      }
+    return try encode(upright.colours().pixels())
+  }
+
+  /// Returns the upright picture in sRGB, of a file whose colours are described by numbers.
+  ///
+  /// vips fits 16 bits as bytes, which are too few for the dark tones of linear light.
+  private static func fit(
+    _ file: UnsafeMutableRawBufferPointer,
+    _ header: borrowing Image,
+    by numbers: ColourNumbers
+  ) throws(PictureError) -> Image {
+    guard header.isDeep else {
+      header.setProfile(numbers.profile(colourCount: header.colourCount))
+      return try unsafe fit(file, header)
+    }
+    let fitted = try header.mapped(numbers.transfer.standardBytes).fitted(into: PictureLimits.side)
+    let rest = ColourNumbers(primaries: numbers.primaries, transfer: .standard)
+    if rest != .standard { fitted.setProfile(rest.profile(colourCount: header.colourCount)) }
+    return try ColourProfile.apply(to: fitted)
   }
 
   /// Returns the upright picture in sRGB, or in grey.

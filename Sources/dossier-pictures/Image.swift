@@ -69,6 +69,18 @@ import PictureContract
     }
   }
 
+  /// Returns the image in bytes, with one for each value of its colours, which have 16 bits.
+  func mapped(_ values: [UInt8]) throws(PictureError) -> Image {
+    let kept = bandCount - colourCount
+    let table = values.indices.flatMap { index in
+      Array(repeating: values[index], count: colourCount)
+        + Array(repeating: UInt8(index >> 8), count: kept)
+    }
+    return try unsafe Image {
+      unsafe CVips_map(pointer, $0, table, Int32(values.count), Int32(bandCount))
+    }
+  }
+
   /// Returns the image with computed pixels, for which the whole file is decoded.
   func pixels() throws(PictureError) -> Image { try unsafe Image(vips_image_copy_memory(pointer)) }
 
@@ -105,9 +117,12 @@ import PictureContract
     return unsafe text.map { unsafe String(cString: $0) }
   }
 
+  var hasProfile: Bool { unsafe vips_image_get_typeof(pointer, VIPS_META_ICC_NAME) != 0 }
+  var isDeep: Bool { unsafe vips_image_get_format(pointer) == VIPS_FORMAT_USHORT }
+
   /// The start of its ICC profile, of at most `limit` bytes, or nil if it has none.
   func profile(upTo limit: Int) -> [UInt8]? {
-    guard unsafe vips_image_get_typeof(pointer, VIPS_META_ICC_NAME) != 0 else { return nil }
+    guard hasProfile else { return nil }
     var start: UnsafeRawPointer?
     var count = 0
     guard unsafe vips_image_get_blob(pointer, VIPS_META_ICC_NAME, &start, &count) == 0 else {
@@ -119,6 +134,12 @@ import PictureContract
   /// Takes the profile of an image with the same colours.
   func copyProfile(of other: borrowing Image) {
     unsafe CVips_copy_profile(other.pointer, pointer)
+  }
+
+  /// Gives a profile to an image that has none; nil changes nothing.
+  func setProfile(_ profile: [UInt8]?) {
+    guard let profile else { return }
+    unsafe vips_image_set_blob_copy(pointer, VIPS_META_ICC_NAME, profile, profile.count)
   }
 
   // MARK: Encoding

@@ -39,6 +39,12 @@ import Testing
     #expect(sight.size == "64x48" && sight.quarters == upright && sight.metadata.isEmpty)
   }
 
+  @Test func `a picture with 16 bits and a gamma is turned too`() async throws {
+    let picture = try await upload("turned-deep.png").get()
+    let sight = try await Studio.shared.value.look(at: picture)
+    #expect(sight.size == "64x48" && sight.quarters == upright && sight.metadata.isEmpty)
+  }
+
   @Test(arguments: [
     "private.jpg", "private.png", "private-alpha.png", "private.webp", "private.heic",
     "private.avif",

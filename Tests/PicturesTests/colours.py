@@ -3,6 +3,7 @@
 The values are calculated here, from the definitions of the spaces. No colour library takes part, so
 the program under test and this must agree. Each FILE has a FILE.right: four colours, one a line.
 """
+import math
 import struct
 import subprocess
 import zlib
@@ -14,11 +15,16 @@ PLAIN = [(0, 0, 255), (255, 0, 0), (255, 255, 255), (188, 140, 120)]
 # Inside of sRGB, also as values of the larger spaces.
 MIXED = [(70, 90, 160), (180, 120, 90), (255, 255, 255), (128, 128, 128)]
 LEVELS = [0, 64, 128, 255]
+DARK = [(1, 2, 3), (40, 0, 5), (255, 255, 255), (100, 7, 0)]
+# Below white in PQ and HLG, whose brighter light has no place in sRGB.
+DIM = [(100, 104, 110), (118, 112, 106), (140, 140, 140), (60, 60, 60)]
 D50 = (0.9642, 1.0, 0.8249)
 D65 = (0.3127, 0.3290)
 SRGB = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06)]
 P3 = [(0.680, 0.320), (0.265, 0.690), (0.150, 0.060)]
 ADOBE = [(0.64, 0.33), (0.21, 0.71), (0.15, 0.06)]
+BT2020 = [(0.708, 0.292), (0.170, 0.797), (0.131, 0.046)]
+NTSC = [(0.630, 0.340), (0.310, 0.595), (0.155, 0.070)]
 ADOBE_GAMMA = 563 / 256
 BRADFORD = [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]]
 
@@ -57,6 +63,23 @@ def linear(value):
 def encoded(value):
     value = min(max(value, 0), 1)
     return round(255 * (value * 12.92 if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055))
+
+
+def video(value):
+    return value / 4.5 if value < 0.081 else ((value + 0.099) / 1.099) ** (1 / 0.45)
+
+
+def quantized(value):
+    """PQ, with white at 203 cd/m²."""
+    root = value ** (4_096 / 2_523 / 128)
+    share = max(root - 3_424 / 4_096, 0) / (2_413 / 128 - 2_392 / 128 * root)
+    return share ** (16_384 / 2_610) * 10_000 / 203
+
+
+def hybrid(value):
+    """HLG on a display of 1,000 cd/m², with white at 203 cd/m²."""
+    scene = value * value / 3 if value <= 0.5 else (math.exp((value - 0.55991073) / 0.17883277) + 0.28466892) / 12
+    return scene ** 1.2 * 1_000 / 203
 
 
 def srgb(column):
@@ -151,19 +174,36 @@ def painted(mode, colours, size=SIZE):
     return image
 
 
-def deep_png(path, colours, icc=b""):
-    """A PNG with 16 bits a channel, which Pillow cannot write in RGB."""
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
+
+def iccp(icc):
+    return chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(icc))
+
+
+def gama(value):
+    return chunk(b"gAMA", struct.pack(">I", round(value * 100_000)))
+
+
+def chrm(primaries):
+    return chunk(b"cHRM", b"".join(struct.pack(">I", round(v * 100_000)) for point in [D65, *primaries] for v in point))
+
+
+def cicp(*codes):
+    return chunk(b"cICP", bytes(codes))
+
+
+def png(path, depth, colours, before=b"", after=b""):
+    """A PNG with chunks that Pillow does not write, or with 16 bits a channel."""
     def row(left, right):
-        return b"\0" + b"".join(struct.pack(">H", 257 * v) for c in (left, right) for _ in range(SIZE[0] // 2) for v in c)
+        values = [v for c in (left, right) for _ in range(SIZE[0] // 2) for v in c]
+        return b"\0" + b"".join(struct.pack(">H", 257 * v) if depth == 16 else bytes([v]) for v in values)
 
     rows = row(*colours[:2]) * (SIZE[1] // 2) + row(*colours[2:]) * (SIZE[1] // 2)
-    header = struct.pack(">IIBBBBB", *SIZE, 16, 2 if len(colours[0]) == 3 else 0, 0, 0, 0)
-    middle = chunk(b"iCCP", b"ICC Profile\0\0" + zlib.compress(icc)) if icc else b""
+    header = struct.pack(">IIBBBBB", *SIZE, depth, {1: 0, 3: 2, 4: 6}[len(colours[0])], 0, 0, 0)
     with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + middle + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + before + chunk(b"IDAT", zlib.compress(rows)) + after + chunk(b"IEND", b""))
 
 
 def make(heif):
@@ -209,11 +249,12 @@ def make(heif):
     save("alpha-grey", pale, grey(LEVELS), kinds=["png"])
     save("alpha-grey-light", pale, grey(LEVELS, lambda value: value), light, ["png"])
     for name, colours, expected, icc in [
-        ("none", PLAIN, PLAIN, b""), ("p3", MIXED, in_p3, p3), ("grey", [(v,) for v in LEVELS], grey(LEVELS), b""),
-        ("grey-light", [(v,) for v in LEVELS], grey(LEVELS, lambda value: value), light),
+        ("none", PLAIN, PLAIN, b""), ("p3", MIXED, in_p3, iccp(p3)), ("grey", [(v,) for v in LEVELS], grey(LEVELS), b""),
+        ("grey-light", [(v,) for v in LEVELS], grey(LEVELS, lambda value: value), iccp(light)),
     ]:
-        deep_png(f"colour-deep-{name}.png", colours, icc)
+        png(f"colour-deep-{name}.png", 16, colours, icc)
         right(f"colour-deep-{name}.png", expected)
+    numbers(right, heif, p3)
     # Corners of the cube, which the table has exactly.
     inks = [(0, 0, 0, 0), (255, 0, 0, 0), (0, 255, 255, 0), (0, 0, 0, 255)]
     printed = [srgb(of_lab(*ink(colour))) for colour in inks]
@@ -232,6 +273,57 @@ def make(heif):
     save("grey-by-rgb", levels, grey(LEVELS), p3, ["jpg"])
     with open("colours", "w") as file:
         file.writelines(f"{name}\n" for name in names)
+
+
+def numbers(right, heif, p3):
+    """Files that describe their space by numbers: code points of H.273, or PNG's gamma and chromaticities."""
+    for name, codes, primaries, curve, colours in [
+        ("p3", (12, 13), P3, linear, MIXED), ("video", (1, 1), SRGB, video, MIXED), ("ntsc", (6, 6), NTSC, video, MIXED),
+        ("bt2020", (9, 14), BT2020, video, MIXED), ("gamma", (1, 5), SRGB, lambda v: v ** 2.8, MIXED),
+        ("light", (1, 8), SRGB, lambda v: v, MIXED), ("standard", (1, 13), SRGB, linear, PLAIN),
+        ("unspecified", (2, 2), SRGB, linear, PLAIN), ("pq", (1, 16), SRGB, quantized, DIM), ("hlg", (1, 18), SRGB, hybrid, DIM),
+    ]:
+        expected = converted(colours, primaries, curve)
+        for depth in (8, 16):
+            png(f"colour-cicp-{name}-{depth}.png", depth, colours, cicp(*codes, 0, 1) + gama(0.5))
+            right(f"colour-cicp-{name}-{depth}.png", expected)
+        painted("RGB", colours).save("numbers.png", icc_profile=p3)
+        for kind in ("heic", "avif"):
+            path = f"colour-nclx-{name}.{kind}"
+            options = ["-q", "100", "-p", "chroma=444"] + (["-A"] if kind == "avif" else [])
+            subprocess.run([heif, *options, "numbers.png", "-o", path], check=True, capture_output=True)
+            # The encoder writes no numbers of ours. They take the place of the profile.
+            with open(path, "rb") as file:
+                data = file.read()
+            box = b"nclx" + struct.pack(">3HB", *codes, 6, 0x80)
+            with open(path, "wb") as file:
+                file.write(data.replace(b"prof" + p3, box.ljust(4 + len(p3), b"\0")))
+            right(path, expected)
+    in_p3 = converted(MIXED, P3, linear)
+    bright = converted(MIXED, SRGB, lambda value: value ** 2)
+    clear = [(*colour, 200) for colour in MIXED]
+    for name, depth, colours, before, after, expected in [
+        ("gama", 8, MIXED, gama(0.5), b"", bright), ("gama-deep", 16, MIXED, gama(0.5), b"", bright),
+        ("gama-alpha", 8, clear, gama(0.5), b"", bright), ("gama-alpha-deep", 16, clear, gama(0.5), b"", bright),
+        ("gama-dark", 16, DARK, gama(1), b"", converted(DARK, SRGB, lambda value: value)),
+        ("gama-grey", 8, [(v,) for v in LEVELS], gama(1), b"", grey(LEVELS, lambda value: value)),
+        ("gama-p3", 8, MIXED, gama(0.45455) + chrm(P3), b"", converted(MIXED, P3, lambda value: value ** (1 / 0.45455))),
+        ("p3", 8, MIXED, chrm(P3), b"", in_p3),
+        # The values for sRGB, alone or together.
+        ("gama-srgb", 8, DARK, gama(0.45455), b"", DARK), ("chrm-srgb", 8, DARK, gama(0.45455) + chrm(SRGB), b"", DARK),
+        # Precedence.
+        ("cicp-iccp", 8, MIXED, iccp(rgb_profile(ADOBE, gamma(1))) + cicp(12, 13, 0, 1), b"", in_p3),
+        ("iccp-gama", 8, MIXED, gama(1) + iccp(p3), b"", in_p3), ("srgb-gama", 8, DARK, gama(1) + chunk(b"sRGB", b"\0"), b"", DARK),
+        ("first", 8, MIXED, gama(0.5) + gama(1), b"", bright),
+        # Numbers that count for nothing.
+        ("late", 8, DARK, b"", gama(1) + cicp(12, 8, 0, 1), DARK), ("zero", 8, DARK, gama(0), b"", DARK),
+        ("huge", 8, DARK, chunk(b"gAMA", b"\xff" * 4), b"", DARK), ("short", 8, DARK, chunk(b"gAMA", b"\0"), b"", DARK),
+        ("black", 8, DARK, chunk(b"cHRM", bytes(32)), b"", DARK), ("line", 8, DARK, chrm([(0.3, 0.3)] * 3), b"", DARK),
+        ("reserved", 8, DARK, cicp(200, 99, 0, 1), b"", DARK), ("narrow", 8, DARK, cicp(12, 13, 0, 0), b"", DARK),
+        ("matrix", 8, DARK, cicp(12, 13, 6, 1), b"", DARK),
+    ]:
+        png(f"colour-number-{name}.png", depth, colours, before, after)
+        right(f"colour-number-{name}.png", expected)
 
 
 def look(*paths):
