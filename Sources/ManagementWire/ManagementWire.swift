@@ -17,6 +17,7 @@ package struct ManagementWire: Wire {
       + TicketRoutes.routes + RoleRoutes.routes + RoleMemberRoutes.routes
       + UserRoleRoutes.routes + PermissionRoutes.routes + ClientRoutes.routes
       + ClientGrantRoutes.routes + ResourceServerRoutes.routes + TenantRoutes.routes
+      + GrantRoutes.routes + JobRoutes.routes
       + DatabaseConnectionRoutes.routes
   }
 

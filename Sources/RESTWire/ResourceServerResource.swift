@@ -117,7 +117,7 @@ import WireKit
     _ name: String,
     _ details: ResourceServerChange
   ) async throws(Failure) -> Response {
-    try call.checkIdentifier(identifier, of: await Apps.record(of: app, call.context).app)
+    try call.context.checkIdentifier(identifier, of: await Apps.record(of: app, call.context).app)
     let server = try await ResourceServers.create(
       ResourceServerDescription(app: app, identifier: identifier, name: name, details),
       call.context

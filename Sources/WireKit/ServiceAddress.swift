@@ -58,14 +58,16 @@ extension Call {
   /// The scheme, host and port of the app's issuer.
   package var issuerOrigin: String { context.dependencies[ServiceAddress.self].origin(of: self) }
 
+  /// The `iss` of the app's tokens.
+  package var issuer: String { issuerOrigin + "/" }
+}
+
+extension RequestContext {
   /// Checks the identifier of a new API of an app.
   ///
   /// - Throws: `.invalid` if it is an address of this server.
-  package func checkIdentifier(_ text: String, of app: App) throws(Failure) {
-    let fault = context.dependencies[ServiceAddress.self].fault(inIdentifier: text, of: app)
+  @EventLoop package func checkIdentifier(_ text: String, of app: App) throws(Failure) {
+    let fault = dependencies[ServiceAddress.self].fault(inIdentifier: text, of: app)
     if let fault { throw .invalid([fault]) }
   }
-
-  /// The `iss` of the app's tokens.
-  package var issuer: String { issuerOrigin + "/" }
 }

@@ -11,7 +11,7 @@ struct ClientCommand: ParsableCommand {
     abstract: "OAuth clients: programs that sign users in, and back ends.",
     subcommands: [
       Create.self, List.self, Show.self, Set.self, Rotate.self, Disable.self, Enable.self,
-      Delete.self, Grant.self, Grants.self, Revoke.self,
+      Delete.self, Grant.self, Grants.self, Revoke.self, Import.self,
     ]
   )
 

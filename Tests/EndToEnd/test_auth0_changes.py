@@ -153,12 +153,21 @@ class Changes(Auth0Case):
             answer = self.management(method, path, body, token)
             self.refused(answer, 400, "invalid_body")
             self.assertIn(f"' on property {place}.", answer.json["message"])
-        answer = self.management("POST", "users", {**new, "foo": 1}, token)
-        self.assertEqual(answer.json["message"],
-                         "Payload validation error: 'Additional properties not allowed: foo'.")
+        # A back end must not believe that a user has a factor or a password that was ignored.
+        for member in ["multifactor", "mfa_factors", "password_hash", "custom_password_hash"]:
+            for method, path in [("POST", "users"), ("PATCH", f"users/auth0|{user}")]:
+                answer = self.management(method, path, {**new, member: []}, token)
+                self.refused(answer, 400, "invalid_body")
+                self.assertIn(f"Additional properties not allowed: {member}",
+                              answer.json["message"])
         # No user was created in part.
         found = self.management("GET", f"users-by-email?email={new['email']}", token=token)
         self.assertEqual(found.json, [])
+        made = self.expect(self.management("POST", "users", {**new, "foo": 1}, token), 201).json
+        self.assertEqual(made["ignored_members"], ["foo"])
+        answer = self.management("PATCH", f"users/auth0|{user}", {"nickname": "n", "foo": 1}, token)
+        changed = self.expect(answer, 200).json
+        self.assertEqual((changed["nickname"], changed["ignored_members"]), ("n", ["foo"]))
 
     def test_a_sign_up_with_refused_metadata_does_not_blame_the_password(self):
         schema = self.site.folder / "schema.json"

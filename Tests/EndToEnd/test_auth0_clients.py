@@ -82,8 +82,7 @@ for call in [lambda: servers.delete(system["id"]),
 for body in [{"name": "x"}, {"identifier": "a b"}, {"identifier": "https://x/", "scopes": [{}]},
              {"identifier": "https://x/", "token_lifetime": 1},
              {"identifier": "https://x/", "signing_alg": "HS256"},
-             {"identifier": "https://x/", "token_lifetime": 60, "token_lifetime_for_web": 61},
-             {"identifier": "https://x/", "token_lifetime_for_web": 60}]:
+             {"identifier": "https://x/", "scopes": [1]}]:
     assert refused(servers.create, body) == (400, "invalid_body"), body
 assert refused(servers.create, {"identifier": "https://four.example.com/"})[0] == 409
 assert refused(servers.create, {"identifier": site["api"]})[0] == 409
@@ -215,6 +214,29 @@ class Registry(Auth0Case):
         api = {"identifier": "https://configured.example.com/", "name": "C", "consent_policy": None}
         made = self.expect(self.management("POST", "resource-servers", api, token), 201).json
         self.assertEqual(made["ignored_members"], ["consent_policy"])
+        # Grants that the server lacks allow nothing; Auth0 gives them to each application.
+        made = self.expect(self.management("POST", "clients", {
+            "name": "Page", "app_type": "spa", "token_endpoint_auth_method": None,
+            "grant_types": ["authorization_code", "implicit", "refresh_token"]}, token), 201).json
+        self.assertEqual((made["ignored_members"], made["grant_types"]),
+                         (["grant_types.implicit"], ["authorization_code", "refresh_token"]))
+        web = {"token_lifetime": 600, "token_lifetime_for_web": 60}
+        api = {"identifier": "https://web.example.com/", "scopes": [{"value": "a"}], **web}
+        made = self.expect(self.management("POST", "resource-servers", api, token), 201).json
+        self.assertEqual((made["ignored_members"], made["token_lifetime_for_web"]),
+                         (["token_lifetime_for_web"], 600))
+        machine = self.expect(self.management("POST", "clients", {
+            "name": "M", "app_type": "non_interactive"}, token), 201).json["client_id"]
+        body = {"client_id": machine, "audience": api["identifier"], "scope": ["a"]}
+        for wrong in [{"subject_type": "user"}, {"organization_usage": "require"}]:
+            self.refused(self.management("POST", "client-grants", {**body, **wrong}, token),
+                         400, "invalid_body")
+        more = {"subject_type": "client", "allow_any_organization": False}
+        made = self.expect(self.management("POST", "client-grants", {**body, **more}, token), 201).json
+        self.assertEqual(made["ignored_members"], ["allow_any_organization"])
+        path = f"client-grants/{made['id']}"
+        again = self.expect(self.management("PATCH", path, {**made, "scope": []}, token), 200).json
+        self.assertEqual((again["scope"], "ignored_members" in again), ([], False))
 
     def test_an_application_keeps_its_id_and_its_secret(self):
         token = self.back_end_token()

@@ -151,12 +151,12 @@ class Requests(RoleCase):
                     else:
                         self.refused(answer, 400, "invalid_body")
         for body in [{}, {"name": ""}, {"name": 1}, {"name": "x" * 101}, {"name": "a\nb"},
-                     {"name": "a", "description": "x" * 501}, {"name": "a", "type": "b"}, []]:
+                     {"name": "a", "description": "x" * 501}, []]:
             with self.subTest(body):
                 self.refused(self.call("POST", "roles", body), 400, "invalid_body")
         entry = {**self.names("read:posts")["permissions"][0], "other": 1}
         for path, body in [
-                ("roles", {"name": "a", "other": 1}), (f"{user}/roles", {"roles": ["x"], "other": 1}),
+                (f"{user}/roles", {"roles": ["x"], "other": 1}),
                 (f"roles/{role}/users", {"users": ["x"], "other": 1}),
                 (f"{user}/permissions", {**self.names("read:posts"), "other": 1}),
                 (f"{user}/permissions", {"permissions": [entry]})]:
@@ -164,6 +164,11 @@ class Requests(RoleCase):
                 answer = self.call("POST", path, body)
                 self.refused(answer, 400, "invalid_body")
                 self.assertIn("Additional properties not allowed: other", answer.json["message"])
+        made = self.expect(self.call("POST", "roles", {"name": "Reported", "type": "b"}), 200).json
+        self.assertEqual(made["ignored_members"], ["type"])
+        # A back end sends what it has read.
+        answer = self.call("PATCH", f"roles/{made['id']}", {**made, "other": 1})
+        self.assertEqual(self.expect(answer, 200).json["ignored_members"], ["other"])
         path = f"resource-servers/{self.api_id()}"
         answer = self.call("PATCH", path, {"identifier": "https://other.example.com"})
         self.assertIn("'The identifier cannot change' on property identifier.",

@@ -38,10 +38,14 @@ import WireKit
       summary: "Change the scopes of a grant"
     ) { call async throws(Failure) in
       let found = try await grant(call)
-      let body = try call.json.objectOfBody
-      try check(body, allowing: ["scope"])
-      let changed = try await set(body, of: found.client, at: found.grant.server, call)
-      return Response(.ok, json: changed.serialized())
+      // A change names the scopes alone, but tools also send what they have read.
+      let before = json(found, call).object ?? JSONObject()
+      let body = try ClientGrantBody(before.merging(call.json.objectOfBody))
+      for (name, value) in [("client_id", body.client), ("audience", body.audience)]
+      where before[name] != .string(value) {
+        throw .invalid([FieldError("/\(name)", "value", "This member of a grant cannot change.")])
+      }
+      return try await set(.ok, body, of: found.client, at: found.grant.server, call)
     },
     Route(.delete, "\(path)/{grant}", access: access("delete"), summary: "Remove a grant") {
       call async throws(Failure) in
@@ -80,48 +84,35 @@ import WireKit
   }
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
-    let body = try call.json.objectOfBody
-    try check(body, allowing: ["client_id", "audience", "scope"])
-    let client = try await call.context.client(body["client_id"]?.string.flatMap { ClientID($0) })
-    let server = try await call.managedResourceServer(body["audience"]?.string ?? "")
-    let made = try await set(body, of: client.id, at: server.id, isNew: true, call)
-    return Response(.created, json: made.serialized())
+    let body = try ClientGrantBody(call.json.objectOfBody)
+    let client = try await call.context.client(ClientID(body.client))
+    let server = try await call.managedResourceServer(body.audience)
+    return try await set(.created, body, of: client.id, at: server.id, isNew: true, call)
   }
 
   private static func set(
-    _ body: JSONObject,
+    _ status: Status,
+    _ body: ClientGrantBody,
     of client: ClientID,
     at server: ResourceServerID,
     isNew: Bool = false,
     _ call: Call
-  ) async throws(Failure) -> JSON {
-    let scopes = body["scope"]?.array?.compactMap(\.string) ?? []
-    guard scopes.count == body["scope"]?.array?.count else {
-      throw .invalid([.wrongType("/scope", "an array of strings")])
-    }
+  ) async throws(Failure) -> Response {
     let (grant, _) = try await Failure.placing(renamed) { () async throws(Failure) in
       try await ClientGrants.set(
-        scopes,
+        body.scopes,
         of: client,
         at: server,
         mustBeNew: isNew,
         call.context
       )
     }
-    return json(client, grant, call)
+    return Response(status, json: json(client, grant, call).reporting(body.ignored).serialized())
   }
 
   /// Returns the place of a fault of the domain as the API names it.
   private nonisolated static func renamed(_ place: String) -> String {
     place.hasPrefix("/scopes") ? "/scope\(place.dropFirst(7))" : place
-  }
-
-  private static func check(
-    _ body: JSONObject,
-    allowing names: [String]
-  ) throws(Failure) {
-    let faults = body.keys.filter { !names.contains($0) }.map(FieldError.unknownProperty)
-    guard faults.isEmpty else { throw .invalid(faults) }
   }
 
   // MARK: The id of a grant: those of its client and of its API
@@ -159,6 +150,41 @@ import WireKit
       "audience": .string(ManagementAPI.audience(of: grant.identifier, at: call.issuer)),
       "scope": .array(grant.scopes.map(JSON.string)),
     ]
+  }
+}
+
+/// The body of a creation or a change of a grant.
+struct ClientGrantBody {
+  private(set) var client = ""
+  private(set) var audience = ""
+  private(set) var scopes: [String] = []
+  /// The members that this server lacks.
+  private(set) var ignored: [String] = []
+
+  /// - Throws: `.invalid` with every fault.
+  init(_ body: JSONObject) throws(Failure) {
+    var reader = MemberReader()
+    for (name, value) in body where value != .null {
+      switch name {
+      case "client_id": client = reader.string(name, value) ?? ""
+      case "audience": audience = reader.string(name, value) ?? ""
+      case "scope":
+        let texts = value.array?.compactMap(\.string) ?? []
+        scopes = texts
+        if texts.count != value.array?.count {
+          reader.refuse(.wrongType("/scope", "an array of strings"))
+        }
+      // A grant of a user, or of an organization, allows less than one of the client itself.
+      case "subject_type" where value != "client",
+        "organization_usage" where value != "deny" && value != "allow":
+        reader.refuse(name, "choice", "A grant is for the client itself.")
+      // Back ends send what they have read.
+      case "id", "ignored_members", "subject_type", "organization_usage": break
+      default: ignored.append(name)
+      }
+    }
+    if body["scope"] ?? .null == .null { reader.refuse(.missingProperty("scope")) }
+    try reader.check()
   }
 }
 

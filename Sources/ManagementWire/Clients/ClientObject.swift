@@ -75,12 +75,13 @@ enum ClientObject {
     return kind.grants.map(\.rawValue) + direct.map(\.rawValue)
   }
 
-  /// Returns the settings that allow grants; nil if one is not supported.
-  static func settings(for grants: [String]) -> [(String, JSON)]? {
-    let areKnown = grants.allSatisfy {
-      StandardGrant(rawValue: $0) != nil || DirectGrant(rawValue: $0) != nil
-    }
-    guard areKnown else { return nil }
+  /// Returns whether the server has a grant.
+  static func isGrant(_ name: String) -> Bool {
+    StandardGrant(rawValue: name) != nil || DirectGrant(rawValue: name) != nil
+  }
+
+  /// Returns the settings that allow grants.
+  static func settings(for grants: [String]) -> [(String, JSON)] {
     func has(_ all: DirectGrant...) -> JSON { .bool(all.contains { grants.contains($0.rawValue) }) }
     return [
       ("password_grant", has(.password, .passwordRealm)), ("email_code_grant", has(.emailCode)),
@@ -124,11 +125,13 @@ struct ClientBody {
     switch member {
     case "name": name = reader.string(member, value)
     case "app_type":
+      if value == .null { return }
       kind = ClientKind.allCases.first { value.string?.hasSameBytes(as: $0.auth0Name) == true }
       guard kind == nil else { return }
       let all = ClientKind.allCases.map(\.auth0Name).joined(separator: ", ")
       reader.refuse(member, "choice", "An application must be one of \(all).")
     case "token_endpoint_auth_method":
+      if value == .null { return }
       switch value.string {
       case "none": isPublic = true
       case "client_secret_post", "client_secret_basic": isPublic = false
@@ -137,13 +140,14 @@ struct ClientBody {
         reader.refuse(member, "choice", rule)
       }
     case "grant_types":
-      let grants = value.array?.compactMap(\.string) ?? []
-      guard grants.count == value.array?.count, let allowed = ClientObject.settings(for: grants)
-      else {
-        reader.refuse(member, "choice", "A grant type is not supported.")
+      let all = value.array?.compactMap(\.string) ?? []
+      guard all.count == value.array?.count else {
+        _ = reader.require(nil as JSON?, member, "an array of strings")
         return
       }
-      for (name, value) in allowed { settings[name] = value }
+      let grants = all.filter(ClientObject.isGrant)
+      ignored += all.filter { !ClientObject.isGrant($0) }.map { "\(member).\($0)" }
+      for (name, value) in ClientObject.settings(for: grants) { settings[name] = value }
       self.grants = grants
     case "oidc_conformant":
       if value != true { reader.refuse(member, "choice", "This member must be true.") }
@@ -232,7 +236,10 @@ struct ClientBody {
     try check(against: stored.kind)
   }
 
-  private func check(against stored: ClientKind) throws(Failure) {
+  /// Checks that the body leaves the kind and the grants of a client.
+  ///
+  /// - Throws: `.invalid`.
+  func check(against stored: ClientKind) throws(Failure) {
     if let kind, kind != stored {
       throw .invalid([FieldError("/app_type", "kind", "The type of an application cannot change.")])
     }

@@ -46,11 +46,31 @@ struct ResourceServerBody {
   /// - Throws: `.invalid` with every fault.
   init(_ body: JSONObject) throws(Failure) {
     for (name, value) in body { take(name, value) }
-    // Back ends send what they have read.
+    // Auth0 has it for a flow that this server lacks.
     if let secondsForWeb, secondsForWeb != body["token_lifetime"] {
-      reader.refuse("token_lifetime_for_web", "choice", "This member must be token_lifetime.")
+      ignored.append("token_lifetime_for_web")
     }
     try reader.check()
+  }
+
+  /// Returns the API that a body describes.
+  ///
+  /// - Parameters:
+  ///   - app: the name of its app.
+  ///   - stored: returns the stored form of an identifier.
+  /// - Returns: the API.
+  /// - Throws: `.invalid` without an identifier.
+  func description(
+    in app: String,
+    _ stored: (String) -> String = { $0 }
+  ) throws(Failure) -> ResourceServerDescription {
+    guard let identifier else { throw .invalid([.missingProperty("identifier")]) }
+    return ResourceServerDescription(
+      app: app,
+      identifier: stored(identifier),
+      name: change.name ?? identifier.excerpt(100),
+      change
+    )
   }
 
   private mutating func take(_ member: String, _ value: JSON) {
@@ -84,7 +104,8 @@ struct ResourceServerBody {
     var scopes = JSONObject()
     for (index, scope) in (value.array ?? []).enumerated() {
       if let name = scope["value"]?.string {
-        scopes[name] = scope["description"] ?? ""
+        let description = scope["description"] ?? .null
+        scopes[name] = description == .null ? "" : description
       } else {
         let rule = "Missing required property: value."
         reader.refuse(FieldError("/scopes/\(index)", "missing", rule))

@@ -68,18 +68,12 @@ import WireKit
 
   private static func create(_ call: Call) async throws(Failure) -> Response {
     let body = try ResourceServerBody(call.json.objectOfBody)
-    guard let identifier = body.identifier else {
-      throw .invalid([.missingProperty("identifier")])
+    let app = call.context.app
+    let description = try body.description(in: app.name) {
+      ManagementAPI.identifier(of: $0, at: call.issuer)
     }
     // Each app has the Management API already.
-    let stored = ManagementAPI.identifier(of: identifier, at: call.issuer)
-    try call.checkIdentifier(stored, of: call.context.app)
-    let description = ResourceServerDescription(
-      app: call.context.app.name,
-      identifier: stored,
-      name: body.change.name ?? identifier.excerpt(100),
-      body.change
-    )
+    try call.context.checkIdentifier(description.identifier, of: app)
     let made = try await ResourceServers.create(description, call.context)
     return response(.created, made, call, ignored: body.ignored)
   }

@@ -135,13 +135,15 @@ struct PermissionReference {
     return references
   }
 
-  private init(_ json: JSON) throws(Failure) {
+  init(_ json: JSON) throws(Failure) {
     var texts: [String: String] = [:]
     var reader = MemberReader()
     for (name, value) in try json.objectOfBody {
       switch name {
       case "resource_server_identifier", "permission_name":
         texts[name] = reader.string(name, value)
+      // Back ends send what they have read.
+      case "description", "resource_server_name", "sources": break
       default: reader.refuse(.unknownProperty(name))
       }
     }

@@ -25,12 +25,13 @@ import WireKit
       body: .json(limit: 16_384),
       summary: "Create a role"
     ) { call async throws(Failure) in
-      let change = try change(call.json)
+      let body = try RoleBody(call.json)
+      let change = body.change
       guard let name = change.name else { throw .invalid([.missingProperty("name")]) }
       let description = change.description ?? ""
       let app = call.context.app
       let role = try await Roles.create(name, description, of: app, call.context)
-      return Response(.ok, json: role.json.serialized())
+      return Response(.ok, json: role.json.reporting(body.ignored).serialized())
     },
     Route(.get, "\(path)/{role}", access: access("read"), summary: "Read a role") {
       call async throws(Failure) in
@@ -44,9 +45,9 @@ import WireKit
       body: .json(limit: 16_384),
       summary: "Change a role"
     ) { call async throws(Failure) in
-      let app = call.context.app.id
-      let role = try await Roles.change(call.role(), change(call.json), of: app, call.context)
-      return Response(.ok, json: role.json.serialized())
+      let (app, body) = (call.context.app.id, try RoleBody(call.json))
+      let role = try await Roles.change(call.role(), body.change, of: app, call.context)
+      return Response(.ok, json: role.json.reporting(body.ignored).serialized())
     },
     Route(.delete, "\(path)/{role}", access: access("delete"), summary: "Delete a role") {
       call async throws(Failure) in
@@ -59,19 +60,36 @@ import WireKit
   nonisolated static func access(_ action: String) -> Access {
     .management("\(action):roles")
   }
+}
 
-  /// Reads a name and a description; null is as absent.
-  private static func change(_ body: JSON) throws(Failure) -> RoleChange {
-    var (reader, change) = (MemberReader(), RoleChange(name: nil, description: nil))
+/// The body of a creation or a change of a role: a name and a description; null is as absent.
+struct RoleBody {
+  private(set) var change = RoleChange(name: nil, description: nil)
+  /// The members that this server lacks.
+  private(set) var ignored: [String] = []
+
+  /// - Throws: `.invalid` with every fault.
+  init(_ body: JSON) throws(Failure) {
+    var reader = MemberReader()
     for (name, value) in try body.objectOfBody where value != .null {
       switch name {
       case "name": change.name = reader.string(name, value)
       case "description": change.description = reader.string(name, value)
-      default: reader.refuse(.unknownProperty(name))
+      // Back ends send what they have read.
+      case "id", "ignored_members": break
+      default: ignored.append(name)
       }
     }
     try reader.check()
-    return change
+  }
+}
+
+extension JSON {
+  /// Returns an object of a response, with the members of the request that this server lacks.
+  func reporting(_ ignored: [String]) -> JSON {
+    guard var object, !ignored.isEmpty else { return self }
+    object["ignored_members"] = .array(ignored.map(JSON.string))
+    return .object(object)
   }
 }
 

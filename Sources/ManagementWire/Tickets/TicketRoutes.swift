@@ -34,7 +34,7 @@ import WireKit
       try await check(request, call.context)
       let link = try await Users.link(for: purpose, request.ticket, of: user, call.context)
       let body: JSON = ["ticket": .string(link)]
-      return Response(.created, json: body.serialized())
+      return Response(.created, json: body.reporting(request.ignored).serialized())
     }
   }
 
@@ -81,6 +81,8 @@ struct TicketRequest {
 
   let subject: Subject
   let client: String?
+  /// The members that this server lacks.
+  let ignored: [String]
   let ticket: EmailToken.Ticket
 
   private static let usualLifetime = 432_000
@@ -90,7 +92,7 @@ struct TicketRequest {
   /// - Throws: `.connectionUnknown`, `.invalid` with every fault.
   init(_ body: JSONObject, for purpose: EmailToken.Purpose) throws(Failure) {
     var texts: [String: String] = [:]
-    var reader = MemberReader()
+    var (reader, ignored) = (MemberReader(), [String]())
     var (lifetime, verifies) = (Self.usualLifetime, purpose == .verify)
     for (name, value) in body where value != .null {
       switch name {
@@ -107,9 +109,11 @@ struct TicketRequest {
       case "mark_email_as_verified" where purpose == .reset:
         verifies = reader.flag(name, value) ?? false
       // A user has one address, and URLs of results have none.
-      case "identity" where value.object != nil: break
-      case "includeEmailInRedirect" where value.bool != nil: break
-      default: reader.refuse(.unknownProperty(name))
+      case "identity": _ = reader.object(name, value)
+      case "includeEmailInRedirect": _ = reader.flag(name, value)
+      // The first limits who may use the page, and the second would be the user's password.
+      case "organization_id", "new_password": reader.refuse(.unknownProperty(name))
+      default: ignored.append(name)
       }
     }
     try reader.check()
@@ -127,6 +131,7 @@ struct TicketRequest {
       throw .invalid([FieldError("/user_id", "choice", detail)])
     }
     client = texts["client_id"]
+    self.ignored = ignored
     ticket = EmailToken.Ticket(
       for: .seconds(lifetime),
       verifies: verifies,

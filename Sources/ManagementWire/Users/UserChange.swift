@@ -14,6 +14,8 @@ struct UserChange {
   private(set) var revision = UserRevision()
   /// Whether to mail a link that verifies the address.
   private(set) var asksToVerify = false
+  /// The members that this server lacks.
+  private(set) var ignored: [String] = []
   private var reader = MemberReader()
   private var isVerified: Bool?
   private var hasConnection = true
@@ -68,8 +70,9 @@ struct UserChange {
       let names = ClientSettings.Connection.allCases.map(\.auth0Name)
       hasConnection =
         value == .null || names.contains { value.string?.hasSameBytes(as: $0) == true }
-    case "client_id": break
-    default: reader.refuse(.unknownProperty(name))
+    case "client_id", "ignored_members": break
+    case let name where UserMember.isOfCredentials(name): reader.refuse(.unknownProperty(name))
+    default: ignored.append(name)
     }
   }
 
@@ -83,6 +86,8 @@ struct UserDescription {
   let json: JSON
   /// Whether a mail verifies the address; nil if the body does not say it.
   let asksToVerify: Bool?
+  /// The members that this server lacks.
+  let ignored: [String]
 
   /// - Throws: `.connectionUnknown`, `.invalid`.
   init(_ body: JSONObject) throws(Failure) {
@@ -93,13 +98,13 @@ struct UserDescription {
       throw Failure(.connectionUnknown)
     }
     var row = JSONObject()
-    var reader = MemberReader()
+    var (reader, ignored) = (MemberReader(), [String]())
     for (name, value) in body where value != .null {
       if name == "app_metadata", let key = AppMetadata.reservedKey(in: value) {
         reader.refuse(name, "reserved", "app_metadata cannot have the key \(key).")
       }
       switch name {
-      case "connection", "client_id": break
+      case "connection", "client_id", "ignored_members": break
       case "verify_email", "phone_verified": _ = reader.flag(name, value)
       case "user_id":
         row["foreign_id"] = value.string.map { .string(ForeignIDs.prefix + $0) } ?? value
@@ -107,8 +112,10 @@ struct UserDescription {
       default:
         if let member = UserMember.own[name] {
           row[member] = value
-        } else {
+        } else if UserMember.isOfCredentials(name) {
           reader.refuse(.unknownProperty(name))
+        } else {
+          ignored.append(name)
         }
       }
     }
@@ -118,6 +125,7 @@ struct UserDescription {
     try reader.check()
     json = .object(row)
     asksToVerify = body["verify_email"]?.bool
+    self.ignored = ignored
   }
 }
 
@@ -130,6 +138,16 @@ enum UserMember {
     "family_name": "family_name", "name": "name", "nickname": "nickname",
     "picture": "picture_url", "user_metadata": "metadata", "app_metadata": "app_metadata",
   ]
+  /// Members about credentials: a back end must not believe that a user has what was ignored.
+  private static let ofCredentials = [
+    "password_hash", "custom_password_hash", "multifactor", "mfa_factors", "identities",
+  ]
+
+  /// Returns whether a member is about credentials.
+  static func isOfCredentials(_ name: String) -> Bool {
+    ofCredentials.contains { $0.hasSameBytes(as: name) }
+  }
+
   /// Members of which only the name differs, by those of the domain.
   private static let names = [
     "phone": "phone_number", "picture_url": "picture", "metadata": "user_metadata",

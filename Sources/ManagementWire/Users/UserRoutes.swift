@@ -35,9 +35,12 @@ import WireKit
       body: .json(limit: 1_048_576).holdingDocuments,
       summary: "Create a user"
     ) { call async throws(Failure) in
-      let user = try await create(call)
+      let (user, ignored) = try await create(call)
       let record = try await Users.record(of: user, call.context)
-      return Response(.created, json: UserObject(record, call).json.serialized())
+      return Response(
+        .created,
+        json: JSON.object(UserObject(record, call).json).reporting(ignored).serialized()
+      )
     },
     Route(
       .get,
@@ -58,9 +61,12 @@ import WireKit
       summary: "Change a user, in one transaction"
     ) { call async throws(Failure) in
       let user = try await call.managedUser()
-      try await change(user, call)
+      let ignored = try await change(user, call)
       let record = try await Users.record(of: user, call.context)
-      return Response(.ok, json: UserObject(record, call).json.serialized())
+      return Response(
+        .ok,
+        json: JSON.object(UserObject(record, call).json).reporting(ignored).serialized()
+      )
     },
     Route(
       .delete,
@@ -75,7 +81,8 @@ import WireKit
     },
   ]
 
-  private static func change(_ user: UserID, _ call: Call) async throws(Failure) {
+  /// Changes a user, and returns the members that this server lacks.
+  private static func change(_ user: UserID, _ call: Call) async throws(Failure) -> [String] {
     let body = try call.json.objectOfBody
     let context = call.context
     if context.principal.user != nil {
@@ -105,6 +112,7 @@ import WireKit
     if change.asksToVerify {
       try await mailVerification(to: Profiles.read(of: user, context).email, context)
     }
+    return change.ignored
   }
 
   /// Returns whether the token of a user may make a change of its metadata.
@@ -125,7 +133,7 @@ import WireKit
   /// Creates a user from a description, by the rules of an import.
   ///
   /// A link that verifies the address is mailed unless the body refuses it.
-  private static func create(_ call: Call) async throws(Failure) -> UserID {
+  private static func create(_ call: Call) async throws(Failure) -> (UserID, ignored: [String]) {
     let body = try call.json.objectOfBody
     let context = call.context
     let description = try UserDescription(body)
@@ -135,7 +143,7 @@ import WireKit
     }
     let verifies = description.asksToVerify ?? context.mailer.isConfigured
     if verifies, !made.isEmailVerified { try await mailVerification(to: made.email, context) }
-    return made.id
+    return (made.id, description.ignored)
   }
 
   private static func requireMail(_ context: RequestContext) throws(Failure) {

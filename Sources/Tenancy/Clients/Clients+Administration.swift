@@ -56,6 +56,23 @@ extension Clients {
     _ = try settings(of: client)
   }
 
+  /// Returns the members that a change would change: the name, and settings by their names.
+  ///
+  /// - Throws: `.invalid`.
+  package static func differences(
+    of client: ClientRecord,
+    by change: ClientChange
+  ) throws(Failure) -> [String] {
+    if let name = change.name, let fault = OperatorName.labelFault(in: name) {
+      throw .invalid([fault])
+    }
+    let before = client.settings.chosen ?? JSONObject()
+    let after = try ClientRules.settings(before, changedBy: change.settings, of: client.kind)
+    let isRenamed = change.name.map { !$0.hasSameBytes(as: client.name) } ?? false
+    return (isRenamed ? ["name"] : [])
+      + change.settings.map(\.key).filter { before[$0] ?? .null != after[$0] ?? .null }
+  }
+
   private static func settings(of client: ClientDescription) throws(Failure) -> JSONObject {
     var faults: [FieldError] = []
     if let id = client.id, ClientID(id) == nil {

@@ -77,6 +77,27 @@ package struct ResourceServerChange: Sendable {
   }
 }
 
+extension ResourceServerRecord {
+  /// Returns the members that a change would change, by the names that `/v1` has for them.
+  package func differences(by change: ResourceServerChange) -> [String] {
+    let scopes = change.replacesScopes ? change.scopes : scopes.merging(change.scopes)
+    let seconds = Int(server.tokenLifetime.components.seconds)
+    func differs<Value: Equatable>(_ new: Value?, _ old: Value) -> Bool {
+      new.map { $0 != old } ?? false
+    }
+    let members = [
+      ("name", change.name.map { !$0.hasSameBytes(as: server.name) } ?? false),
+      ("scopes", scopes != self.scopes), ("token_seconds", differs(change.tokenSeconds, seconds)),
+      ("allows_offline_access", differs(change.allowsOfflineAccess, server.allowsOfflineAccess)),
+      ("skips_consent", differs(change.skipsConsent, server.skipsConsent)),
+      ("enforce_policies", differs(change.enforcesPolicies, server.enforcesPolicies)),
+      ("token_dialect", differs(change.tokenDialect, server.tokenDialect)),
+      ("claims", claims.merging(change.claims) != claims),
+    ]
+    return members.filter(\.1).map(\.0)
+  }
+}
+
 /// The rules for APIs.
 package enum ResourceServerRules {
   /// A minute to thirty days.

@@ -41,7 +41,10 @@ extension ResourceServers {
     }.first.orUnforeseen("an API that was made")
   }
 
-  private static func check(_ server: ResourceServerDescription) throws(Failure) {
+  /// Checks an API to create.
+  ///
+  /// - Throws: `.invalid` with every fault.
+  package static func check(_ server: ResourceServerDescription) throws(Failure) {
     var faults: [FieldError] = []
     if !isIdentifier(server.identifier) {
       faults.append(

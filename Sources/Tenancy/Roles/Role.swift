@@ -31,7 +31,7 @@ package struct RoleChange: Sendable {
     (self.name, self.description) = (name, description)
   }
 
-  var faults: [FieldError] {
+  package var faults: [FieldError] {
     var faults: [FieldError] = []
     if let name, let fault = OperatorName.labelFault(in: name) { faults.append(fault) }
     if let description, !OperatorName.isDescription(description) {

@@ -1,0 +1,429 @@
+import Encoding
+package import EventLoop
+package import JSON
+package import Runtime
+import Tenancy
+package import Transfer
+import WireKit
+
+/// The import of a tenant's configuration into an app.
+///
+/// It reads each object as the Management API reads a body, and creates or changes it as a request
+/// would. First it plans all steps and finds all faults. Then it makes one step after the other. So a
+/// run that is interrupted is continued by the next, which finds nothing to do for what is done.
+@EventLoop package final class TenantImport {
+  /// A fault of a file.
+  package struct Fault: Sendable {
+    package let file: String
+    package let error: FieldError
+  }
+
+  private let context: RequestContext
+  private var steps: [Step] = []
+  package private(set) var faults: [Fault] = []
+  /// The names of parts that are not imported.
+  package let others: [String]
+
+  // MARK: What the app has, and what the steps add
+
+  private var clients: [ClientRecord] = []
+  private var servers: [ByteString: ResourceServerRecord] = [:]
+  private var roles: [ByteString: Role] = [:]
+  private var grants: [AppGrant] = []
+  /// The scopes that the APIs will have, by their identifiers.
+  private var scopes: [ByteString: Set<ByteString>] = [:]
+  /// The applications that the plan creates, by their ids if they bring one, and by their names.
+  private var planned: [ByteString: ClientKind] = [:]
+  private var made: [ByteString: ClientID] = [:]
+  private var seen: Set<ByteString> = []
+
+  /// Plans the import of an export into the app of a context.
+  ///
+  /// - Throws: `.databaseUnavailable`.
+  package init(_ export: TenantExport, _ context: RequestContext) async throws(Failure) {
+    self.context = context
+    others = export.others
+    let app = context.app
+    clients = try await Clients.list(of: app.name, context)
+    for server in try await ResourceServers.list(of: app.name, context) {
+      let name = ByteString(server.server.identifier)
+      servers[name] = server
+      scopes[name] = Set(server.scopes.map { ByteString($0.key) })
+    }
+    for role in try await Roles.list(of: app.id, context) { roles[ByteString(role.name)] = role }
+    grants = try await ClientGrants.list(inApp: context)
+    // In the order in which they refer to each other.
+    for kind in TenantExport.Kind.allCases {
+      for item in export.items where item.kind == kind { try await plan(item) }
+    }
+  }
+
+  /// Makes the steps of the plan, and stops at the first that fails.
+  ///
+  /// - Returns: the failure, and the step that has failed; nil if all are made.
+  package func run() async -> (failure: Failure, step: JSON)? {
+    for index in steps.indices {
+      guard let perform = steps[index].perform else { continue }
+      do throws(Failure) {
+        let (id, secret) = try await perform()
+        (steps[index].id, steps[index].secret) = (id, secret)
+        steps[index].action = steps[index].action.done
+      } catch {
+        return (error, steps[index].json)
+      }
+    }
+    return nil
+  }
+
+  /// The steps, each with what it does or has done.
+  package var json: JSON { .array(steps.map(\.json)) }
+
+  // MARK: The plan
+
+  private func plan(_ item: TenantExport.Item) async throws(Failure) {
+    do throws(Failure) {
+      switch item.kind {
+      case .resourceServer: try planServer(item)
+      case .client: try await planClient(item)
+      case .clientGrant: try planGrant(item)
+      case .role: try await planRole(item)
+      case .connection: steps.append(Step.connection(item))
+      }
+    } catch let error where !error.faults.isEmpty {
+      faults += error.faults.map { Fault(file: item.file, error: $0.inside(item.place)) }
+    }
+  }
+
+  /// - Throws: `.invalid` if an earlier object has the same name.
+  private func require(_ name: String, isNewOf item: TenantExport.Item, at place: String)
+    throws(Failure)
+  {
+    guard seen.insert(ByteString("\(item.kind.rawValue) \(name)")).inserted else {
+      throw .invalid([FieldError(place, "duplicate", "An earlier object has the same value.")])
+    }
+  }
+
+  private func planServer(_ item: TenantExport.Item) throws(Failure) {
+    var step = Step(item, name: item.object["identifier"]?.string)
+    if item.object["is_system"] == true || Self.isManagementAPI(step.name) {
+      step.note = "Each app has its own Management API."
+      return steps.append(step)
+    }
+    let body = try ResourceServerBody(item.object)
+    let description = try body.description(in: context.app.name)
+    try context.checkIdentifier(description.identifier, of: context.app)
+    try ResourceServers.check(description)
+    try require(description.identifier, isNewOf: item, at: "/identifier")
+    step.ignored = body.ignored
+    let name = ByteString(description.identifier)
+    let (change, context) = (body.change, context)
+    if change.replacesScopes { scopes[name] = Set(change.scopes.map { ByteString($0.key) }) }
+    if let server = servers[name] {
+      step.id = server.id.text
+      step.plan(changing: server.differences(by: change)) { () async throws(Failure) in
+        _ = try await ResourceServers.change(server.id, change, if: VersionCondition(), context)
+        return (server.id.text, nil)
+      }
+    } else {
+      scopes[name] = scopes[name] ?? []
+      step.planCreation { () async throws(Failure) in
+        (try await ResourceServers.create(description, context).id.text, nil)
+      }
+    }
+    steps.append(step)
+  }
+
+  private func planClient(_ item: TenantExport.Item) async throws(Failure) {
+    var step = Step(item, name: item.object["name"]?.string)
+    if item.object["global"] == true {
+      step.note = "No application stands for all of an app."
+      return steps.append(step)
+    }
+    let id = item.object["client_id"]?.string
+    let body = try ClientBody(item.object)
+    let (description, _, ignored) = try body.description(in: context.app.name)
+    try require(
+      id ?? description.name,
+      isNewOf: item,
+      at: id == nil ? "/name" : "/client_id"
+    )
+    step.ignored = ignored
+    let context = context
+    if let client = try existing(id, description.name) {
+      try body.check(against: client.kind)
+      var change = ClientChange()
+      (change.name, change.settings) = (body.name, body.settings)
+      let differences = try Failure.renaming(ClientObject.renamed) { () throws(Failure) in
+        try Clients.differences(of: client, by: change)
+      }
+      step.id = client.id.text
+      step.plan(changing: differences) { [change] () async throws(Failure) in
+        _ = try await Clients.change(client.id, change, if: VersionCondition(), context)
+        return (client.id.text, nil)
+      }
+    } else {
+      try Failure.renaming(ClientObject.renamed) { () throws(Failure) in
+        try Clients.check(description)
+      }
+      try await requireFree(description.id)
+      step.id = description.id
+      for name in [id, description.name].compactMap(\.self) {
+        planned[ByteString(name)] = description.kind
+      }
+      step.planCreation { [unowned self] () async throws(Failure) in
+        let (client, secret) = try await Clients.create(description, context)
+        for name in [id, client.name].compactMap(\.self) { made[ByteString(name)] = client.id }
+        return (client.id.text, secret)
+      }
+    }
+    steps.append(step)
+  }
+
+  /// Returns the application of the app with an id, or without one, with a name; nil for none.
+  private func existing(_ id: String?, _ name: String) throws(Failure) -> ClientRecord? {
+    if let id { return clients.first { $0.id.text.hasSameBytes(as: id) } }
+    let named = clients.filter { $0.name.hasSameBytes(as: name) }
+    guard named.count < 2 else {
+      let rule = "Several applications of the app have this name. Export with client_id."
+      throw .invalid([FieldError("/name", "choice", rule)])
+    }
+    return named.first
+  }
+
+  /// Checks that no application of another app has an id.
+  private func requireFree(_ id: String?) async throws(Failure) {
+    guard let id = id.flatMap({ ClientID($0) }) else { return }
+    do throws(Failure) {
+      _ = try await Clients.record(of: id, context)
+    } catch .notFound {
+      return
+    }
+    let rule = "An application of another app has this id."
+    throw .invalid([FieldError("/client_id", "client_exists", rule)])
+  }
+
+  private func planGrant(_ item: TenantExport.Item) throws(Failure) {
+    let body = try ClientGrantBody(item.object)
+    var step = Step(item, name: "\(body.client) at \(body.audience)")
+    step.ignored = body.ignored
+    if Self.isManagementAPI(body.audience) {
+      step.note = "Grant scopes of the Management API by dossier client grant."
+      return steps.append(step)
+    }
+    try require(step.name, isNewOf: item, at: "/audience")
+    let name = ByteString(body.audience)
+    try require(scopes: body.scopes, at: name) { "/scope/\($0)" }
+    let client = try application(body.client)
+    guard let kind = client?.kind ?? planned[ByteString(body.client)] else {
+      let rule = "Neither the export nor the app has an application with this id or name."
+      throw .invalid([FieldError("/client_id", "choice", rule)])
+    }
+    guard !kind.isPublic else {
+      step.note = "An application without a secret has no grants."
+      return steps.append(step)
+    }
+    let before = grants.first { client?.id == $0.client && ByteString($0.grant.identifier) == name }
+    let (context, scopes) = (context, body.scopes)
+    let perform: Step.Perform = { [unowned self] () async throws(Failure) in
+      guard let id = client?.id ?? made[ByteString(body.client)],
+        let server = try await ResourceServers.find(body.audience, of: context.app.id, context)
+      else { throw .notFound }
+      _ = try await ClientGrants.set(scopes, of: id, at: server.id, context)
+      return (nil, nil)
+    }
+    if let before {
+      let isSame = Set(before.grant.scopes.map(ByteString.init)) == Set(scopes.map(ByteString.init))
+      step.plan(changing: isSame ? [] : ["scope"], perform)
+    } else {
+      step.planCreation(perform)
+    }
+    steps.append(step)
+  }
+
+  /// Returns the application that a grant names by its id or, as the Deploy CLI does, by its name.
+  private func application(_ name: String) throws(Failure) -> ClientRecord? {
+    if let client = try existing(name, name) { return client }
+    return planned[ByteString(name)] == nil ? try existing(nil, name) : nil
+  }
+
+  private func planRole(_ item: TenantExport.Item) async throws(Failure) {
+    var object = item.object
+    let permissions = object["permissions"].flatMap { $0 == .null ? nil : $0 }
+    (object["permissions"], object["id"]) = (nil, nil)
+    let body = try RoleBody(.object(object))
+    guard let name = body.change.name else { throw .invalid([.missingProperty("name")]) }
+    guard body.change.faults.isEmpty else { throw .invalid(body.change.faults) }
+    try require(name, isNewOf: item, at: "/name")
+    var step = Step(item, name: name)
+    step.ignored = body.ignored
+    var wanted: [PermissionReference] = []
+    guard let list = (permissions ?? []).array else {
+      throw .invalid([.wrongType("/permissions", "an array")])
+    }
+    for (index, json) in list.enumerated() {
+      let place = "/permissions/\(index)"
+      let permission = try Failure.renaming({ place + $0 }) { () throws(Failure) in
+        try PermissionReference(json)
+      }
+      if Self.isManagementAPI(permission.audience) {
+        step.ignored.append("permissions.\(index)")
+        continue
+      }
+      try require(scopes: [permission.scope], at: ByteString(permission.audience)) { _ in place }
+      wanted.append(permission)
+    }
+    let role = roles[ByteString(name)]
+    var has: [Permission] = []
+    if let role {
+      has = try await Roles.permissions(of: role.id, of: context.app.id, context)
+    }
+    let new = wanted.filter { one in
+      !has.contains {
+        $0.identifier.hasSameBytes(as: one.audience) && $0.scope.hasSameBytes(as: one.scope)
+      }
+    }
+    let (context, change) = (context, body.change)
+    let isDescribed =
+      role.map { role in
+        change.description.map { !$0.hasSameBytes(as: role.description) } ?? false
+      } ?? false
+    let perform: Step.Perform = { () async throws(Failure) in
+      let app = context.app
+      let id: RoleID
+      if let role {
+        id = role.id
+        if isDescribed { _ = try await Roles.change(id, change, of: app.id, context) }
+      } else {
+        id = try await Roles.create(name, change.description ?? "", of: app, context).id
+      }
+      var names: [PermissionName] = []
+      for one in new {
+        let server = try await ResourceServers.find(one.audience, of: app.id, context)
+        guard let server else { throw .notFound }
+        names.append(PermissionName(server.id, one.scope))
+      }
+      if !names.isEmpty {
+        try await Roles.changePermissions(.add(names), of: id, of: app.id, context)
+      }
+      return (RoleName.prefix + id.text, nil)
+    }
+    if let role {
+      step.id = RoleName.prefix + role.id.text
+      step.plan(
+        changing: (isDescribed ? ["description"] : []) + (new.isEmpty ? [] : ["permissions"]),
+        perform
+      )
+    } else {
+      step.planCreation(perform)
+    }
+    steps.append(step)
+  }
+
+  /// Checks that an API will have scopes.
+  private func require(
+    scopes wanted: [String],
+    at server: ByteString,
+    _ place: (Int) -> String
+  ) throws(Failure) {
+    guard let known = scopes[server] else {
+      let rule = "Neither the export nor the app has an API with this identifier."
+      throw .invalid([FieldError(place(0), "choice", rule)])
+    }
+    let faults = wanted.enumerated().filter { !known.contains(ByteString($1)) }
+      .prefix(FieldError.limit)
+      .map { FieldError(place($0.offset), "choice", "The API has no such scope.") }
+    guard faults.isEmpty else { throw .invalid(faults) }
+  }
+
+  /// Returns whether an identifier is that of the Management API of a tenant.
+  private static func isManagementAPI(_ identifier: String) -> Bool {
+    let suffix = "/\(ManagementAPI.identifier)".utf8
+    return identifier.hasPrefix("https://")
+      && identifier.utf8.reversed().starts(with: suffix.reversed())
+  }
+}
+
+extension TenantImport {
+  /// A step of the plan.
+  fileprivate struct Step {
+    /// Returns the id of the object, and a new secret.
+    typealias Perform = @EventLoop () async throws(Failure) -> (id: String?, secret: String?)
+
+    enum Action: String {
+      case create, change, unchanged, created, changed
+      case notImported = "not imported"
+
+      /// The action of the step after it has been made.
+      var done: Action {
+        switch self {
+        case .create: .created
+        case .change: .changed
+        default: self
+        }
+      }
+    }
+
+    let kind: TenantExport.Kind
+    let file: String
+    let name: String
+    var action = Action.notImported
+    var id: String?
+    var changes: [String] = []
+    var ignored: [String] = []
+    var note: String?
+    var secret: String?
+    private(set) var perform: Perform?
+
+    init(_ item: TenantExport.Item, name: String?) {
+      (kind, file, self.name) = (item.kind, item.file, name ?? "")
+    }
+
+    mutating func planCreation(_ perform: @escaping Perform) {
+      (action, self.perform) = (.create, perform)
+    }
+
+    mutating func plan(changing members: [String], _ perform: @escaping Perform) {
+      changes = members
+      action = members.isEmpty ? .unchanged : .change
+      if !members.isEmpty { self.perform = perform }
+    }
+
+    /// Returns the step of a connection, which the operator sets up.
+    static func connection(_ item: TenantExport.Item) -> Step {
+      var step = Step(item, name: item.object["name"]?.string)
+      let strategy = item.object["strategy"]?.string ?? ""
+      guard strategy == "auth0" else {
+        step.note = "The connection \(strategy) is not imported.".excerpt(200)
+        return step
+      }
+      let options = item.object["options"]?.object ?? JSONObject()
+      step.note = "Each app has Username-Password-Authentication. Set its rules by dossier app set."
+      step.ignored = options.map { "options.\($0.key)" }
+      return step
+    }
+
+    var json: JSON {
+      var json = JSONObject([
+        ("action", .string(action.rawValue)), ("kind", .string(kind.rawValue)),
+        ("name", .string(name)),
+      ])
+      json["id"] = id.map(JSON.string)
+      json["secret"] = secret.map(JSON.string)
+      if !changes.isEmpty { json["changes"] = .array(changes.map(JSON.string)) }
+      if !ignored.isEmpty { json["ignored_members"] = .array(ignored.map(JSON.string)) }
+      json["note"] = note.map(JSON.string)
+      json["file"] = .string(file)
+      return .object(json)
+    }
+  }
+}
+
+extension Failure {
+  /// Runs a check, and maps the places of its faults.
+  fileprivate static func renaming<Result>(
+    _ renamed: (String) -> String,
+    _ check: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    do throws(Failure) { return try check() } catch { throw error.placed(renamed) }
+  }
+}
