@@ -11,8 +11,8 @@ extension Emails {
   ///
   /// - Returns: the flow, which the client sends with the code.
   /// - Throws: `.invalid`, `.noEmail`, `.emailTaken` unless the app's setting `sign_up` is
-  ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.sessionEnded`,
-  ///   `.databaseUnavailable`.
+  ///   `verify_first`, `.mailNotConfigured`, `.tooManyAttempts`, `.tooManyRequests`,
+  ///   `.sessionEnded`, `.databaseUnavailable`.
   @EventLoop package static func requestChange(
     to email: String,
     of user: UserID,
@@ -27,6 +27,7 @@ extension Emails {
     guard !key.hasSameBytes(as: address.key) else {
       throw .invalid([FieldError("/email", "same", "The user already has this address.")])
     }
+    try await RateLimits.countChange(of: user, context)
     // The response may reveal that a user has the address, as that of a registration does.
     try await RequestLimiter.registration(of: address.key, context)
     let account = try await Accounts.find(address, context)

@@ -3,6 +3,7 @@
 import unittest
 
 from asking import JSON, MERGE
+from authenticator import FactorCase
 from cases import Case
 
 PASSWORD = "correct horse"
@@ -86,6 +87,35 @@ class UserLimits(Case):
         again = self.expect(self.login(EMAIL, headers=app), 200).json
         self.expect(self.post("/v1/logout", {}, headers=app, token=again["access_token"]), 204)
 
+    def test_requests_for_addresses_are_bounded_by_user(self):
+        app = self.site.add_app("addresses", account_changes_per_user=2)
+        token = self.expect(self.register(EMAIL, headers=app), 201).json["access_token"]
+
+        def ask(number):
+            return self.post("/v1/me/email", {"email": f"new{number}@example.com"}, headers=app,
+                             token=token)
+
+        for number in range(2):
+            self.expect(ask(number), 202)
+        before = self.stored()
+        self.refused(ask(2), 1_800)
+        self.assertEqual(self.stored(), {**before, "audit": before["audit"] + 1})
+
+    def test_requests_for_links_by_code_are_bounded_by_user(self):
+        app = self.site.add_app("codes", account_changes_per_user=2, sign_up="verify_first")
+        token = self.expect(self.post("/v1/login/anonymous", {}, headers=app), 200).json["access_token"]
+
+        def ask(number):
+            link = {"provider": "password", "email": f"link{number}@example.com",
+                    "password": PASSWORD}
+            return self.post("/v1/me/identities", link, headers=app, token=token)
+
+        for number in range(2):
+            self.expect(ask(number), 202)
+        before = self.stored()
+        self.refused(ask(2), 1_800)
+        self.assertEqual(self.stored(), {**before, "audit": before["audit"] + 1})
+
     def test_recorded_changes_of_data_are_bounded_by_user(self):
         app = self.site.add_app("recorded", recorded_changes_per_user=4, data_event_days=7)
         grant = self.expect(self.register(EMAIL, headers=app), 201).json
@@ -107,6 +137,57 @@ class UserLimits(Case):
         self.site.set_app("recorded", data_event_days=None)
         for number in range(6):
             self.expect(patch("/metadata", {"number": number}), 200)
+
+
+class FirstSteps(FactorCase):
+    """Sign-ins of a user with a second factor count, and strangers slow no known device down."""
+
+    def setUp(self):
+        self.email = f"{self._testMethodName.replace('_', '-')[5:40]}@example.com"
+
+    def user(self, app):
+        """Returns the options of requests on the user's device, and its authenticator."""
+        grant = self.verified(self.email, headers=app)
+        authenticator, _ = self.protected(grant, headers=app)
+        self.headers = {**app, "Dossier-Device": grant["device_secret"]}
+        return authenticator
+
+    def second_step(self, flow, authenticator, headers):
+        self.site.sql("update second_factors set last_step = 0")
+        return self.prove(flow, authenticator.code(), headers=headers)
+
+    def test_a_stranger_with_the_password_does_not_slow_a_known_device_down(self):
+        app = self.site.add_app("guarded", sign_ins_per_user=3, mfa="optional")
+        authenticator = self.user(app)
+        for _ in range(3):
+            self.asked(self.login(self.email, headers=app))
+        self.expect(self.login(self.email, headers=app), 429, "too_many_requests")
+        flow = self.asked(self.login(self.email, headers=self.headers))
+        self.expect(self.second_step(flow, authenticator, self.headers), 200)
+        self.site.dossier("rate-limit", "reset", "--app", "guarded", self.email)
+        self.asked(self.login(self.email, headers=app))
+
+    def test_a_known_device_is_limited_too(self):
+        app = self.site.add_app("limited", sign_ins_per_user=3, mfa="optional")
+        self.user(app)
+        for _ in range(3):
+            self.asked(self.login(self.email, headers=self.headers))
+        self.expect(self.login(self.email, headers=self.headers), 429, "too_many_requests")
+
+    def test_second_steps_count_as_sign_ins(self):
+        app = self.site.add_app("seconds", sign_ins_per_user=2, mfa="optional")
+        authenticator = self.user(app)
+        waiting = self.asked(self.login(self.email, headers=app))
+        for _ in range(2):
+            flow = self.asked(self.login(self.email, headers=self.headers))
+            grant = self.expect(self.second_step(flow, authenticator, self.headers), 200).json
+            self.headers["Dossier-Device"] = grant["device_secret"]
+        # More refusals than a flow has tries.
+        for _ in range(7):
+            answer = self.second_step(waiting, authenticator, app)
+            self.expect(answer, 429, "too_many_requests")
+        self.site.dossier("rate-limit", "reset", "--app", "seconds", self.email)
+        self.expect(self.second_step(waiting, authenticator, app), 200)
 
 
 if __name__ == "__main__":

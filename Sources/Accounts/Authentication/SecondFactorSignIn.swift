@@ -111,7 +111,8 @@ package import Postgres
   ///   - context: the context of the request.
   /// - Returns: the tokens, and new recovery codes if a factor was enrolled.
   /// - Throws: `.invalidCode` also for a flow that is finished or expired, `.wrongCredentials` if the
-  ///   credential of the first step is not valid any more, `.tooManyAttempts`, `.deviceFull`,
+  ///   credential of the first step is not valid any more, `.tooManyAttempts`, `.tooManyRequests`,
+  ///   `.deviceFull`,
   ///   `.databaseUnavailable`.
   package static func complete(
     _ text: String,
@@ -136,7 +137,7 @@ package import Postgres
         step.write
       )
       return (tokens, step.recoveryCodes)
-    } catch let error where error.type == .tooManyAttempts {
+    } catch let error where error.type == .tooManyAttempts || error.type == .tooManyRequests {
       // The code was not looked at.
       _ = try await context.write(SecondFactorFlowQueries.giveBack, place, context.app.id, flow)
       throw error

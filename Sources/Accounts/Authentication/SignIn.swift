@@ -40,6 +40,16 @@ import Postgres
   ) async throws(Failure) -> Sessions.TokenSet {
     let live: LiveSession
     let own = RateLimitSet([.ofUser(.session, credential.user, context)], context)
+    let firstSteps = RateLimitSet(
+      [
+        .ofFirstSteps(
+          of: credential.user,
+          onFamiliarDevice: limiter?.isFamiliar == true,
+          context
+        )
+      ],
+      context
+    )
     do throws(Failure) {
       var device = try await Devices.admit(credential.user, context)
       // If no user needs a factor, the first attempt writes the session, and checks that this user has
@@ -54,12 +64,12 @@ import Postgres
             if !isNew { _ = transaction.send(SessionsQueries.lockUser, credential.user) }
             if let device { _ = transaction.send(DevicesQueries.lock, device.id) }
             let written = try await write(transaction)
-            // With a second factor, the first step has counted.
-            let counted = isNew || !methods.isEmpty ? nil : own.sendSpending(in: transaction)
-            let checked = isNew ? nil : credential.sendCheck(in: transaction)
             let enrolled =
               asksForFactor && methods.isEmpty
               ? SecondFactorFlow.sendIsEnrolled(after: credential, in: transaction) : nil
+            // A first step that needs a second one counts apart.
+            var counted = isNew || enrolled != nil ? nil : own.sendSpending(in: transaction)
+            let checked = isNew ? nil : credential.sendCheck(in: transaction)
             // The mail about a new device waits for a statement, so these errors must come first.
             let waits = enrolled != nil || !isNew && context.app.mailSettings.tellsNewDevices
             if waits {
@@ -74,10 +84,12 @@ import Postgres
                 in: transaction
               )
               if let secondStep {
+                if !isNew { try await firstSteps.sendSpending(in: transaction)() }
                 // The commit keeps the writes: a code is used up, and a new user is made.
                 try await limiter?.succeed(in: transaction)
                 return .failure(secondStep)
               }
+              if !isNew { counted = own.sendSpending(in: transaction) }
             }
             if !isNew {
               try await NewDevice.tell(credential, on: device?.id, in: transaction)
@@ -98,6 +110,8 @@ import Postgres
               try await written()
               try await counted?()
               try await checked?()
+            } else if enrolled != nil {
+              try await counted?()
             }
             try await isEnough?()
             try await created()
@@ -115,7 +129,10 @@ import Postgres
     } catch {
       try await limiter?.giveBack(after: error)
       // The limit that is used up may be the user's, which this reports and records.
-      if error.type == .tooManyRequests, !credential.isOfNewUser { try await own.requireLeft() }
+      if error.type == .tooManyRequests, !credential.isOfNewUser {
+        try await own.requireLeft()
+        try await firstSteps.requireLeft()
+      }
       throw error
     }
     return try await Sessions.grant(live, of: credential.user, as: style, context)

@@ -36,6 +36,7 @@ extension Identities {
       let own = try await context.read(EmailChangeQueries.own, user, context.principal).first
       guard let own else { throw context.gone }
       guard own.key == nil else { throw .identityExists }
+      try await RateLimits.countChange(of: user, context)
       let flow = try await Users.mailCode(for: .link, of: user, credentials, address, context)
       return .codeMailed(flow: flow)
     }

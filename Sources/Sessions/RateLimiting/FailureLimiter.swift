@@ -33,6 +33,8 @@ package enum AttemptPurpose: String, CaseIterable {
   case authorization
   /// Sign-ins of a user, with any credential, and switches on a device.
   case session
+  /// First steps of sign-ins that wait for a second factor, counted by the user.
+  case firstStep = "first-step"
   /// Changes of a user's own credentials.
   case change
   /// Changes of a user's own data in an app that records them.
@@ -65,6 +67,8 @@ package enum AttemptPurpose: String, CaseIterable {
 /// success gives its own attempt back.
 package struct FailureLimiter {
   private let limits: RateLimitSet
+  /// Whether the limit of a familiar device counts.
+  package let isFamiliar: Bool
 
   /// - Parameters:
   ///   - purpose: the purpose, each of which is counted separately.
@@ -80,8 +84,10 @@ package struct FailureLimiter {
   ) {
     if isFamiliar, let own = RateLimit.onDevice(purpose, identifier, context) {
       limits = RateLimitSet([own], context)
+      self.isFamiliar = true
       return
     }
+    self.isFamiliar = false
     let all = RateLimit.anywhereHourly(purpose, identifier, context)
     limits = RateLimitSet(
       RateLimit.fromNetwork(purpose, identifier, context) + [all]

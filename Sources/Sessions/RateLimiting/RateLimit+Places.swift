@@ -122,6 +122,28 @@ extension RateLimit {
     return limit
   }
 
+  /// Returns the limit of a user's first steps that wait for a second factor, in an hour.
+  ///
+  /// A familiar device has one of its own. So a stranger who knows the password does not slow the
+  /// user down there.
+  @EventLoop package static func ofFirstSteps(
+    of user: UserID,
+    onFamiliarDevice isFamiliar: Bool,
+    _ context: RequestContext
+  ) -> RateLimit {
+    let whole = ofUser(.firstStep, user, context)
+    guard isFamiliar, let device = context.device else { return whole }
+    var own = RateLimit(
+      AttemptPurpose.firstStep.onDevice,
+      of: [user.text, device.id.text],
+      burst: whole.burst,
+      in: whole.window,
+      context.keys.master
+    )
+    own.refusal = whole.refusal
+    return own
+  }
+
   /// Returns the limit of one identifier from all networks together, in an hour.
   @EventLoop static func anywhereHourly(
     _ purpose: AttemptPurpose,

@@ -29,8 +29,8 @@ extension RateLimits {
     var identifiers: [(AttemptPurpose, String)] = users.flatMap {
       let user = $0.text
       return [
-        AttemptPurpose.password, .secondFactor, .recoveryCode, .authorization, .session, .change,
-        .dataChange,
+        AttemptPurpose.password, .secondFactor, .recoveryCode, .authorization, .session, .firstStep,
+        .change, .dataChange,
       ].map { ($0, user) }
     }
     var keys = key.map { [$0] } ?? []

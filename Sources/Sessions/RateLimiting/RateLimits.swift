@@ -11,9 +11,7 @@ extension Event {
     of user: UserID,
     in transaction: Transaction
   ) async throws(Failure) {
-    if transaction.principal.session != nil {
-      let context = transaction.context
-      let limit = RateLimitSet([.ofUser(.dataChange, user, context)], context)
+    if let limit = RateLimits.own(.dataChange, of: user, transaction.context) {
       try await limit.sendSpending(in: transaction)()
     }
     record(in: transaction)
@@ -22,15 +20,25 @@ extension Event {
 
 /// The counted attempts of rate limits, and their reset.
 package enum RateLimits {
-  /// Counts a change of a user's own credentials; back ends and operators are not limited.
+  /// Counts a change of a user's own credentials, if the user makes it.
   ///
   /// - Throws: `.tooManyRequests`, `.databaseUnavailable`.
   @EventLoop package static func countChange(
     of user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard context.principal.user == user else { return }
-    try await RateLimitSet([.ofUser(.change, user, context)], context).spend()
+    try await own(.change, of: user, context)?.spend()
+  }
+
+  /// Returns the limit of what a user does to itself; nil for a back end and an operator, which have
+  /// none.
+  @EventLoop fileprivate static func own(
+    _ purpose: AttemptPurpose,
+    of user: UserID,
+    _ context: RequestContext
+  ) -> RateLimitSet? {
+    guard context.principal.user == user else { return nil }
+    return RateLimitSet([.ofUser(purpose, user, context)], context)
   }
 
   /// Forgets the failed logins of an address, and the sign-ins of its user, after a caller has used
@@ -52,7 +60,10 @@ package enum RateLimits {
     let context = transaction.context
     let limits =
       RateLimit.fromNetwork(.login, key, context)
-      + [RateLimit.anywhereHourly(.login, key, context), .ofUser(.session, user, context)]
+      + [
+        RateLimit.anywhereHourly(.login, key, context), .ofUser(.session, user, context),
+        .ofUser(.firstStep, user, context),
+      ]
       + [RateLimit.onDevice(.login, key, context)].compactMap(\.self)
     // In the order in which `rate_limits.spend` locks them.
     let subjects = limits.map(\.subject.bytes).sorted { $0.lexicographicallyPrecedes($1) }
