@@ -116,6 +116,14 @@ let package = Package(
       swiftSettings: house + unchecked
     ),
     .target(
+      name: "BreachedPasswords",
+      dependencies: [
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HeapModule", package: "swift-collections"),
+      ],
+      swiftSettings: pointers
+    ),
+    .target(
       name: "DomainNames",
       dependencies: ["CIDN2", "ReferenceData"],
       swiftSettings: pointers
@@ -198,7 +206,8 @@ let package = Package(
     .target(
       name: "Accounts",
       dependencies: [
-        "Delivery", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound", "PasswordHashes",
+        "BreachedPasswords", "Delivery", "DomainNames", "Encoding", "EventLoop", "JSON", "Outbound",
+        "PasswordHashes",
         "Imaging", "PictureContract", "Postgres", "ReferenceData", "Runtime", "Sessions", "Tenancy",
       ],
       swiftSettings: domain + unchecked
@@ -310,7 +319,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire", "ParraWire",
+        "BreachedPasswords", "Imaging", "OpenID", "OpenIDWire", "AppServicesWire", "ManagementWire",
+        "ParraWire",
         "Accounts", "Delivery", "Documents", "Runtime", "Sessions", "Tenancy", "EventLoop",
         "Encoding", "Outbound", "PasswordHashes", "Postgres", "WireKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -321,7 +331,8 @@ let package = Package(
       name: "dossier",
       dependencies: [
         "Administration",
-        "AppServicesWire", "CLinux", "Configuration", "Accounts", "Delivery", "Distribution",
+        "AppServicesWire", "BreachedPasswords", "CLinux", "Configuration", "Accounts", "Delivery",
+        "Distribution",
         "Documents",
         "ManagementWire", "OpenID", "Runtime", "Sessions", "Tenancy", "Transfer", "EventLoop",
         "HTTP",
@@ -369,7 +380,8 @@ let package = Package(
     .testTarget(
       name: "DossierTests",
       dependencies: [
-        "Administration", "Accounts", "CCrypt", "Declarations", "Delivery", "Distribution",
+        "Administration", "BreachedPasswords", "Accounts", "CCrypt", "Declarations", "Delivery",
+        "Distribution",
         "Documents",
         "OpenID", "Runtime",
         "Sessions", "Tenancy", "Transfer", "EventLoop", "JSON", "Encoding", "Outbound",
@@ -462,7 +474,8 @@ let package = Package(
 ///
 /// `Tests/Fuzz/run` builds their targets with libFuzzer; all other builds test them with the seeds.
 let readers: [Target.Dependency] = [
-  "Accounts", "Administration", "CFastCGI", "Delivery", "Documents", "DomainNames",
+  "Accounts", "Administration", "BreachedPasswords", "CFastCGI", "Delivery", "Documents",
+  "DomainNames",
   "ManagementWire", "OpenID", "OpenIDWire", "Runtime", "Sessions", "Tenancy", "Transfer",
   "FastCGI", "HTTP", "JSON", "JSONSchema", "Migrations", "Encoding", "Operators", "Outbound",
   "Patterns", "Postgres", "ParraWire", "TestSupport", "WebTokens", "WireKit",

@@ -47,9 +47,9 @@ package enum Emails {
     _ context: RequestContext
   ) async throws(Failure) {
     try context.requireOpen(.password)
-    try Credentials.check(password, of: nil, context)
+    try await Credentials.check(password, of: nil, context)
     let flow = try await AuthenticationFlow.ofNetwork(code, for: .networkReset, context)
-    try Credentials.check(password, of: flow.email, context)
+    try await Credentials.check(password, of: flow.email, context)
     let hash = try await context.passwords.hash(password, for: context.owner)
     guard let user = try await Accounts.latestHolder(of: flow.address, context) else {
       throw .invalidCode
@@ -156,9 +156,9 @@ package enum Emails {
     // An address can be restored in an app without passwords, too.
     if purpose == .reset { try context.requireOpen(.password) }
     // Also before the token is read: without a token the response to a password is the same.
-    try Credentials.check(password, of: nil, context)
+    try await Credentials.check(password, of: nil, context)
     let token = try await PresentedEmailToken(text, for: purpose, context)
-    try Credentials.check(password, of: token.subject.email, context)
+    try await Credentials.check(password, of: token.subject.email, context)
     return (token, try await context.passwords.hash(password, for: context.owner))
   }
 }

@@ -33,7 +33,7 @@ extension Users {
   ) async throws(Failure) -> String {
     let found = try await context.read(UsersAdministrationQueries.find, user, context.app.id)
     guard let address = found.first?.address, address.isCredential else { throw .notFound }
-    try Credentials.check(password, of: address.key, context)
+    try await Credentials.check(password, of: address.key, context)
     return try await context.passwords.hash(password, for: context.owner)
   }
 

@@ -70,6 +70,7 @@ extension Configuration {
         pages,
         ServiceAddress(fallback: issuer),
         PasswordHasher(pool: pools.passwords, cost: hashingCost),
+        BreachedPasswordCheck(breachedPasswords, pool: pools.files),
         ExternalTokens(database: database, source: keySets, keys: keys), LogoutSender(notices),
         PictureService(
           decoder: PictureDecoder(program: pictureProgram, pool: pools.pictures),

@@ -2,6 +2,7 @@ package import Runtime
 package import Tenancy
 import FoundationEssentials
 package import Glibc
+import BreachedPasswords
 import Encoding
 package import Outbound
 package import PasswordHashes
@@ -45,6 +46,7 @@ package struct Configuration: Sendable {
   }
   package let pictureProgram: String
   package let pictureFolder: String?
+  let breachedPasswords: String?
   /// The fingerprint of the settings that all hosts share.
   package let fingerprint: SettingsFingerprint
 
@@ -141,6 +143,15 @@ package struct Configuration: Sendable {
     pictureFolder = folder.isEmpty ? nil : folder
     if serves, !folder.isEmpty, access(folder, W_OK | X_OK) != 0 {
       problems.append("picture_folder \(folder) is not a writable folder")
+    }
+    let breached = text(.breachedPasswords)
+    breachedPasswords = breached.isEmpty ? nil : breached
+    if serves, !breached.isEmpty {
+      do throws(BreachedPasswordSetError) {
+        try BreachedPasswordSet(breached).check()
+      } catch {
+        problems.append("breached_passwords: \(error)")
+      }
     }
     var source = HTTPSourceSettings()
     let network = text(.issuerNetwork)

@@ -36,6 +36,7 @@ package enum Setting: String, CaseIterable {
   case issuerNetwork = "issuer_network"
   case pictureProgram = "picture_program"
   case pictureFolder = "picture_folder"
+  case breachedPasswords = "breached_passwords"
 
   package var environmentName: String { "DOSSIER_" + rawValue.uppercased() }
 
@@ -62,7 +63,7 @@ package enum Setting: String, CaseIterable {
     case .stallSeconds: "3"
     case .log: "requests"
     case .migrateDatabase, .internalNetworks, .mail, .mailUser, .mailPassword,
-      .mailClientName, .pictureProgram, .pictureFolder:
+      .mailClientName, .pictureProgram, .pictureFolder, .breachedPasswords:
       ""
     case .mailTLS: "required"
     case .issuerNetwork: "public"
@@ -81,7 +82,8 @@ package enum Setting: String, CaseIterable {
   package var isShared: Bool {
     switch self {
     case .masterKey, .issuer, .app, .appCacheTTL, .argon2Memory, .argon2Passes, .internalNetworks,
-      .mail, .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder:
+      .mail, .mailUser, .mailPassword, .mailTLS, .issuerNetwork, .pictureFolder,
+      .breachedPasswords:
       true
     case .database, .migrateDatabase, .workers, .socketDirectory, .socketMode, .socketGroup,
       .listen, .writeConnections, .lockSeconds, .threadSeconds, .hashingThreads, .connections,
@@ -132,6 +134,8 @@ package enum Setting: String, CaseIterable {
       "where keys of issuers may be fetched: public networks, or any (also by plain http)"
     case .pictureProgram: "path of dossier-pictures; empty uses the folder of this program"
     case .pictureFolder: "folder from which nginx serves pictures; empty keeps them in the database"
+    case .breachedPasswords:
+      "file of breached passwords, which `dossier breached-password build` makes; empty for none"
     case .internalNetworks:
       "CIDR networks, in addition to localhost, that may read /metrics, /readyz and /healthz; nginx must allow them too"
     case .log:

@@ -3,8 +3,9 @@ import Glibc
 /// Common passwords, which attackers guess first.
 ///
 /// They are the words in the lists of Debian's package `python3-zxcvbn`: frequent leaked passwords,
-/// dictionary words and names. Two rules add passwords that those lists omit: a repeated block of
-/// characters, such as `asdasdasd`, and consecutive characters, such as `87654321`.
+/// dictionary words and names. Three rules add passwords that those lists omit: a repeated block of
+/// characters, such as `asdasdasd`, consecutive characters, such as `87654321`, and a common password
+/// between a few digits and signs, such as `Password1!`.
 ///
 /// The lists remain text, and are searched when a user chooses a password. The search takes
 /// microseconds; a hash takes tens of milliseconds. It adds nothing to the start of a worker.
@@ -28,7 +29,23 @@ package struct CommonPasswords: Sendable {
   /// The case of ASCII letters is ignored.
   package func contains(_ password: String) -> Bool {
     let word = password.foldedBytes
-    return Self.repeats(word) || Self.counts(word) || has(word)
+    return [word, Self.core(of: word)].contains { word in
+      Self.repeats(word) || Self.counts(word) || has(word)
+    }
+  }
+
+  /// The digits and signs around a word that hardly slow a guess.
+  private static let mostAround = 5
+
+  /// Returns a word without the digits and signs before and after it; empty if there are too many.
+  private static func core(of word: [UInt8]) -> [UInt8] {
+    func isPart(_ byte: UInt8) -> Bool {
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte >= 0x80
+    }
+    guard let first = word.firstIndex(where: isPart), let last = word.lastIndex(where: isPart),
+      first + word.count - 1 - last <= mostAround
+    else { return [] }
+    return Array(word[first...last])
   }
 
   private func has(_ word: [UInt8]) -> Bool {

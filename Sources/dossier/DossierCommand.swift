@@ -24,8 +24,8 @@ import Configuration
       IssuerCommand.self, KeyCommand.self, UserCommand.self, SessionCommand.self,
       RateLimitCommand.self,
       MailCommand.self,
-      IndexCommand.self, SchemaCommand.self, AuditCommand.self, APICommand.self, Calibrate.self,
-      Doctor.self,
+      IndexCommand.self, SchemaCommand.self, BreachedPasswordCommand.self, AuditCommand.self,
+      APICommand.self, Calibrate.self, Doctor.self,
     ]
   )
 }

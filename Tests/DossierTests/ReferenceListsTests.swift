@@ -137,7 +137,10 @@ import Testing
     ("a", false),
     ("abcdefgi", false), ("asdfasdfx", false), ("aXaYaZaW", false),
     ("trustno1", true), ("p@ssw0rd", true), ("iloveyou1", true), ("123456,password", false),
-    ("passwordpassword ", false), ("correct horse battery", false), ("pa\u{301}ssword", false),
+    ("Password1!", true), ("letmein123", true), ("P@ssw0rd1", true), ("Summer2024!", true),
+    ("1!password1!", true), ("password12345", true), ("password123456", false),
+    ("#12345password", false), ("correct1horse!", false), ("!1!2!3!4", false),
+    ("passwordpassword ", true), ("correct horse battery", false), ("pa\u{301}ssword", false),
     (",", false), ("", false), ("ＰＡＳＳＷＯＲＤ", false),
   ])
   func `a common password is in a list or follows a pattern`(

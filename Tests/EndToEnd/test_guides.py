@@ -171,6 +171,13 @@ class Output(Administration):
         self.site.dossier("app", "set", "sign_up=null", "mfa=null", "mfa_issuer=null",
                           "audit_retention_days=null", "anonymous_user_retention_days=null")
 
+    def test_a_set_of_breached_passwords_is_built(self):
+        script, = guide.commands("Refuse breached passwords")
+        (self.folder / "pwnedpasswords.txt").write_text(
+            "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9659365\r\n")
+        said = self.run_script(script, **{"/var/lib/dossier": str(self.folder)})
+        self.assertRegex(said, r"(?m)^passwords +1$")
+
     def test_the_doctor_reports_each_check(self):
         script, = guide.commands("Run the doctor")
         said = self.run_script(script)

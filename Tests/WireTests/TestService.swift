@@ -103,7 +103,7 @@ import WireKit
       calculator: calculator,
       services: [
         tokens, apps, mailer, passwords, external, pictures, pages,
-        ServiceAddress(fallback: "https://id.example"),
+        ServiceAddress(fallback: "https://id.example"), BreachedPasswordCheck(nil, pool: pool),
       ]
     )
     self.dependencies = dependencies

@@ -17,11 +17,13 @@ package struct Credentials: Sendable {
   /// Checks credentials that a user is to get, and counts the request.
   ///
   /// - Returns: the address.
-  /// - Throws: `.loginMethodDisabled`, `.invalid`, `.tooManyAttempts`, `.databaseUnavailable`.
+  /// - Throws: `.loginMethodDisabled`, `.invalid`, `.tooManyAttempts`, `.overloaded`,
+  ///   `.databaseUnavailable`.
   @EventLoop func admit(_ context: RequestContext) async throws(Failure) -> EmailAddress {
     try context.requireOpen(.password)
     let faults = faults(in: context.app)
     guard faults.isEmpty else { throw .invalid(faults) }
+    try await Self.checkBreached(password, at: "/password", context)
     let address = try await EmailAddress(email, context)
     try await RequestLimiter.registration(of: address.key, context)
     return address
@@ -42,16 +44,30 @@ package struct Credentials: Sendable {
 
   /// Checks a new password of a user.
   ///
-  /// - Throws: `.invalid`, with the pointer.
+  /// - Throws: `.invalid`, with the pointer, `.overloaded`.
   @EventLoop package static func check(
     _ password: String,
     of email: String?,
     at pointer: String = "/password",
     _ context: RequestContext
-  ) throws(Failure) {
+  ) async throws(Failure) {
     if let fault = fault(in: password, of: email, at: pointer, context.app) {
       throw .invalid([fault])
     }
+    try await checkBreached(password, at: pointer, context)
+  }
+
+  /// Checks that a new password, which follows all other rules, is not in the operator's set.
+  ///
+  /// - Throws: `.invalid`, with the pointer, `.overloaded`.
+  @EventLoop package static func checkBreached(
+    _ password: String,
+    at pointer: String,
+    _ context: RequestContext
+  ) async throws(Failure) {
+    guard !context.app.accountSettings.allowsWeakPasswords else { return }
+    let check = context.dependencies[BreachedPasswordCheck.self]
+    if let fault = try await check.fault(in: password, at: pointer) { throw .invalid([fault]) }
   }
 
   /// In bytes: long enough for any passphrase; bounds the cost of hashing.
@@ -59,7 +75,7 @@ package struct Credentials: Sendable {
   /// In bytes: shorter names occur in too many words.
   private static let shortestName = 4
 
-  /// Returns the rule that a new password breaks.
+  /// Returns the rule that a new password breaks, except that about the operator's set.
   ///
   /// It may be too short, too long, or a common password. It must not contain the email address,
   /// its local part, or a name of the app: attackers try those first. An app that allows weak

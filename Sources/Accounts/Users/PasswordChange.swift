@@ -22,7 +22,7 @@ extension Users {
     _ context: RequestContext
   ) async throws(Failure) -> Sessions.TokenSet {
     let own = try await ownPassword(of: user, context)
-    try Credentials.check(new, of: own.address, at: "/new_password", context)
+    try await Credentials.check(new, of: own.address, at: "/new_password", context)
     try await RateLimits.countChange(of: user, context)
     let limiter = passwordLimiter(of: user, context)
     let hash = try await limiter.attempt { () async throws(Failure) in

@@ -46,7 +46,7 @@ extension FormError {
     default: return FormError(.changedMeanwhile)
     }
     switch fault.code {
-    case "common": return FormError(.passwordCommon)
+    case "common", "breached": return FormError(.passwordCommon)
     case "personal": return FormError(.passwordPersonal)
     default: return FormError(.passwordShort, app.accountSettings.passwordMinLength)
     }

@@ -37,6 +37,7 @@ package struct NewUser: Sendable {
       throw .invalid(faults + error.faults)
     }
     guard faults.isEmpty else { throw .invalid(faults) }
+    if let password { try await Credentials.checkBreached(password, at: "/password", context) }
   }
 
   /// Removes the member `password`, which import rows lack, and returns it with its faults.
