@@ -11,8 +11,6 @@ struct RecoveryCode: Hashable {
   /// How many codes a user gets at once.
   static let count = 10
   private static let length = 24
-  /// The length of codes from before, which are good until they are replaced.
-  private static let earlierLength = 10
   private static let groupLength = 6
   private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
@@ -39,9 +37,9 @@ struct RecoveryCode: Hashable {
         characters.append(isUpper ? byte + 32 : byte)
       }
     }
-    guard [Self.length, Self.earlierLength].contains(characters.count),
-      characters.allSatisfy(Self.alphabet.contains)
-    else { return nil }
+    guard characters.count == Self.length, characters.allSatisfy(Self.alphabet.contains) else {
+      return nil
+    }
     self.characters = characters
   }
 
