@@ -81,7 +81,7 @@ package struct SessionSettings: SettingsSection {
       "sessions_per_user",
       1...1_000,
       100,
-      "the most sessions of a user; one more ends the least recently used one"
+      "the most sessions of a user; one more ends the least recently used one, of API keys first"
     )
   }
 }

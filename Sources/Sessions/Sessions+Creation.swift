@@ -43,12 +43,15 @@ package enum SessionCreationQueries {
   /// Ends sessions before a new one of the user.
   ///
   /// They are those on the device, unless they stay. Of the others it keeps as many as fit beside
-  /// the new one: those used last. Served by `sessions_live`.
+  /// the new one: those used last. Sessions of API keys end before others, and those of the key that
+  /// signs in first. So a program that signs in often does not end the sessions of its owner. Served
+  /// by `sessions_live`.
   /// - Parameter 2: the device.
   /// - Parameter 3: whether the sessions on the device stay.
   /// - Parameter 4: how many sessions the user may have. At most a hundred end at once, so that a
   ///   user with many more can still sign in.
-  package static let makeRoom = Statement<NoRow, UserID, DeviceID, Bool, Int>(
+  /// - Parameter 5: the API key that signs in; null for none.
+  package static let makeRoom = Statement<NoRow, UserID, DeviceID, Bool, Int, APIKeyID?>(
     "sessions.make_room",
     """
     update sessions s set ended_at = now(),
@@ -59,7 +62,9 @@ package enum SessionCreationQueries {
         select o.session_id from sessions o
         where o.user_id = $1 and (o.device_id <> $2 or $3::boolean) and o.ended_at is null
           and o.expires_at > now()
-        order by o.refreshed_at desc, o.session_id desc offset $4::bigint - 1 limit 100)))
+        order by coalesce(o.key_id = $5, false), o.key_id is not null, o.refreshed_at desc,
+          o.session_id desc
+        offset $4::bigint - 1 limit 100)))
     """
   )
 

@@ -126,6 +126,35 @@ class Guards(Case):
                               f"and user_id = '{first['user_id']}'")
         self.assertEqual(alive, "3")
 
+    def test_sign_ins_by_an_api_key_end_the_sessions_of_keys_first(self):
+        app = self.site.add_app("scripts", sessions_per_user=4)
+        owner = self.expect(self.register("scripts@example.com", headers=app), 201).json
+        keys = [self.expect(self.post("/v1/me/api-keys", {"name": name}, headers=app,
+                                      token=owner["access_token"]), 201).json["key"]
+                for name in ["one", "other"]]
+
+        def enter(key):
+            return self.expect(self.post("/v1/login/api-key", {"key": key}, headers=app), 200).json
+
+        def alive(*grants):
+            return [self.me(grant, headers=app).status == 200 for grant in grants]
+
+        phone = self.expect(self.login("scripts@example.com", headers=app), 200).json
+        other = enter(keys[1])
+        mine = [enter(keys[0]) for _ in range(5)]
+        # The key that signs in ends its own sessions, though those of the owner were used less.
+        self.assertEqual(alive(owner, phone, other, mine[-1]), [True] * 4)
+        self.assertEqual(alive(*mine[:-1]), [False] * 4)
+        # The owner ends those of keys, the least recently used one first.
+        tablet = self.expect(self.login("scripts@example.com", headers=app), 200).json
+        self.assertEqual(alive(owner, phone, tablet, other, mine[-1]), [True] * 3 + [False, True])
+        # Without another session of a key, the least recently used one of the owner ends.
+        watch = self.expect(self.login("scripts@example.com", headers=app), 200).json
+        self.assertEqual(alive(owner, phone, tablet, watch), [True] * 4)
+        last = enter(keys[0])
+        self.assertEqual(alive(phone, tablet, watch, last), [True] * 4)
+        self.assertEqual(alive(owner), [False])
+
     def test_refreshes_do_not_extend_a_session_beyond_the_limit_of_the_app(self):
         app = self.site.add_app("brief", session_max_days=30,
                                 allowed_origins=["https://app.example.com"])

@@ -180,7 +180,8 @@ import Postgres
         user,
         device,
         style.keepsSessions,
-        settings.sessionsPerUser
+        settings.sessionsPerUser,
+        credential.apiKey
       )
       _ = transaction.send(
         SessionCreationQueries.recordSurplus,
