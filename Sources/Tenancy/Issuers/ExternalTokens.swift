@@ -18,8 +18,6 @@ import WebTokens
 
   /// The tolerated clock difference between the issuer and us, in seconds.
   private static let leeway = 60
-  /// The shortest time between two fetches for unknown keys, in nanoseconds.
-  private static let interval: UInt64 = 30_000_000_000
 
   package init(database: Database, source: HTTPSource, keys: Keyring) {
     self.database = database
@@ -105,7 +103,7 @@ import WebTokens
     guard let named = subject.text(read.members), (1...255).contains(named.utf8.count) else {
       throw .invalidExternalToken("its subject is missing, empty or longer than 255 bytes")
     }
-    guard try await isSigned(read.token, by: issuer, context.app.id) else {
+    guard try await isSigned(read.token, by: issuer, context) else {
       throw .invalidExternalToken("its signature is not its issuer's")
     }
     let provider = IdentityProvider(ofIssuer: issuer.issuer)
@@ -151,19 +149,23 @@ import WebTokens
   private func isSigned(
     _ token: SignedToken,
     by issuer: Issuer,
-    _ app: AppID
+    _ context: RequestContext
   ) async throws(Failure) -> Bool {
+    let app = context.app.id
     let name = "\(app) \(issuer.name)"
     guard let url = issuer.jwksURL else {
       return try stated(by: issuer, name).verify(token)
     }
     let source = source(name, CallOwner(app: app.text, receiver: issuer.name), url)
-    var set = try await source.keys(of: issuer.name)
-    if set.keys.verify(token) { return true }
+    if try await source.keys(of: issuer.name).keys.verify(token) { return true }
     // The signing key may be newer than our key set.
-    guard EventLoop.now() - set.fetchedAt > Self.interval else { return false }
-    set = try await source.keys(of: issuer.name, atLeast: EventLoop.now() - Self.interval)
-    return set.keys.verify(token)
+    let network = context.address.network
+    guard let newer = try await source.newerKeys(of: issuer.name, for: network) else {
+      return false
+    }
+    guard newer.keys.verify(token) else { return false }
+    source.unknown.giveBack(network)
+    return true
   }
 
   /// Returns the keys of an issuer that stores them here: a key set or a shared secret.

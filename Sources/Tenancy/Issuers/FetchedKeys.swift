@@ -16,6 +16,7 @@ import WebTokens
   private let fetch = SharedTask<Set, FetchError>()
   private var breaker = CircuitBreaker(after: 1, pauses: .seconds(2)...(.seconds(60)))
   private var failure: FetchError?
+  var unknown = UnknownKeyFetches()
 
   struct Set {
     let keys: IssuerKeys
@@ -58,6 +59,28 @@ import WebTokens
       failure.map { "\($0)" } ?? "",
       retryAfter: .seconds(breaker.rest().wholeSeconds + 1)
     )
+  }
+
+  /// Fetches the keys again, for a token that none of the known ones has signed.
+  ///
+  /// A token that arrives during a fetch waits for it.
+  ///
+  /// - Parameters:
+  ///   - issuer: the operator's name for the issuer.
+  ///   - network: the network of the client that sends the token.
+  /// - Returns: nil if it is too early for another fetch.
+  /// - Throws: as `keys`.
+  func newerKeys(of issuer: String, for network: [UInt8]) async throws(Failure) -> Set? {
+    let now = EventLoop.now()
+    guard fetch.isUnderWay || unknown.begin(for: network, after: last?.fetchedAt ?? 0, at: now)
+    else { return nil }
+    do throws(Failure) {
+      return try await keys(of: issuer, atLeast: now)
+    } catch {
+      // The next token meets the outage too, and is not refused as forged.
+      unknown.giveBack(network)
+      throw error
+    }
   }
 
   private func load() async throws(FetchError) -> Set {
