@@ -62,7 +62,7 @@ package struct EmailToken {
 
   /// Queues its mail and stores the token, which is valid at once.
   ///
-  /// The newest three tokens of a purpose are valid. Older ones end when the relay has accepted the
+  /// The newest 50 tokens of a purpose are valid. Older ones end when the relay has accepted the
   /// mail (`MailTokenQueries.prune`), so a mail that cannot be sent invalidates none.
   @EventLoop package func queue(in transaction: Transaction) {
     let text = token.text(context.keys.master)
@@ -208,19 +208,20 @@ package enum MailTokenQueries {
     """
   )
 
-  /// Deletes the older tokens of a purpose except two, when the relay has accepted a mail with a
-  /// newer one.
+  /// Deletes the older tokens of a purpose except 49, when the relay has accepted a mail with a newer
+  /// one.
   ///
-  /// Two stay, so that a stranger's request does not invalidate the link that the owner has just got.
-  /// Not earlier: until the mail arrives, its recipient has only the older tokens. Restore tokens
-  /// stay, so that a second change of address does not invalidate the first owner's.
+  /// That is more than strangers may request in a day (`mails_per_email_daily`). So their requests do
+  /// not invalidate the link that the owner has just got. Not earlier: until the mail arrives, its
+  /// recipient has only the older tokens. Restore tokens stay, so that a second change of address does
+  /// not invalidate the first owner's.
   static let prune = Statement<NoRow, UserID, String, BinaryBytes>(
     "mail_tokens.prune",
     """
     delete from mail_tokens old using mail_tokens new
     where new.user_id = $1 and new.purpose = $2 and new.token_hash = $3
       and old.user_id = $1 and old.purpose = $2 and old.expires_at < new.expires_at
-      and old.purpose <> 'restore' and 3 <= (
+      and old.purpose <> 'restore' and 50 <= (
         select count(*) from mail_tokens t
         where t.user_id = $1 and t.purpose = $2
           and t.expires_at > old.expires_at and t.expires_at <= new.expires_at)

@@ -144,6 +144,14 @@ class Deployment(Cluster, Asking):
         assert run.returncode == 0, run.stdout + run.stderr
         return json.loads(run.stdout) if output == "json" and run.stdout else run.stdout
 
+    def add_tokens(self, email, count):
+        """Adds tokens of mails to a user, which are a little newer than the last one."""
+        self.sql("insert into mail_tokens (user_id, purpose, token_hash, email, expires_at, verifies) "
+                 "select t.user_id, t.purpose, sha256(g::text::bytea), t.email, "
+                 "t.expires_at + g * interval '1 microsecond', t.verifies from mail_tokens t "
+                 f"join users u using (user_id), generate_series(1, {count}) g "
+                 f"where u.email = '{email}'")
+
     SCOPES = ["read:users", "update:users", "delete:users", "create:users",
               "read:users_app_metadata", "update:users_app_metadata", "read:logs_users"]
 
