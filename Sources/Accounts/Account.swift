@@ -35,6 +35,10 @@ struct Account: RowDecodable {
   ///
   /// An attacker may have made the account, and may know its password.
   var isTakenOverByMail: Bool { !isVerified || isVerifiedByReader }
+  /// The user, if it is certain that the address is the user's own.
+  ///
+  /// A stranger may have registered the address, and has known devices and networks by that.
+  var owner: UserID? { isTakenOverByMail ? nil : user }
 }
 
 /// Finds and makes the users of addresses; one address belongs to one user.

@@ -1,5 +1,6 @@
 import Accounts
 import Runtime
+import Sessions
 import EventLoop
 import HTTP
 import JSON
@@ -11,17 +12,17 @@ import WireKit
 @EventLoop enum CodeRoutes {
   nonisolated static func routes(_ base: String) -> [Route] {
     [
-      IssuerRoutes.route("\(base)/challenges/passwordless", "Mail a code that signs in", logIn),
+      IssuerRoutes.route("\(base)/challenges/passwordless", "Email a code that signs in", logIn),
       IssuerRoutes.route(
         "\(base)/password/reset/challenge",
-        "Mail a code that sets a new password"
+        "Email a code that sets a new password"
       ) { (call) async throws(Failure) in
         // The screen of the SDK accepts no other length.
-        let digits = AuthenticationFlow.networkDigits.lowerBound
+        let digits = NetworkCode.digits.lowerBound
         try await Emails.requestResetCode(of: try call.identity.email, digits: digits, call.context)
         return Response(.ok, json: Array("{}".utf8))
       },
-      IssuerRoutes.route("\(base)/password/reset", "Set a new password by the mailed code") {
+      IssuerRoutes.route("\(base)/password/reset", "Set a new password by the emailed code") {
         (call) async throws(Failure) in
         guard let code = call.json["code"]?.string, let password = call.json["password"]?.string
         else { throw .invalid([FieldError("", "type", "code and password are required strings.")]) }

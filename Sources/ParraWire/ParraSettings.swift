@@ -1,6 +1,7 @@
 import Accounts
 import Encoding
 package import Runtime
+import Sessions
 
 /// The settings of clients of Parra.
 package struct ParraSettings: SettingsSection {
@@ -30,7 +31,7 @@ package struct ParraSettings: SettingsSection {
     )
     codeDigits = read.number(
       "parra_code_digits",
-      AuthenticationFlow.networkDigits,
+      NetworkCode.digits,
       AuthenticationFlow.length,
       "digits of the codes by which clients of Parra sign in; a code for a new password has 6"
     )

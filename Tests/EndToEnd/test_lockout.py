@@ -222,13 +222,34 @@ class Lockout(Case):
         token = grant["access_token"]
         told = limits(self.expect(self.ask(*reset, token=token), 202))
         self.assertEqual(told.keys(), {"mail-session"})
+        place = "203.0.113.97"
         other = self.expect(self.ask("/v1/login/anonymous", {}), 200).json["access_token"]
-        self.expect(self.ask(*reset, token=other), 429)
-        self.expect(self.ask(*reset, token="none"), 429)
+        self.expect(self.ask(*reset, place, token=other), 429)
+        self.expect(self.ask(*reset, place, token="none"), 429)
         self.expect(self.ask("/v1/logout", None, token=token), 204)
-        self.expect(self.ask(*reset, token=token), 429)
+        self.expect(self.ask(*reset, place, token=token), 429)
         self.site.dossier("rate-limit", "reset", "--app", "flooded", self.email)
         self.expect(self.ask(*reset, "203.0.113.99"), 202)
+
+    def test_strangers_mails_leave_those_of_a_known_device_and_network(self):
+        self.app("recovering", failures_per_identifier=2, mails_per_email_daily=20, **DAY)
+        owner = {**self.headers, ADDRESS: OWN}
+        grant = self.verified(self.email, headers=owner)
+        self.expect(self.post("/v1/logout", None, headers=owner, token=grant["access_token"]), 204)
+        self.site.sql("delete from rate_limits")
+        code = ("/v1/login/code/request", {"email": self.email})
+        reset = ("/v1/password/reset-request", {"email": self.email})
+        in_parallel(40, lambda i: self.ask(*reset, f"203.0.113.{i}"))
+        for way in (reset, code):
+            self.expect(self.ask(*way, "203.0.113.99"), 429, "too_many_attempts")
+            # The owner has signed out, is elsewhere, and has the device; or is at home without it.
+            self.expect(self.ask(*way, "198.51.100.7", grant["device_secret"]), 202)
+            self.expect(self.ask(*way), 202)
+        # The limit of the network itself stays.
+        self.expect(self.ask(*reset), 429)
+        # A user elsewhere who only knows of the address has none.
+        self.verified("neighbor@example.com", headers={**self.headers, ADDRESS: "192.0.2.9"})
+        self.expect(self.ask(*reset, "192.0.2.9"), 429)
 
     def test_a_registration_succeeds_without_its_mail(self):
         self.app("mailed", mails_per_email_daily=2, **DAY)

@@ -151,6 +151,85 @@ class SignIn(CodeCase):
             client.form(grant_type="passwordless_otp", client_id="app-1", code=code)
         self.assertEqual((statuses[:3], limited.exception.status), ([400] * 3, 429))
 
+    def use_up_guesses(self, email, count, digits=6):
+        """Guesses codes of an address from three networks, until none may."""
+        self.site.set_app(failures_per_identifier=3, parra_code_digits=digits)
+        self.addCleanup(self.site.set_app, failures_per_identifier=10, parra_code_digits=6)
+        statuses = []
+        for number in range(4):
+            stranger = self.client(f"203.0.113.{10 + number}")
+            stranger.ask_for_code(email)
+            wait_until(lambda: self.site.sql("select count(*) from mail_outbox") == "0",
+                       what="the mail")
+            with self.assertRaises((APIError, NetworkError)) as refused:
+                stranger.form(grant_type="passwordless_otp", client_id="app-1",
+                              code="0" * digits)
+            statuses.append(refused.exception.status)
+        self.assertEqual(statuses, [400] * count + [429] * (4 - count))
+
+    def test_strangers_guesses_do_not_stop_the_owner_in_a_known_network(self):
+        owner = self.client()
+        owner.ask_for_code("owner@example.com")
+        owner.log_in_by_code(self.code("owner@example.com"))
+        owner.log_out()
+        self.use_up_guesses("owner@example.com", 3)
+        count = len(self.codes("owner@example.com"))
+        owner, elsewhere = self.client(), self.client("203.0.113.99")
+        elsewhere.ask_for_code("owner@example.com")
+        code = self.code("owner@example.com", count + 1)
+        with self.assertRaises((APIError, NetworkError)) as refused:
+            elsewhere.form(grant_type="passwordless_otp", client_id="app-1", code=code)
+        self.assertEqual(refused.exception.status, 429)
+        owner.ask_for_code("owner@example.com")
+        code = self.code("owner@example.com", count + 2)
+        # The limit of the network is as strict.
+        for _ in range(2):
+            self.assertEqual(self.refused(owner, self.wrong(code)).status, 400)
+        self.assertEqual(owner.log_in_by_code(code)["email"], "owner@example.com")
+        # A session that was revoked proves no network: a thief may have had it.
+        self.site.sql("update sessions set ended_at = now(), end_reason = 'password_reset'")
+        owner.ask_for_code("owner@example.com")
+        code = self.code("owner@example.com", count + 3)
+        with self.assertRaises((APIError, NetworkError)) as refused:
+            self.client().form(grant_type="passwordless_otp", client_id="app-1", code=code)
+        self.assertEqual(refused.exception.status, 429)
+
+    def test_a_stranger_who_has_registered_an_address_has_no_network_of_its_own(self):
+        stranger = self.client()
+        stranger.sign_up("victim@example.com")
+        stranger.log_out()
+        self.use_up_guesses("victim@example.com", 3)
+        stranger = self.client()
+        stranger.ask_for_code("victim@example.com")
+        with self.assertRaises((APIError, NetworkError)) as refused:
+            stranger.form(grant_type="passwordless_otp", client_id="app-1", code="000000")
+        self.assertEqual(refused.exception.status, 429)
+
+    def test_longer_codes_may_be_guessed_as_often_as_mails_allow(self):
+        self.use_up_guesses("longer@example.com", 4, digits=8)
+        stranger = self.client("203.0.113.99")
+        stranger.ask_for_code("longer@example.com")
+
+        def codes():
+            return [found[0].replace(" ", "") for mail in self.site.mails("longer@example.com")
+                    for found in [re.search(r"^\d{4} \d{4}$", mail, re.M)] if found]
+
+        wait_until(lambda: len(codes()) >= 5, what="five codes")
+        self.assertEqual(stranger.log_in_by_code(codes()[-1])["email"], "longer@example.com")
+
+    def test_what_no_code_can_match_is_no_guess(self):
+        client, neighbor = self.client(), self.client()
+        # The neighbor enters codes before any was asked for, and later malformed ones.
+        for code in ["000000", "12345678"]:
+            for _ in range(8):
+                self.assertEqual(self.refused(neighbor, code).status, 400)
+        client.ask_for_code("neighbor@example.com")
+        code = self.code("neighbor@example.com")
+        for other in ["", "12345", "123456789", "12345a", "\u0661\u0662\u0663\u0664\u0665\u0666"] * 3:
+            self.assertEqual(self.refused(neighbor, other).status, 400)
+        self.assertEqual(self.site.sql("select tries from authentication_flows"), "5")
+        self.assertEqual(client.log_in_by_code(code)["email"], "neighbor@example.com")
+
     def test_an_expired_code_is_refused(self):
         client = self.client()
         client.ask_for_code("late@example.com")
@@ -161,9 +240,13 @@ class SignIn(CodeCase):
     def test_wrong_codes_of_a_network_are_limited(self):
         client = self.client()
         statuses = []
-        for _ in range(12):
+        for number in range(12):
+            if number % 4 == 0:
+                email = f"guessed-{number}@example.com"
+                client.ask_for_code(email)
+                wrong = self.wrong(self.code(email))
             try:
-                client.form(grant_type="passwordless_otp", client_id="app-1", code="000000")
+                client.form(grant_type="passwordless_otp", client_id="app-1", code=wrong)
             except (APIError, NetworkError) as error:
                 statuses.append(error.status)
         self.assertEqual(statuses, [400] * 10 + [429] * 2)

@@ -10,11 +10,9 @@ package import Postgres
 /// The code works only from the network that asked for it. So an attacker elsewhere can neither guess
 /// it nor use up its tries. A code is compared with the newest flow of the network alone, and counts
 /// as a try of it. So one guess is a guess at one address. A limit of a day counts the guesses at an
-/// address from all networks, since six digits are few.
+/// address from all networks, since six digits are few. A code that no flow can match is no guess,
+/// and does not count.
 extension AuthenticationFlow {
-  /// The lengths that a wire may choose for such a code.
-  package nonisolated static let networkDigits = 6...length
-
   /// Returns the key under which failures of the client's network are stored.
   static func network(of context: RequestContext) -> String {
     String(hexadecimal: context.address.network)
@@ -47,8 +45,12 @@ extension AuthenticationFlow {
   ) async throws(Failure) -> AuthenticationFlow {
     let (network, place) = (network(of: context), networkPlace(of: context))
     let typed = code.withoutSpacesAndHyphens
+    let digits = typed.utf8.count
+    guard NetworkCode.digits.contains(digits), typed.utf8.allSatisfy(\.isDigit) else {
+      throw .invalidCode
+    }
     let limiter = FailureLimiter(.networkCode, on: network, context)
-    let flow = try await limiter.attempt { () async throws(Failure) in
+    let flow = try await limiter.attempt { () async throws(Failure) -> AuthenticationFlow? in
       let tried = try await context.write(
         NetworkFlowQueries.spend,
         place,
@@ -56,17 +58,17 @@ extension AuthenticationFlow {
         purpose.rawValue,
         networkHash(of: typed, context)
       )
-      guard let row = tried.first else { throw .invalidCode }
-      let daily = RequestLimiter.guesses(at: row.key, context)
-      try await daily.spend()
+      guard let row = tried.first else { return nil }
+      let guess = try await RequestLimiter.guess(digits: digits, at: row.key, context)
       guard row.isRight else {
         try await Event(loginFailureBy: "email").record(context)
         throw .invalidCode
       }
-      try await daily.giveBack()
+      try await guess.giveBack()
       return AuthenticationFlow(row, at: place, for: purpose)
     }
     try await limiter.takeBack()
+    guard let flow else { throw .invalidCode }
     return flow
   }
 

@@ -9,8 +9,9 @@ enum RequestLimiter {
   ///
   /// One network may use half of the mails that an address may get at once. After several networks
   /// have used up all of them, each has one more mail in a window. All of them end at the limit of
-  /// the address for a day. The owner of the address has a separate limit, in a session or on a
-  /// known device. So strangers cannot keep mail from the owner.
+  /// the address for a day. The owner of the address has a separate limit in a session and on a known
+  /// device. A network from which the owner has signed in has its own limits only. So strangers
+  /// elsewhere cannot keep mail from the owner.
   /// - Parameters:
   ///   - key: the key of the address.
   ///   - account: the user of the address; nil without one.
@@ -48,7 +49,7 @@ enum RequestLimiter {
     for account: Account?,
     _ context: RequestContext
   ) async throws(Failure) -> (first: RateLimitSet, more: RateLimitSet?) {
-    let owner = account.flatMap { $0.isTakenOverByMail ? nil : $0.user }
+    let owner = account?.owner
     if let user = context.principal.user, user == owner, try await context.isLive(user) {
       return (RateLimitSet([.inSession(.mail, key, context)], context), nil)
     }
@@ -70,12 +71,13 @@ enum RequestLimiter {
       in: settings.failureWindow,
       context
     )
-    let own =
-      RateLimit.fromNetwork(.mail, key, context) + RateLimit.ofNetwork(.mail, context) + [daily]
-    return (
-      RateLimitSet(own + [atOnce], context),
-      RateLimitSet(own + RateLimit.slowlyFromNetwork(.mail, key, context), context)
-    )
+    let ofPlace =
+      RateLimit.fromNetwork(.mail, key, context) + RateLimit.ofNetwork(.mail, context)
+    let own = ofPlace + [daily]
+    let more =
+      try await KnownNetworks.has(owner, context)
+      ? ofPlace : own + RateLimit.slowlyFromNetwork(.mail, key, context)
+    return (RateLimitSet(own + [atOnce], context), RateLimitSet(more, context))
   }
 
   /// Counts a registration of an address, or a link of it, by its key.
@@ -108,19 +110,39 @@ enum RequestLimiter {
     try await RateLimitSet(RateLimit.ofNetwork(.resetCode, context), context).spend()
   }
 
-  /// Returns the limit of a day on codes of a network that are tried for an address.
+  /// Counts a guess at a code of a network for an address.
   ///
-  /// It counts all networks together. Otherwise an attacker with many networks could have as many
-  /// tries as an address may get mails.
-  @EventLoop static func guesses(at key: String, _ context: RequestContext) -> RateLimitSet {
-    let daily = RateLimit.anywhere(
-      AttemptPurpose.networkCode.daily,
-      key,
-      burst: context.app.limitSettings.failuresPerIdentifier,
-      in: .seconds(86_400),
-      context
-    )
-    return RateLimitSet([daily], context)
+  /// The limit of a day counts all networks together. Otherwise an attacker with many networks could
+  /// have as many tries as an address may get mails. A code with one more digit may be guessed ten
+  /// times as often. Once strangers have used the limit up, a network from which the owner of the
+  /// address has signed in has a limit of its own.
+  /// - Parameters:
+  ///   - digits: the length of the guess, one of `NetworkCode.digits`.
+  ///   - key: the key of the address.
+  ///   - context: the context of the request.
+  /// - Returns: the limit that was used.
+  /// - Throws: `.tooManyAttempts`, `.databaseUnavailable`.
+  @EventLoop static func guess(
+    digits: Int,
+    at key: String,
+    _ context: RequestContext
+  ) async throws(Failure) -> RateLimitSet {
+    let (purpose, day) = (AttemptPurpose.networkCode, Duration.seconds(86_400))
+    let identifier = NetworkCode.identifier(digits: digits, of: key)
+    let more = (NetworkCode.digits.lowerBound..<digits).reduce(1) { times, _ in times * 10 }
+    let burst = context.app.limitSettings.failuresPerIdentifier * more
+    let all = RateLimit.anywhere(purpose.daily, identifier, burst: burst, in: day, context)
+    let daily = RateLimitSet([all], context)
+    if try await daily.spendIfLeft() { return daily }
+    let account = try await Accounts.find(EmailAddress(key: key), context)
+    guard try await KnownNetworks.has(account?.owner, context) else {
+      try await daily.spend()
+      return daily
+    }
+    let own = RateLimit.fromKnownNetwork(purpose, identifier, in: day, context)
+    let known = RateLimitSet([own], context)
+    try await known.spend()
+    return known
   }
 
   /// Returns the limits that a new user without credentials uses, for the caller to spend.

@@ -52,6 +52,20 @@ package enum AttemptPurpose: String, CaseIterable {
   package var ofSite: String { "\(rawValue)-network-site" }
   /// The name of the limit of a day, from all networks.
   package var daily: String { "\(rawValue)-daily" }
+  /// The name of the limit in a network from which the user has signed in.
+  package var fromKnownNetwork: String { "\(rawValue)-known-network" }
+}
+
+/// Mailed codes that name no address.
+package enum NetworkCode {
+  /// The lengths of such codes.
+  package static let digits = 6...8
+
+  /// Returns the identifier under which guesses of a length at an address are counted.
+  ///
+  /// A short guess cannot match a long code. So guesses at short codes do not use up those at long
+  /// ones, of which there may be more.
+  package static func identifier(digits: Int, of key: String) -> String { "\(digits) \(key)" }
 }
 
 /// Limits how often a secret may be guessed.

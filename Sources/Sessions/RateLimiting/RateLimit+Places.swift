@@ -29,6 +29,23 @@ extension RateLimit {
     }
   }
 
+  /// Returns the limit of one identifier in a network from which its owner has signed in.
+  @EventLoop package static func fromKnownNetwork(
+    _ purpose: AttemptPurpose,
+    _ identifier: String,
+    in window: Duration,
+    _ context: RequestContext
+  ) -> RateLimit {
+    RateLimit(
+      purpose.fromKnownNetwork,
+      of: [identifier, String(hexadecimal: context.address.network)],
+      burst: context.app.limitSettings.failuresPerIdentifier,
+      in: window,
+      isReported: false,
+      context.keys.master
+    )
+  }
+
   /// Returns the limit of one identifier in sessions of its owner.
   @EventLoop package static func inSession(
     _ purpose: AttemptPurpose,

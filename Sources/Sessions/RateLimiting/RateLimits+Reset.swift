@@ -40,8 +40,9 @@ extension RateLimits {
       keys += own.compactMap(\.address)
       devices += own.compactMap(\.device)
     }
-    identifiers += keys.flatMap {
-      [(.login, $0), (.registration, $0), (.mail, $0), (.networkCode, $0)]
+    identifiers += keys.flatMap { key in
+      [(.login, key), (.registration, key), (.mail, key)]
+        + NetworkCode.digits.map { (.networkCode, NetworkCode.identifier(digits: $0, of: key)) }
     }
     var networks = network.map { [$0] } ?? []
     if !identifiers.isEmpty {
@@ -53,8 +54,10 @@ extension RateLimits {
     var subjects: [(name: String, parts: [String])] = []
     for (purpose, identifier) in identifiers {
       subjects += [purpose.anywhere, purpose.daily, purpose.inSession].map { ($0, [identifier]) }
-      subjects += places.flatMap {
-        [(purpose.rawValue, [identifier, $0]), (purpose.slowly, [identifier, $0])]
+      subjects += places.flatMap { place in
+        [purpose.rawValue, purpose.slowly, purpose.fromKnownNetwork].map { name in
+          (name, [identifier, place])
+        }
       }
       subjects += sites.flatMap {
         [(purpose.fromSite, [identifier, $0]), (purpose.slowlyFromSite, [identifier, $0])]

@@ -42,7 +42,7 @@ package enum RateLimits {
   }
 
   /// Forgets the failed logins of an address, and the sign-ins of its user, after a caller has used
-  /// a token from its mail.
+  /// a token from its email.
   ///
   /// The right password then logs in at once from the caller's network and device, despite all
   /// attempts of strangers. The limits of strangers' own networks stay used up.
