@@ -3,17 +3,17 @@ import JSON
 
 extension ErrorType {
   package static let invalidMailToken = ErrorType("mail_token_invalid", .malformed)
-    .titled("The token from the mail is wrong, used or expired.")
+    .titled("The token from the email is wrong, used or expired.")
     .remedied(
-      "Request another mail. A token works once. It expires after a day, after an hour if it "
+      "Request another email. A token works once. It expires after a day, after an hour if it "
         + "resets a password, or after 7 days if it restores an address. Only the tokens of the "
-        + "newest three mails are valid."
+        + "newest 50 emails are valid."
     )
   package static let signInToVerify = ErrorType("sign_in_to_verify", .unauthenticated)
     .titled("The token alone does not verify the address.")
     .remedied(
-      "Send the token of the mail together with the member password, or with an access token of "
-        + "the user. The token of the mail stays valid."
+      "Send the token of the email together with the member password, or with an access token of "
+        + "the user. The token of the email stays valid."
     )
   package static let loginMethodDisabled = ErrorType("login_method_disabled", .forbidden)
     .titled("The app does not allow this login method.")
@@ -24,7 +24,7 @@ extension ErrorType {
   package static let emailUnverified = ErrorType("email_unverified", .forbidden)
     .titled("The email address must be verified first.")
     .remedied(
-      "Ask the user to open the link in the mail. POST /v1/email/verify/request sends another."
+      "Ask the user to open the link in the email. POST /v1/email/verify/request sends another."
     )
   package static let emailTaken = ErrorType("email_taken", .conflict)
     .titled("Another user already has this email address.")

@@ -11,8 +11,8 @@ import WireKit
 @EventLoop enum EmailPasswordRoutes {
   nonisolated static let routes = [
     route("register", "Register an address and a password", register),
-    route("confirm", "Verify an address by the mailed token", confirm),
-    route("confirm/send", "Mail a token that verifies an address") { (call) async throws(Failure) in
+    route("confirm", "Verify an address by the emailed token", confirm),
+    route("confirm/send", "Email a token that verifies an address") { (call) async throws(Failure) in
       try await answering(call, "email") { (values) async throws(Failure) in
         try await Emails.requestVerification(of: values[0], call.context)
         return Response(.noContent)
@@ -30,8 +30,8 @@ import WireKit
         ).response(to: call)
       }
     },
-    route("reset", "Set a new password by the mailed token", reset),
-    route("reset/send", "Mail a token that sets a new password") {
+    route("reset", "Set a new password by the emailed token", reset),
+    route("reset/send", "Email a token that sets a new password") {
       (call) async throws(Failure) in
       try await answering(call, "email") { (values) async throws(Failure) in
         try await Emails.requestReset(of: values[0], call.context)

@@ -67,7 +67,7 @@ extension ServiceError {
     case .emailRestorePending:
       refusedLink(
         .conflict,
-        "the user's former address can be restored by mail until \(failure["until"]?.string ?? "")"
+        "the user's former address can be restored by email until \(failure["until"]?.string ?? "")"
       )
     case .lastIdentity:
       ServiceError(.forbidden, "the last login method cannot be removed", .invalidParameter)
@@ -86,7 +86,7 @@ extension ServiceError {
     case .invalidMailToken:
       ServiceError(.badRequest, "userpass token is expired or invalid", .userpassToken)
     case .mailNotConfigured:
-      ServiceError(.unavailable, "this deployment sends no mail", .unavailable)
+      ServiceError(.unavailable, "this deployment sends no email", .unavailable)
     case .schemaMismatch:
       ServiceError(.badRequest, "schema validation failed\(place(of: failure))", .schema)
     case .documentTooLarge:

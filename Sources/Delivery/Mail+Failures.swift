@@ -3,7 +3,7 @@ package import Runtime
 
 extension ErrorType {
   package static let mailNotConfigured = ErrorType("mail_not_configured", .unavailable)
-    .titled("This deployment does not send mail.")
+    .titled("This deployment does not send email.")
     .remedied("Set the setting mail to a relay or a folder.")
 
   package static let mailErrors = [mailNotConfigured]

@@ -26,7 +26,7 @@ import WireKit
       "\(prefix)/change_password",
       access: .open,
       body: .json(limit: 16_384),
-      summary: "Mail a link that resets the password",
+      summary: "Email a link that resets the password",
       changePassword
     ),
   ]

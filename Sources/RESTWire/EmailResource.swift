@@ -15,9 +15,9 @@ import WireKit
       "/v1/login/code/request",
       1_024,
       reads: email,
-      gives: .accepted(.flow, "The server mails a code."),
+      gives: .accepted(.flow, "The server emails a code."),
       refuses: [.loginMethodDisabled, .tooManyAttempts, .mailNotConfigured],
-      "Mail a code to sign in or to sign up"
+      "Email a code to sign in or to sign up"
     ) {
       (call, email) async throws(Failure) in
       try await call.identifyUserIfValid()
@@ -32,7 +32,7 @@ import WireKit
         .loginMethodDisabled, .signUpClosed, .invalidCode, .wrongCredentials, .emailTaken,
         .additionalFactorRequired, .deviceFull,
       ],
-      "Sign in or complete a registration with a mailed code"
+      "Sign in or complete a registration with an emailed code"
     ) {
       (call, flow, code) async throws(Failure) in
       let grant = try await EmailCodes.signIn(code, flow, call.context)
@@ -46,7 +46,7 @@ import WireKit
       4_096,
       reads: Fields(
         "Verification",
-        "The token from a verification mail.",
+        "The token from a verification email.",
         .text("token", .text.like(.string(Example.verification))),
         .optional(
           .text("password", .text.saying("the user's, unless an access token is sent"))
@@ -59,7 +59,7 @@ import WireKit
         .additionalFactorRequired, .tooManyAttempts, .deviceFull, .tokenInvalid, .tokenExpired,
         .sessionEnded, .insufficientScope,
       ],
-      "Verify an email address with a mailed token, and a session or the password of its user"
+      "Verify an email address with an emailed token, and a session or the password of its user"
     ) {
       (call, token, password) async throws(Failure) in
       try await call.identifyUserIfAny(scope: Scopes.updateIdentities, proof: .body)
@@ -71,7 +71,7 @@ import WireKit
       "/v1/email/verify/request",
       1_024,
       reads: email,
-      gives: .accepted(nil, "The server sends a mail if a user has the address."),
+      gives: .accepted(nil, "The server sends an email if a user has the address."),
       refuses: [.loginMethodDisabled, .tooManyAttempts, .mailNotConfigured],
       "Mail a token that verifies an email address"
     ) {
@@ -88,9 +88,9 @@ import WireKit
       "/v1/me/email",
       access: .user(scope: Scopes.updateIdentities),
       takes: .body(.json(limit: 1_024), email.shown(as: ["email": "ada@example.net"])),
-      gives: [.accepted(.flow, "The server mails a code to the address.")],
+      gives: [.accepted(.flow, "The server emails a code to the address.")],
       refuses: [.noEmail, .emailTaken, .tooManyAttempts, .mailNotConfigured],
-      summary: "Mail a code to a new address of the user"
+      summary: "Email a code to a new address of the user"
     ) { (call, email) async throws(Failure) in
       response(try await Emails.requestChange(to: email, of: call.user, call.context))
     },
@@ -101,7 +101,7 @@ import WireKit
       takes: .body(.json(limit: 1_024), code),
       gives: [.noContent],
       refuses: [.invalidCode, .emailTaken, .noEmail],
-      summary: "Change the user's address with the code that was mailed to it"
+      summary: "Change the user's address with the code that was emailed to it"
     ) { (call, flow, code) async throws(Failure) in
       try await Emails.change(code, flow, of: call.user, call.context)
       return Response(.noContent)
@@ -127,7 +127,7 @@ import WireKit
 
   nonisolated static let email = Fields("Email", "An email address.", .text("email", .address))
 
-  private nonisolated static let code = Fields("Code", "A mailed code.", .flow, .code)
+  private nonisolated static let code = Fields("Code", "An emailed code.", .flow, .code)
 
   /// The response with a flow that waits for its code.
   static func response(_ flow: String) -> Response {

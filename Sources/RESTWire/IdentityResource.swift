@@ -34,7 +34,7 @@ import WireKit
           .created(.linked.shown(as: Example.newAPIKey), "The API key."),
           .accepted(
             .linked.shown(as: ["flow": .string(Example.flow), "expires_in": 600]),
-            "A mailed code completes the link."
+            "An emailed code completes the link."
           ),
         ],
         refuses: [

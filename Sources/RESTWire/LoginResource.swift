@@ -30,7 +30,7 @@ import WireKit
         Credentials(email: $1, password: $2).faults(in: $0.context.app)
       },
       gives: .created(.registration.shown(as: Example.tokens), "The user is signed in."),
-      .accepted(.registration, "A mailed code completes the registration."),
+      .accepted(.registration, "An emailed code completes the registration."),
       refuses: [
         .loginMethodDisabled, .signUpClosed, .emailTaken, .additionalFactorRequired,
         .tooManyAttempts,
@@ -179,7 +179,7 @@ import WireKit
   )
   nonisolated static let codeOfMail = Fields(
     "CodeEvidence",
-    "A code from a mail to the user's address.",
+    "A code from an email to the user's address.",
     provider: "email",
     .flow,
     .code

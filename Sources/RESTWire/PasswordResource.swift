@@ -15,9 +15,9 @@ import WireKit
       "/v1/password/reset-request",
       1_024,
       reads: EmailResource.email,
-      gives: .accepted(nil, "The server sends a mail if a user has the address."),
+      gives: .accepted(nil, "The server sends an email if a user has the address."),
       refuses: [.loginMethodDisabled, .tooManyAttempts, .mailNotConfigured],
-      "Mail a token that resets a password"
+      "Email a token that resets a password"
     ) {
       (call, email) async throws(Failure) in
       try await call.identifyUserIfValid()
@@ -33,7 +33,7 @@ import WireKit
         .loginMethodDisabled, .invalidMailToken, .wrongCredentials, .additionalFactorRequired,
         .deviceFull,
       ],
-      "Set a new password with a mailed token, and sign in"
+      "Set a new password with an emailed token, and sign in"
     ) {
       (call, token, password) async throws(Failure) in
       let grant = try await Emails.reset(token, password: password, call.context)
@@ -70,7 +70,7 @@ import WireKit
   ]
   nonisolated static let reset = Fields(
     "Reset",
-    "The token from a mail, and a new password.",
+    "The token from an email, and a new password.",
     .text("token", .text.like(.string(Example.reset))),
     .text("password", .newPassword)
   )

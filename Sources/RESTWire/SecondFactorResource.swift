@@ -114,7 +114,7 @@ import WireKit
       "/v1/users/{user}/second-factors",
       access: .client(scope: Scopes.updateUsers),
       gives: [.noContent],
-      summary: "Remove all second factors of a user, and report it by mail"
+      summary: "Remove all second factors of a user, and report it by email"
     ) { (call) async throws(Failure) in
       try await SecondFactors.removeAll(of: call.captured("user"), call.context)
       return Response(.noContent)

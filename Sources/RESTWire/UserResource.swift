@@ -34,7 +34,7 @@ import WireKit
         .created(.profile.shown(as: Example.charlesProfile), "The profile.", fields: [.location])
       ],
       refuses: [.userExists, .identityTaken, .documentTooLarge],
-      summary: "Create a user, with any data that an import can set, and send no mail",
+      summary: "Create a user, with any data that an import can set, and send no email",
       create
     ),
     Operation(
@@ -116,7 +116,7 @@ import WireKit
         Fields("PasswordOfUser", "A password to set.", .text("password", .newPassword))
       ),
       gives: [.noContent],
-      summary: "Set a user's password, and end all its sessions and API keys; a mail reports it"
+      summary: "Set a user's password, and end all its sessions and API keys; an email reports it"
     ) { (call, password) async throws(Failure) in
       try await Users.setPassword(password, of: call.captured("user"), call.context)
       return Response(.noContent)
@@ -125,9 +125,9 @@ import WireKit
       .post,
       "/v1/users/{user}/password/reset-request",
       access: .client(scope: Scopes.updateUsers),
-      gives: [.accepted(nil, "The mail is queued.")],
+      gives: [.accepted(nil, "The email is queued.")],
       refuses: [.mailNotConfigured],
-      summary: "Mail a user a token that resets the password, even shortly after another mail"
+      summary: "Email a user a token that resets the password, even shortly after another email"
     ) { (call) async throws(Failure) in
       try await Users.mailReset(to: call.captured("user"), call.context)
       return Response(.accepted)
@@ -137,7 +137,7 @@ import WireKit
       "/v1/users/{user}/email/verify",
       access: .client(scope: Scopes.updateUsers),
       gives: [.ok(.profile)],
-      summary: "Mark a user's address as verified; the next reset by mail revokes all else"
+      summary: "Mark a user's address as verified; the next reset by email revokes all else"
     ) { (call) async throws(Failure) in
       let user: UserID = try call.captured("user")
       try await Users.verifyEmail(of: user, call.context)

@@ -5,7 +5,7 @@ import JSON
 extension ErrorType {
   package static let wrongCredentials = ErrorType("wrong_credentials", .unauthenticated)
     .titled("The email address, the password or the key is wrong.")
-    .remedied("Ask for the password or the key again. A mail can reset a password.")
+    .remedied("Ask for the password or the key again. An email can reset a password.")
   package static let invalidCode = ErrorType("code_invalid", .unauthenticated)
     .titled("The code is wrong, used or expired.")
     .remedied(

@@ -55,7 +55,7 @@ class WithScripts(LookingCase):
         self.press("Forgot your password?")
         self.look("Reset your password")
         self.send(email=email)
-        self.look("Check your mail")
+        self.look("Check your email")
         self.open(self.link(email, "ds_reset"))
         self.look("Choose a new password")
         self.send(new_password="password123")
@@ -129,7 +129,7 @@ class Looks(LookingCase):
         self.send(email=email)
         self.press("Email me a code")
         self.send(code="0000 0001" if self.mailed_code(email) == "0000 0000" else "0000 0000")
-        self.look("Enter the code", "The code is wrong. Use the newest mail.")
+        self.look("Enter the code", "The code is wrong. Use the newest email.")
         self.site.sql("update authentication_flows set expires_at = now()")
         self.send(code="0000 0000")
         self.look("Enter the code", "The code has expired. Send a new one.")
@@ -156,7 +156,7 @@ class Looks(LookingCase):
         self.open("/account")
         self.send(email=email)
         self.send(password=PASSWORD)
-        self.look("Check your mail")
+        self.look("Check your email")
         self.quiet()
 
     def test_each_color_of_an_app_is_readable(self):

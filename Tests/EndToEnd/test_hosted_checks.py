@@ -36,7 +36,7 @@ class Flow(OpenIDCase):
                 self.visitor.open(self.visitor.page.links["Forgot your password?"])
             before = len(self.site.tokens(email, "ds_reset"))
             for page in self.twice("/forgot", email=email):
-                self.shows(page, "Check your mail")
+                self.shows(page, "Check your email")
             self.site.mailed(email, "ds_reset", before + 1)
             stored = self.site.sql("select count(*) from mail_tokens where purpose = 'reset' "
                                    f"and user_id = (select user_id from users where email = '{email}')")

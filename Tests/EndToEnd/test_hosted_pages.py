@@ -116,7 +116,7 @@ class SignIn(HostedCase):
         code = self.mailed_code(email)
         wrong = "0000 0000" if code != "0000 0000" else "1111 1111"
         self.shows(self.visitor.submit("/code", code=wrong), "Enter the code",
-                   "The code is wrong. Use the newest mail.")
+                   "The code is wrong. Use the newest email.")
         self.shows(self.visitor.submit("/code/send"), "Enter the code")
         code = self.mailed_code(email, 2)
         self.shows(self.visitor.submit("/code", code=code.replace(" ", "-")), "Your account")
@@ -147,7 +147,7 @@ class SignIn(HostedCase):
         self.expect(self.register(email, PASSWORD), 201)
         self.settings(sign_up="verify_first")
         page = self.sign_in(email)
-        self.shows(page, "Check your mail")
+        self.shows(page, "Check your email")
         self.assertIn("needs a verified address", page.text)
         path = self.link(email, "ds_verify", 2)
         # The browser has just sent the password. Another one has not, nor for another address.

@@ -6,7 +6,7 @@ from hosted import PASSWORD
 from hosted_browser import LookingCase
 from openid import OpenIDCase
 
-WRONG_CODE = "The code is wrong. Use the newest mail."
+WRONG_CODE = "The code is wrong. Use the newest email."
 
 
 class StateCase(LookingCase):
@@ -46,7 +46,7 @@ class MailedLinks(StateCase):
         self.press("I did not sign up")
         self.look("Reset your password")
         self.press("Send link")
-        self.look("Check your mail")
+        self.look("Check your email")
         self.quiet()
 
     def test_a_registration_that_is_verified_first(self):

@@ -73,7 +73,7 @@ class Support(Administration):
     def test_a_reset_is_mailed_to_the_user_of_the_address(self):
         grant = self.expect(self.register("owned@example.com", "an owners password"), 201).json
         self.refused(78, "user", "password", grant["user_id"], "--mail", DOSSIER_MAIL="",
-                     words="does not send mail")
+                     words="does not send email")
         self.expect(self.register("OWNED@example.com", "a rivals password"), 409, "email_taken")
         for user in [grant["user_id"], "owned@example.com"]:
             self.dossier("user", "password", user, "--mail")

@@ -193,7 +193,7 @@ class TakeOvers(IssuerCase):
             answer = self.post(self.provider(f"{provider}/login?link=true"), body,
                                token=services["access_token"])
             self.expect(answer, 409)
-            self.assertIn("can be restored by mail until", answer.json["error"])
+            self.assertIn("can be restored by email until", answer.json["error"])
         # The identity that was not linked still belongs to its own user.
         self.expect(self.services_login("doors@example.com", THEIRS), 200)
         body = {"token": token, "password": "my old house"}

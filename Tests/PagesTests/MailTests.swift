@@ -9,7 +9,7 @@ import Testing
     Mail(
       subject: text,
       text:
-        "\(text)\n\n4829 1534\n\nIt works once, within 10 minutes.\n\nNot you? Ignore this mail.\n",
+        "\(text)\n\n4829 1534\n\nIt works once, within 10 minutes.\n\nNot you? Ignore this email.\n",
       language: "en",
       secret: "4829 1534"
     )

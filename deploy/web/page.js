@@ -183,7 +183,7 @@ const ways = {
   },
   async reset(email) {
     await dossier.requestReset(email);
-    return "If the address has an account, a mail is on its way.";
+    return "If the address has an account, an email is on its way.";
   },
   async change(email) {
     const { flow } = await dossier.changeEmail(email);

@@ -15,7 +15,7 @@ extension ErrorType {
     .titled("The previous email address can still be restored.")
     .remedied(
       "Wait until the time that `until` states. Or restore the address with POST /v1/email/restore and the "
-        + "token from its mail, then change it with POST /v1/me/email."
+        + "token from its email, then change it with POST /v1/me/email."
     )
   package static let lastIdentity = ErrorType("last_identity", .conflict)
     .titled("The last login method cannot be removed.")

@@ -34,14 +34,14 @@ extension EmailAddress {
     let (local, domain) = (parts[0].utf8, String(parts[1]))
     guard local.allSatisfy({ $0 < 0x80 }) else {
       return fault(
-        "No mail can be sent to this address. The part before the @ must be ASCII."
+        "No email can be sent to this address. The part before the @ must be ASCII."
       )
     }
     let labels = DomainName.unicode(ofASCII: domain).unicodeScalars
       .split(separator: ".", omittingEmptySubsequences: false)
     guard local.count <= 64, MailAddress.isDotString(local), isMailDomain(domain, labels) else {
       return fault(
-        "No mail reaches this address. The part after the @ must be a domain of the internet, such as "
+        "No email reaches this address. The part after the @ must be a domain of the internet, such as "
           + "example.com; the part before it may have at most 64 bytes, and single dots inside it."
       )
     }

@@ -17,7 +17,7 @@ struct EnglishMails: MailCatalog {
 
         This verifies the address of your {{app}} account.
 
-        Not you? Ignore this mail.
+        Not you? Ignore this email.
 
         """
       )
@@ -31,7 +31,7 @@ struct EnglishMails: MailCatalog {
 
         Nothing changes until then.
 
-        Not you? Ignore this mail.
+        Not you? Ignore this email.
 
         """
       )
@@ -43,7 +43,7 @@ struct EnglishMails: MailCatalog {
 
         If it was you, sign in as before, or reset your password.
 
-        Not you? Ignore this mail. Your account is unchanged.
+        Not you? Ignore this email. Your account is unchanged.
 
         """
       )
@@ -55,7 +55,7 @@ struct EnglishMails: MailCatalog {
 
         If it was you, try another address.
 
-        Not you? Ignore this mail.
+        Not you? Ignore this email.
 
         """
       )
@@ -67,7 +67,7 @@ struct EnglishMails: MailCatalog {
 
         Time: {{time}}.
 
-        If it was you, ignore this mail.
+        If it was you, ignore this email.
 
         Not you? {{advice}}
 
@@ -79,7 +79,7 @@ struct EnglishMails: MailCatalog {
         """
         This is not the address of your account at {{app}} any more. It was changed or removed.
 
-        If it was you, ignore this mail.
+        If it was you, ignore this email.
 
         Not you? Open this link within a week. It restores the address, lets you choose a new password and signs out everyone else:
 
@@ -99,7 +99,7 @@ struct EnglishMails: MailCatalog {
 
         Request: {{time}}, {{device}}.
 
-        Not you? Ignore this mail.
+        Not you? Ignore this email.
 
         """
       )

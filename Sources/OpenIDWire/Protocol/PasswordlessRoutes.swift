@@ -15,7 +15,7 @@ import WireKit
       "/passwordless/start",
       access: .open,
       body: .token,
-      summary: "Mail a code, which the client exchanges for tokens",
+      summary: "Email a code, which the client exchanges for tokens",
       start
     )
   ]

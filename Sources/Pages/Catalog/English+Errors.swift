@@ -14,7 +14,7 @@ extension Catalog {
     passwordWrong = The password is wrong.
     codeMalformed[one] = The code must have {count} digit.
     codeMalformed[other] = The code must have {count} digits.
-    mailCodeWrong = The code is wrong. Use the newest mail.
+    mailCodeWrong = The code is wrong. Use the newest email.
     codeExpired = The code has expired. Send a new one.
     codeAttempts = Too many wrong codes. Send a new one.
     authenticatorCodeWrong = The code is wrong. Wait for the next one.
@@ -26,7 +26,7 @@ extension Catalog {
     passwordLong = The password is too long.
     emailTaken = This address has an account. Sign in.
     emailSame = This is already your address.
-    mailUnavailable = The service cannot send mail now. Sign in another way.
+    mailUnavailable = The service cannot send email now. Sign in another way.
     signUpClosed = {app} accepts no new accounts.
     methodClosed = {app} does not accept this way to sign in.
     browserFull = This browser has too many accounts. Remove one first.

@@ -52,7 +52,7 @@ extension Catalog {
     newPasswordHint[other] = At least {count} characters
     code[one] = {count}-digit code
     code[other] = {count}-digit code
-    mailCodeHint = The code in the newest mail is valid.
+    mailCodeHint = The code in the newest email is valid.
     authenticatorCodeHint = The code that the app shows now
     recoveryCode = Recovery code
     currentPassword = Current password
@@ -74,7 +74,7 @@ extension Catalog {
     enterCode = Enter the code
     codeSent = If {email} can be used here, a code is on its way.
     usePassword = Use a password instead
-    sendAnotherMail = Send another mail
+    sendAnotherMail = Send another email
     secondFactor = Confirm your sign-in
     secondFactorIntroduction = Enter the code that your authenticator app shows.
     useRecoveryCode = Use a recovery code
@@ -88,9 +88,9 @@ extension Catalog {
 
     resetPassword = Reset your password
     resetIntroduction = Enter your email address to get a link.
-    checkMail = Check your mail
-    resetSent = If {email} can be used here, a mail is on its way. Its link lets you choose a new password.
-    verificationSent = {app} needs a verified address. If {email} can be used here, a mail is on its way. Open its link, then sign in.
+    checkMail = Check your email
+    resetSent = If {email} can be used here, an email is on its way. Its link lets you choose a new password.
+    verificationSent = {app} needs a verified address. If {email} can be used here, an email is on its way. Open its link, then sign in.
     chooseNewPassword = Choose a new password
     verifyAddress = Verify your email address
     confirmAddress = Verify address

@@ -18,7 +18,7 @@ extension Page {
     case reset, verification
   }
 
-  /// Reports that a mail is on its way, whether or not a user has the address.
+  /// Reports that an email is on its way, whether or not a user has the address.
   ///
   /// - `again`: sends another mail.
   package static func mailSent(

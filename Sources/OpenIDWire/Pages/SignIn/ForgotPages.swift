@@ -29,7 +29,7 @@ import WireKit
       visit.state.sentMail = .reset
       return .page(.mailSent)
     },
-    SignInPages.show(.mailSent, "Show that a mail is on its way") {
+    SignInPages.show(.mailSent, "Show that an email is on its way") {
       (visit) async throws(Failure) in
       guard let mail = visit.state.sentMail else { return nil }
       return .mailSent(
