@@ -12,7 +12,8 @@ import WireKit
   nonisolated static let routes = [
     route("register", "Register an address and a password", register),
     route("confirm", "Verify an address by the emailed token", confirm),
-    route("confirm/send", "Email a token that verifies an address") { (call) async throws(Failure) in
+    route("confirm/send", "Email a token that verifies an address") {
+      (call) async throws(Failure) in
       try await answering(call, "email") { (values) async throws(Failure) in
         try await Emails.requestVerification(of: values[0], call.context)
         return Response(.noContent)

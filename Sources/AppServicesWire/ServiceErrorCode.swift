@@ -39,7 +39,8 @@ enum ServiceErrorCode: String, CaseIterable, Sendable {
     case .auth: "The credentials are refused, or the user must take the step that the error names."
     case .invalidPassword: "The email address or the password is wrong."
     case .accountNameInUse: "A user already has this email address. Log in, or reset the password."
-    case .userpassToken: "The token of the email is unknown, used or expired. Request another email."
+    case .userpassToken:
+      "The token of the email is unknown, used or expired. Request another email."
     case .noAuthProvider:
       "The app has disabled this login method. The operator enables it with a setting."
     case .noKey: "The user has no API key with this id."

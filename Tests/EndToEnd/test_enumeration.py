@@ -175,7 +175,7 @@ class VerifyFirst(Anywhere, Enumeration):
     def test_registrations_up_to_the_limit(self):
         for index in range(12):
             told = self.assert_alike(
-                lambda email: self.register(email, f"newcomers {index}", headers=self.APP))
+                lambda email: self.register(email, f"newcomers password {index}", headers=self.APP))
         self.assertEqual(told[0], 429)
 
     def test_registering_writes_the_same_rows(self):

@@ -32,14 +32,14 @@ class Mail(Case):
         self.expect(self.me(owner), 200)
 
     def test_one_of_concurrent_registrations_gets_the_address(self):
-        answers = in_parallel(8, lambda i: self.register("race@example.com", f"password {i}!"))
+        answers = in_parallel(8, lambda i: self.register("race@example.com", f"password of many {i}!"))
         self.assertEqual(sorted(answer.status for answer in answers), [201] + [409] * 7)
         for table, member in [("users", "email"), ("identity_subjects", "subject")]:
             self.assertEqual(self.site.sql(
                 f"select count(*) from {table} where {member} = 'race@example.com'"), "1")
         # Registering was a guess each time.
         self.site.sql("delete from rate_limits")
-        logins = in_parallel(8, lambda i: self.login("race@example.com", f"password {i}!").status)
+        logins = in_parallel(8, lambda i: self.login("race@example.com", f"password of many {i}!").status)
         self.assertEqual([status == 200 for status in logins],
                          [answer.status == 201 for answer in answers])
 
