@@ -20,14 +20,13 @@ package struct ClientID: Identifier {
       text.utf8.allSatisfy({ $0.isLetterOrDigit || Self.marks.contains($0) })
     else { return nil }
     self.text = String(text)
-    guard self != .pages else { return nil }
   }
 
   package static let rule =
     "An id must have 1 to \(longest) letters, digits and - . _ ~, and begin with a letter or a digit."
   package static let pattern = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,\(longest - 1)}$"
 
-  /// The account page, which signs its user in as a client does; no client has this id.
+  /// The account page, which signs its user in as a client does; no client may have this id.
   package static let pages = ClientID(trusted: String(repeating: "0", count: 24))
 
   private static let longest = 64

@@ -75,7 +75,7 @@ extension Clients {
 
   private static func settings(of client: ClientDescription) throws(Failure) -> JSONObject {
     var faults: [FieldError] = []
-    if let id = client.id, ClientID(id) == nil {
+    if let id = client.id, ClientID(id) ?? .pages == .pages {
       faults.append(FieldError("/id", "id", ClientID.rule))
     }
     if let fault = client.secret?.fault(of: client.kind) { faults.append(fault) }
