@@ -140,6 +140,39 @@ COMMENT ON FUNCTION public.merge_patch(target jsonb, patch jsonb) IS 'Returns a 
 
 
 --
+-- Name: move_events(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.move_events(former text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+begin
+  if not has_table_privilege(session_user, 'audit', 'insert') then
+    raise exception 'only a role that adds events moves them' using errcode = 'insufficient_privilege';
+  end if;
+  if exists (select 1 from users u where u.user_id = former)
+    or exists (select 1 from apps p where p.app_id = former) or former = repeat('0', 24) then
+    raise exception 'the owner of these events exists' using errcode = 'insufficient_privilege';
+  end if;
+  insert into audit (user_id, event_id, app_id, at, action, actor, session_id, device_id, address,
+    agent, detail)
+  select a.app_id, a.event_id, a.app_id, a.at, a.action, a.actor, a.session_id, a.device_id,
+    a.address, a.agent, a.detail || jsonb_build_object('former_user', a.user_id)
+  from audit a where a.user_id = former;
+  delete from audit a where a.user_id = former;
+end
+$$;
+
+
+--
+-- Name: FUNCTION move_events(former text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.move_events(former text) IS 'Moves the events of a deleted user to the app, where a new user with the id does not see them.';
+
+
+--
 -- Name: name_key(text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -185,6 +218,40 @@ CREATE FUNCTION public.patched(patch jsonb, member text, stored text) RETURNS te
 --
 
 COMMENT ON FUNCTION public.patched(patch jsonb, member text, stored text) IS 'Returns the value of a column after a patch: that of the member, null included, or else the stored one.';
+
+
+--
+-- Name: remove_event(text, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.remove_event(owner text, event text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+declare
+  app text;
+  yesterday text collate "C" :=
+    lpad(to_hex(extract(epoch from now() - interval '1 day')::bigint), 8, '0');
+begin
+  if not has_table_privilege(session_user, 'audit', 'insert') then
+    raise exception 'only a role that adds events removes them' using errcode = 'insufficient_privilege';
+  end if;
+  select a.app_id into app from audit a where a.user_id = owner and a.event_id = event;
+  if event >= yesterday
+    and (app = repeat('0', 24) or exists (select 1 from apps p where p.app_id = app)) then
+    return false;
+  end if;
+  delete from audit a where a.user_id = owner and a.event_id = event;
+  return found;
+end
+$$;
+
+
+--
+-- Name: FUNCTION remove_event(owner text, event text); Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON FUNCTION public.remove_event(owner text, event text) IS 'Removes an event that is older than a day or whose app is deleted, and returns whether it did. So an intruder cannot remove the traces of the last day.';
 
 
 --

@@ -103,7 +103,7 @@ extension Catalog {
           concat('parallel ', proparallel), case when proisstrict then 'strict' end,
           case when prosecdef then 'security definer' end, case when proleakproof then 'leakproof' end,
           'cost ' || procost, 'rows ' || prorows, 'support ' || nullif(prosupport, 0)::text,
-          proconfig::text) || chr(10) || coalesce(pg_get_function_sqlbody(r.oid), prosrc)
+          replace(proconfig::text, quote_ident(current_schema()) || ',', 'its own,')) || chr(10) || coalesce(pg_get_function_sqlbody(r.oid), prosrc)
         from routine r join pg_language l on l.oid = prolang
         union all
         select title, concat_ws(' ', concat('kind ', typtype),

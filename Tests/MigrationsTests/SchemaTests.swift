@@ -54,7 +54,8 @@ import Testing
     #expect(refused == "0")
   }
 
-  /// Citus rejects functions that name a distributed table or take its row.
+  /// Citus rejects functions that name a distributed table or take its row, unless they are written in
+  /// PL/pgSQL and called alone, as those that remove audit events are.
   ///
   /// Constants may contain the words.
   @Test func `no function names a table`() async throws {
@@ -67,10 +68,79 @@ import Testing
         and regexp_replace(pg_get_functiondef(p.oid), '''[^'']*''', '', 'g')
           ~ ('\\m' || relname || '\\M')
       """
-    #expect(try await place.sql(naming) == "")
+    #expect(try await place.sql(naming) == "move_events remove_event")
     let function =
       "create function f() returns text language sql"
       + " return (select min(name) from users)"
-    #expect(try await place.sql("\(function); \(naming)") == "f")
+    #expect(try await place.sql("\(function); \(naming)") == "f move_events remove_event")
+  }
+
+  @Test func `the server's role adds audit events, and removes only old ones`() async throws {
+    let place = try await Workspace.ofRepository()
+    let role = "server_\(place.id)"
+    try await place.sql("create role \(role)")
+    try await place.run("up", "--grant-to", role)
+    try await place.sql(
+      """
+      insert into apps (app_id, name) values (repeat('a', 24), 'a');
+      insert into users (user_id, app_id, anonymous) values (repeat('1', 24), repeat('a', 24), true);
+      set role \(role);
+      -- New and old events of a user, of a deleted user, of the deployment, and of a deleted app.
+      insert into audit (user_id, event_id, app_id, action, actor)
+      select repeat(owner, 24),
+        lpad(to_hex(extract(epoch from now() - interval '1 hour' * age)::bigint), 8, '0')
+          || lpad(age::text, 16, '0'), repeat(app, 24), age::text, 'user'
+      from (values ('1', 'a'), ('2', 'a'), ('0', '0'), ('b', 'b')) as o (owner, app),
+        (values (1), (23), (25)) as e (age)
+      """
+    )
+    for change in [
+      "update audit set action = 'y'", "delete from audit", "truncate audit",
+      "alter table audit owner to \(role)", "drop function remove_event(text, text)",
+      "perform move_events(repeat('1', 24))", "perform move_events(repeat('a', 24))",
+      "perform move_events(repeat('0', 24))",
+    ] {
+      try await place.sql(
+        """
+        set role \(role);
+        do $$ begin \(change); raise exception 'allowed';
+        exception when insufficient_privilege then null; end $$
+        """
+      )
+    }
+    let removed = """
+      set role \(role);
+      select user_id, action, remove_event(user_id, event_id) from audit where user_id = repeat('%', 24)
+      order by event_id desc
+      """
+    for (owner, expected) in [("1", "fft"), ("0", "fft"), ("b", "ttt")] {
+      let rows = try await place.sql(removed.replacing("%", with: owner)).split(separator: "\n")
+      #expect(String(rows.compactMap(\.last)) == expected, "\(owner)")
+    }
+    // A table of the caller does not stand in for ours.
+    let own = "create temp table audit (user_id text, event_id text, app_id text)"
+    let none = try await place.sql("set role \(role); \(own); select remove_event('', '')")
+    #expect(none == "f")
+    // The events of a deleted user move to the app.
+    try await place.sql("set role \(role); select move_events(repeat('2', 24))")
+    let moved = """
+      select count(*), bool_and(user_id = app_id), min(detail ->> 'former_user') from audit
+      where app_id = repeat('a', 24) and user_id <> repeat('1', 24)
+      """
+    #expect(try await place.sql(moved) == "3|t|\(String(repeating: "2", count: 24))")
+    // A role that may only read calls neither function.
+    let reader = "reader_\(place.id)"
+    let reading = "grant select on all tables in schema public to \(reader)"
+    try await place.sql("create role \(reader); \(reading)")
+    for change in ["perform remove_event('', '')", "perform move_events('')"] {
+      try await place.sql(
+        """
+        set session authorization \(reader);
+        do $$ begin \(change); raise exception 'allowed';
+        exception when insufficient_privilege then null; end $$
+        """
+      )
+    }
+    try await place.sql("drop owned by \(role), \(reader); drop role \(role); drop role \(reader)")
   }
 }

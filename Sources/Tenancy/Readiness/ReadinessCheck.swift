@@ -14,7 +14,7 @@ package import Postgres
   private let app: String?
 
   /// The newest migration that the statements of this program require.
-  package nonisolated static let schemaVersion = 20
+  package nonisolated static let schemaVersion = 21
 
   /// A condition for serving requests.
   package enum Condition: String, Sendable {

@@ -3,21 +3,12 @@ import Runtime
 
 /// The statements that change one user.
 extension ImportQueries {
-  /// Copies the events of a deleted user to the app, where a new user with the id does not see them.
+  /// Moves the events of a deleted user to the app, where a new user with the id does not see them.
+  ///
+  /// Our role may not delete events itself.
   static let moveEvents = Statement<NoRow, UserID>(
     "imports.move_events",
-    """
-    insert into audit (user_id, event_id, app_id, at, action, actor, session_id, device_id, address,
-      agent, detail)
-    select app_id, event_id, app_id, at, action, actor, session_id, device_id, address, agent,
-      detail || jsonb_build_object('former_user', user_id)
-    from audit where user_id = $1
-    """
-  )
-
-  static let removeEvents = Statement<NoRow, UserID>(
-    "imports.remove_events",
-    "delete from audit where user_id = $1"
+    "select move_events($1)"
   )
 
   /// Updates the given members of a user, who keeps a foreign id that it has.

@@ -69,7 +69,7 @@ package enum ImportQueries {
 
   package static let all: [any PreparedStatement] = [
     find, begin, lock, advance, finish, emailKeys, subjects, users, identitiesOfUsers, apps, events,
-    done, create, passwords, identities, claims, roles, documents, moveEvents, removeEvents, update,
+    done, create, passwords, identities, claims, roles, documents, moveEvents, update,
     removeMails, readdress, addForeignID, authenticators,
   ]
 }

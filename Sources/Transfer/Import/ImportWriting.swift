@@ -103,7 +103,6 @@ import Tenancy
   private func sendNewUsers(_ writes: [ImportWrite]) -> [Sent<NoRow>] {
     for write in writes where write.hasEvents {
       _ = transaction.send(ImportQueries.moveEvents, write.user)
-      _ = transaction.send(ImportQueries.removeEvents, write.user)
     }
     return send(ImportQueries.create, writes.map { .object($0.members) })
   }

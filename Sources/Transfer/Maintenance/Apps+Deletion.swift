@@ -40,10 +40,12 @@ extension Apps {
     while case let events = try await context.readLatest(AppsDeletionQueries.events, app.id),
       !events.isEmpty
     {
-      try await context.write(
+      let removed = try await context.write(
         events.sorted().map { PendingQuery(MaintenanceQueries.removeEvent, $0.key, $0.rest) },
         returning: Int.self
       )
+      // If none was removed, another request removes them.
+      if removed.isEmpty { break }
     }
     return count
   }

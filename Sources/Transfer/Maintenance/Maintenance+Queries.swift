@@ -165,9 +165,12 @@ package enum MaintenanceQueries {
     """
   )
 
+  /// Removes an event that is older than a day or whose app is deleted; else returns no row.
+  ///
+  /// Our role may not delete events itself.
   static let removeEvent = Statement<Int, String, String>(
     "maintenance.audit",
-    "delete from audit where user_id = $1 and event_id = $2 returning 1"
+    "select 1 from remove_event($1, $2) is_removed where is_removed"
   )
 
   /// Returns the documents of a thousand versions that an app may no longer keep.
