@@ -3,6 +3,7 @@ import Accounts
 import Delivery
 import Documents
 import ManagementWire
+import OpenID
 import OpenIDWire
 import ParraWire
 package import Runtime

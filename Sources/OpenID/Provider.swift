@@ -2,7 +2,7 @@ import Encoding
 import JSON
 package import Accounts
 import Runtime
-import Tenancy
+package import Tenancy
 
 /// This server as an OpenID Connect provider, at the host that a request was sent to.
 package struct Provider: Sendable {
@@ -67,6 +67,17 @@ extension [String] {
     self = []
     for word in text.split(separator: " ").prefix(Self.most).map(String.init)
     where !has(scope: word) { append(word) }
+  }
+
+  /// Reads the scopes that exist, once each, in the order of a request for an API.
+  package init(scopes text: String, at server: ResourceServer?) {
+    self = Self(scopes: text).filter { word in
+      switch StandardScope(rawValue: word) {
+      case .offlineAccess: server?.allowsOfflineAccess ?? true
+      case .some: true
+      case nil: server?.grants(toUsers: word) ?? false
+      }
+    }
   }
 
   package func has(scope: String) -> Bool { contains { $0.hasSameBytes(as: scope) } }

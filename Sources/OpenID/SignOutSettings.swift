@@ -3,7 +3,7 @@ package import Runtime
 /// The settings of sign-outs that clients ask for.
 package struct SignOutSettings: SettingsSection {
   /// Whether `/v2/logout` asks the user also if the client has a session in the browser.
-  let alwaysAsks: Bool
+  package let alwaysAsks: Bool
 
   package init(_ read: inout SettingsReader) {
     alwaysAsks = read.flag(

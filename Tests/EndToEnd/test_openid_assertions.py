@@ -159,7 +159,7 @@ class Assertions(AssertionCase):
         answer = self.send(self.assertion())
         self.assertEqual((answer.status, answer.json["error"]), (429, "too_many_attempts"))
         self.assertTrue(answer.headers["Retry-After"])
-        # Without its key, nobody uses the limit up, or learns of it.
+        # A stranger without its key does not use the limit up, or learn of it.
         self.assertEqual(self.send(self.assertion(self.other)).status, 401)
         self.site.sql("delete from rate_limits")
         self.expect(self.send(self.assertion()), 200)

@@ -232,7 +232,7 @@ class Questions(LogoutCase):
         self.logout(client_id=self.spa["id"], returnTo=LOGOUT)
         self.visitor.submit("/v2/logout/confirm")
         self.assertEqual(self.userinfo(tokens["access_token"]).status, 401)
-        # Nobody is left who could agree.
+        # No user is left who could agree.
         self.assertEqual(self.logout(client_id=self.spa["id"], returnTo=LOGOUT).location, LOGOUT)
 
     def test_the_user_of_the_client_is_signed_out(self):

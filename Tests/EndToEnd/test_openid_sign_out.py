@@ -109,7 +109,7 @@ class SigningOut(OpenIDCase):
                 self.assertTrue(self.is_live(tokens), path)
                 visitor.submit("/confirm")
             self.assertFalse(self.is_live(tokens), path)
-            # Nobody is left to be asked about.
+            # No user is left to be asked about.
             self.assertNotIn("Sign out of", visitor.open(path.split("?")[0]).heading)
 
     def test_a_client_cannot_name_the_session_of_another(self):

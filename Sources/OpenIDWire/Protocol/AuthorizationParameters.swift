@@ -69,7 +69,7 @@ struct AuthorizationParameters {
       }
     }
     request.audience = server?.identifier
-    request.scopes = scopes(values["scope"] ?? "", server)
+    request.scopes = [String](scopes: values["scope"] ?? "", at: server)
     if let token = values["id_token_hint"], !token.isEmpty {
       let hint = try await context.tokens.identity(of: token, app: context.app.id, issuer: issuer)
       request.hintedUser = hint?.user
@@ -231,36 +231,5 @@ struct AuthorizationParameters {
     guard request.connection != nil else {
       throw AuthorizationError("invalid_request", "the connection was not found")
     }
-  }
-
-  /// Returns the scopes that exist, once each, in the order of the request.
-  static func scopes(_ text: String, _ server: ResourceServer?) -> [String] {
-    [String](scopes: text).filter { word in
-      switch StandardScope(rawValue: word) {
-      case .offlineAccess: server?.allowsOfflineAccess ?? true
-      case .some: true
-      case nil: server?.grants(toUsers: word) ?? false
-      }
-    }
-  }
-}
-
-extension Client {
-  /// Returns whether a URL is registered for responses of a mode.
-  ///
-  /// A message goes to a web origin only, and its page may name that origin alone. An app on a device
-  /// may listen at any port of a loopback address.
-  func mayReceive(at url: String, by mode: ResponseMode?) -> Bool {
-    let local = kind == .native ? RedirectTarget(url).withoutLoopbackPort : nil
-    let isCallback = settings.callbackURLs.contains { registered in
-      if registered.hasSameBytes(as: url) { return true }
-      let own = RedirectTarget(registered).withoutLoopbackPort
-      return local.map { own?.hasSameBytes(as: $0) == true } ?? false
-    }
-    guard mode == .webMessage else { return isCallback }
-    guard let origin = RedirectTarget(url).origin,
-      settings.webOrigins.contains(where: { $0.hasSameBytes(as: origin) })
-    else { return false }
-    return isCallback || origin.hasSameBytes(as: url)
   }
 }

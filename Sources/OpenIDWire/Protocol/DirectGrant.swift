@@ -136,7 +136,7 @@ extension DirectGrant {
         auth0: (.forbidden, "consent_required")
       )
     }
-    let scopes = AuthorizationParameters.scopes(parameters["scope"] ?? "", server)
+    let scopes = [String](scopes: parameters["scope"] ?? "", at: server)
     return DirectSignIn(by: client, scopes, at: server)
   }
 

@@ -66,7 +66,7 @@ import WireKit
   ///
   /// That is the user of the client's newest session in the browser. If both have ended, another tab
   /// was first: another user of the browser stays.
-  /// - Returns: nil if nobody has a session that would end.
+  /// - Returns: nil if no user has a session that would end.
   private static func leaving(
     _ request: DirectLogoutRequest,
     _ call: Call
@@ -137,7 +137,7 @@ extension Request {
 }
 
 extension FieldName {
-  /// What the browser uses the response for.
+  /// The use that the browser makes of the response.
   static let fetchDestination = FieldName("Sec-Fetch-Dest")
   /// Present if the browser fetches ahead.
   static let purpose = FieldName("Sec-Purpose")

@@ -6,15 +6,15 @@ import Runtime
 import Sessions
 import WireKit
 
-/// Whom a sign-out ends that a client asks for without proof.
+/// The user of a sign-out that a client asks for without proof.
 @EventLoop struct Leaving {
   /// Nil for all users of the browser, whose sessions at clients have outlived those at the pages.
   private let user: UserID?
   private let person: Person?
 
-  /// Returns whom a request signs out that names nobody: the active user, or else the first.
+  /// Returns the user of a request that names none: the active user, or else the first.
   ///
-  /// - Returns: nil if nobody has a session that would end.
+  /// - Returns: nil if no user has a session that would end.
   /// - Throws: `.databaseUnavailable`.
   static func unnamed(_ call: Call) async throws(Failure) -> Leaving? {
     let users = try await BrowserUsers.all(call.context)
@@ -40,7 +40,7 @@ import WireKit
     )
   }
 
-  /// Signs out. No other user becomes active.
+  /// Signs out, and makes no other user active.
   ///
   /// - Throws: `.databaseUnavailable`.
   func signOut(_ call: Call) async throws(Failure) {
@@ -90,6 +90,7 @@ extension Call {
   ///   - url: where the browser goes; nil for our page.
   ///   - afterForm: whether the browser has just sent one of our forms, as in `HandOver`.
   /// - Returns: the response.
+  /// - Throws: `.internalError` if the state of our page cannot be encrypted.
   func signedOut(by client: String?, to url: String?, afterForm: Bool) throws(Failure) -> Response {
     guard let url else {
       let values = client.map { [Call.signedOutClient: $0] } ?? [:]

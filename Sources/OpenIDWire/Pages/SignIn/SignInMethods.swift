@@ -7,27 +7,6 @@ import Runtime
 import Sessions
 import Tenancy
 
-/// The ways to sign in that the app and the client accept.
-struct SignInMethods {
-  let takesPassword: Bool
-  let takesCode: Bool
-  /// Whether users can sign up with a password.
-  let takesSignUp: Bool
-
-  /// Returns the ways for a client; nil for the account page, which accepts all of the app.
-  ///
-  /// If the request wants one of them, only that counts.
-  init(_ app: App, _ client: Client?, only wanted: ClientSettings.Connection? = nil) {
-    let settings = app.accountSettings
-    func isAllowed(_ way: ClientSettings.Connection) -> Bool {
-      client?.settings.allows(way) != false && (wanted ?? way) == way
-    }
-    takesPassword = settings.isOpen(.password) && isAllowed(.password)
-    takesCode = settings.isOpen(.emailCode) && isAllowed(.emailCode)
-    takesSignUp = takesPassword && settings.signUp != .closed
-  }
-}
-
 extension Visit {
   /// Returns the client of the authorization; nil for the account page.
   ///
