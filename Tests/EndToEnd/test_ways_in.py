@@ -215,7 +215,8 @@ class WaysIn(IssuerCase):
 
     BAD = [("password", "common"), ("PASSWORD1", "common"), ("qwertyuiop", "common"),
            ("iloveyou1", "common"), ("1234567890", "common"),
-           ("Margaret2026!", "personal"), ("x-MARGARET@example.COM-x", "personal"),
+           ("Password1!", "common"), ("letmein123", "common"), ("Margaret of 2026", "personal"),
+           ("x-MARGARET@example.COM-x", "personal"),
            ("my default secret", "personal"), ("dossier of secrets", "personal"),
            ("87654321", "common"), ("asdasdasd", "common"), ("Michelle", "common")]
 
