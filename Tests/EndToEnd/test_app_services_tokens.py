@@ -190,6 +190,20 @@ class MissingClaims(Services):
         self.assertIn("it has no aud", self.logged(
             self.token("strict", iss="https://strict.example.com")))
 
+    def test_an_issuer_may_have_several_keys(self):
+        self.new_app("shop-keys")
+        for number in range(10):
+            self.issuer(f"key{number}", issuer="https://keys.example.com")
+        claims = {"aud": self.app.name, "iss": "https://keys.example.com"}
+        users = {self.log_in(self.token(f"key{number}", **claims)).id for number in range(10)}
+        self.assertEqual(len(users), 1)
+        self.assertIn("10 entries with one iss",
+                      self.issuer("key10", issuer="https://keys.example.com", status=12))
+        self.issuer("other")
+        self.assertIn("its signature is not its issuer's", self.logged(self.token("other", **claims)))
+        self.site.dossier("issuer", "remove", "--yes", "key0", "--app", self.app.name)
+        self.assertIn("its signature is not its issuer's", self.logged(self.token("key0", **claims)))
+
     def test_an_issuer_cannot_sign_in_users_of_another_issuer(self):
         self.new_app("shop-two-issuers")
         self.issuer("first", "--allow-missing-iss")

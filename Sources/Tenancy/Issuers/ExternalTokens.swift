@@ -82,9 +82,11 @@ import WebTokens
     _ context: RequestContext
   ) async throws(Failure) -> Identity {
     let read = try ExternalToken(token)
-    let issuer = try await issuer(of: read, context)
-    let isSecret = issuer.secret != nil
-    guard read.token.algorithm?.hasPrefix("HS") == isSecret else {
+    let entries = try await entries(for: read, context)
+    let candidates = entries.filter { entry in
+      read.token.algorithm?.hasPrefix("HS") == (entry.secret != nil)
+    }
+    guard !candidates.isEmpty else {
       throw .invalidExternalToken("its alg is not one of its issuer")
     }
     guard read.token.head["cty"]?.string == subject.contentType else {
@@ -103,7 +105,7 @@ import WebTokens
     guard let named = subject.text(read.members), (1...255).contains(named.utf8.count) else {
       throw .invalidExternalToken("its subject is missing, empty or longer than 255 bytes")
     }
-    guard try await isSigned(read.token, by: issuer, context) else {
+    guard let issuer = try await signer(of: read.token, among: candidates, context) else {
       throw .invalidExternalToken("its signature is not its issuer's")
     }
     let provider = IdentityProvider(ofIssuer: issuer.issuer)
@@ -120,14 +122,16 @@ import WebTokens
     )
   }
 
-  /// Returns the issuer whose keys must have signed a token.
+  /// Returns the entries of the issuer whose keys may have signed a token.
+  ///
+  /// An app may have several keys of an issuer, each in an entry of its own.
   ///
   /// A token without `iss` belongs to the one issuer of the app that allows that. The keys of other
   /// issuers are not tried: any of them could sign for the users of this one.
-  private func issuer(
-    of token: ExternalToken,
+  private func entries(
+    for token: ExternalToken,
     _ context: RequestContext
-  ) async throws(Failure) -> Issuer {
+  ) async throws(Failure) -> [Issuer] {
     let found = try await context.read(IssuerQueries.named, context.app.id, token.issuer)
     guard !found.isEmpty else {
       throw .invalidExternalToken(
@@ -136,40 +140,68 @@ import WebTokens
           : "its iss is not one of this app's issuers"
       )
     }
-    guard let issuer = found.first(where: { $0.isMeant(by: token.audiences) }) else {
+    let meant = found.prefix(Issuers.mostEntries).filter { $0.isMeant(by: token.audiences) }
+    guard !meant.isEmpty else {
       throw .invalidExternalToken(
         token.audiences == nil
           ? "it has no aud, which its issuer does not allow"
           : "its aud is not the one that this app expects of its issuer"
       )
     }
-    return issuer
+    return meant
   }
 
-  private func isSigned(
+  /// Returns the first entry whose keys have signed the token.
+  ///
+  /// The known keys of each entry are tried before an entry's keys are fetched again.
+  /// - Throws: the error of an entry whose keys cannot be read, if no other entry has signed it.
+  private func signer(
+    of token: SignedToken,
+    among entries: [Issuer],
+    _ context: RequestContext
+  ) async throws(Failure) -> Issuer? {
+    var outage: Failure?
+    for entry in entries {
+      do throws(Failure) {
+        if try await keys(of: entry, context.app.id).verify(token) { return entry }
+      } catch {
+        outage = error
+      }
+    }
+    for entry in entries {
+      do throws(Failure) {
+        if try await isSignedByNewerKey(token, of: entry, context) { return entry }
+      } catch {
+        outage = error
+      }
+    }
+    if let outage { throw outage }
+    return nil
+  }
+
+  private func keys(of issuer: Issuer, _ app: AppID) async throws(Failure) -> IssuerKeys {
+    guard let source = source(of: issuer, app) else { return try stated(by: issuer, app) }
+    return try await source.keys(of: issuer.name).keys
+  }
+
+  /// Returns whether a token is signed by a key that is newer than our copy of the issuer's keys.
+  private func isSignedByNewerKey(
     _ token: SignedToken,
-    by issuer: Issuer,
+    of issuer: Issuer,
     _ context: RequestContext
   ) async throws(Failure) -> Bool {
-    let app = context.app.id
-    let name = "\(app) \(issuer.name)"
-    guard let url = issuer.jwksURL else {
-      return try stated(by: issuer, name).verify(token)
-    }
-    let source = source(name, CallOwner(app: app.text, receiver: issuer.name), url)
-    if try await source.keys(of: issuer.name).keys.verify(token) { return true }
-    // The signing key may be newer than our key set.
     let network = context.address.network
-    guard let newer = try await source.newerKeys(of: issuer.name, for: network) else {
-      return false
-    }
-    guard newer.keys.verify(token) else { return false }
+    guard let source = source(of: issuer, context.app.id),
+      let newer = try await source.newerKeys(of: issuer.name, for: network),
+      newer.keys.verify(token)
+    else { return false }
     source.unknown.giveBack(network)
     return true
   }
 
   /// Returns the keys of an issuer that stores them here: a key set or a shared secret.
-  private func stated(by issuer: Issuer, _ name: String) throws(Failure) -> IssuerKeys {
+  private func stated(by issuer: Issuer, _ app: AppID) throws(Failure) -> IssuerKeys {
+    let name = "\(app) \(issuer.name)"
     guard let secret = issuer.secret else {
       let text = issuer.jwks ?? []
       if let known = written[name], known.text == text { return known.keys }
@@ -183,9 +215,12 @@ import WebTokens
     return .secret(opened)
   }
 
-  private func source(_ name: String, _ owner: CallOwner, _ url: String) -> FetchedKeys {
+  /// Returns where the keys of an issuer are fetched; nil if it stores them here.
+  private func source(of issuer: Issuer, _ app: AppID) -> FetchedKeys? {
+    guard let url = issuer.jwksURL else { return nil }
+    let name = "\(app) \(issuer.name)"
     if let known = fetched[name], known.url == url { return known }
-    let new = FetchedKeys(at: url, source, for: owner)
+    let new = FetchedKeys(at: url, source, for: CallOwner(app: app.text, receiver: issuer.name))
     fetched[name] = new
     return new
   }

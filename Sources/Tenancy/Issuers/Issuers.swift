@@ -78,13 +78,16 @@ package struct IssuerInfo: RowDecodable {
 
 /// The issuers whose JWTs log users in.
 package enum Issuers {
+  /// The most entries of an app with one `iss`: a token is compared with the keys of each.
+  static let mostEntries = 10
+
   /// Adds an issuer to an app, which accepts its tokens at once.
   ///
   /// - Parameters:
-  ///   - issuer: at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
+  ///   - issuer: one of at most `mostEntries` with its `iss`; at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
   ///   - app: the name of the app.
   ///   - context: the context of the request.
-  /// - Throws: `.invalid`, also if another issuer may omit the same claim; `.issuerExists`,
+  /// - Throws: `.invalid`, also if another issuer may omit the same claim, or too many have its `iss`; `.issuerExists`,
   ///   `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func add(
     _ issuer: IssuerDescription,
@@ -165,6 +168,16 @@ extension IssuerDescription {
   /// claim.
   fileprivate func check(against others: [IssuerInfo]) throws(Failure) {
     guard !others.contains(where: { $0.name.hasSameBytes(as: name) }) else { throw .issuerExists }
+    guard others.count(where: { $0.issuer.hasSameBytes(as: issuer) }) < Issuers.mostEntries else {
+      throw .invalid([
+        FieldError(
+          "/issuer",
+          "count",
+          "An app can have \(Issuers.mostEntries) entries with one iss. Remove one whose key is no "
+            + "longer used, or put several keys into one key set."
+        )
+      ])
+    }
     if allowsMissingIssuer, others.contains(where: \.allowsMissingIssuer) {
       throw .invalid([
         FieldError(
