@@ -51,7 +51,8 @@ struct IssuerCommand: ParsableCommand {
       help: ArgumentHelp(
         """
         The claim, or the dotted path to a member of it, from which a member of the profile is taken, \
-        in place of the default. Another name is metadata of the identity.
+        in place of the default. Another name is metadata of the identity: a text, a number or a \
+        boolean, but no list. In a path, \\. is a dot of a name.
         """,
         valueName: "member=claim"
       )

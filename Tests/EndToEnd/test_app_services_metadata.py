@@ -19,7 +19,8 @@ class Metadata(TokenCase):
                          "--audience", "app", "--secret-file", cls.site.folder / "secret",
                          *[f"--claim={claim}" for claim in [
                              "color=prefs.color", "role=https://example.com/role", "age=age",
-                             "picture=picture", "plan=prefs", "name=user.full"]])
+                             "picture=picture", "plan=prefs", "name=user.full",
+                             r"site=https://example\.com/site.home\.page"]])
 
     def log_in(self, subject, **others):
         token = self.token(subject, "https://rich.example.com", **others)
@@ -28,15 +29,16 @@ class Metadata(TokenCase):
     def test_each_sign_in_reads_the_claims(self):
         user = self.log_in("ada", prefs={"color": "green"}, age=36, user={"full": "Ada"},
                            given_name="A", picture="https://example.com/a.png", unknown="x",
-                           **{"https://example.com/role": "admin"})
-        data = {"color": "green", "role": "admin", "age": "36", "name": "Ada", "first_name": "A",
+                           **{"https://example.com/role": "admin",
+                              "https://example.com/site": {"home.page": "blue"}})
+        data = {"color": "green", "site": "blue", "role": "admin", "age": "36", "name": "Ada", "first_name": "A",
                 "picture": "https://example.com/a.png", "picture_url": "https://example.com/a.png"}
         self.assertEqual(user.profile["data"], data)
         again = self.log_in("ada", prefs={"color": "x" * 2_000}, user={"full": "Ada L"}, age=True)
         self.assertEqual((again.id, again.profile["data"]), (user.id, {
             "name": "Ada L", "age": "true", "first_name": "A"}))
-        # The user has nothing else to show. A token without claims changes nothing.
-        self.assertEqual(self.log_in("ada").profile["data"], again.profile["data"])
+        # The profile of the user remains, which the first login filled.
+        self.assertEqual(self.log_in("ada").profile["data"], {"name": "Ada", "first_name": "A"})
 
     def test_a_link_reads_the_claims(self):
         user = self.anonymous()

@@ -59,13 +59,13 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Keeps the claims of a token with its identity.
+  /// Keeps the claims of a token with its identity, in place of those of the token before.
   static let keepClaims = Statement<NoRow, UserID, IdentityProvider, String, TextBytes>(
     "identities.keep_claims",
     """
     update identities set profile = jsonb_set(profile, '{claims}', $4::jsonb)
     where user_id = $1 and provider = $2 and subject = $3
-      and profile -> 'claims' is distinct from $4::jsonb
+      and coalesce(profile -> 'claims', '{}') <> $4::jsonb
     """
   )
 

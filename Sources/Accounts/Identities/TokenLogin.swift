@@ -144,9 +144,8 @@ import Postgres
 }
 
 extension ExternalTokens.Identity {
-  /// Sends the write of the claims, if the token has any, in a transaction that has locked the user.
+  /// Sends the write of the claims in a transaction that has locked the user.
   @EventLoop func keepClaims(of user: UserID, in transaction: Transaction) {
-    guard claims.values.count > 0 else { return }
     let json = TextBytes(claims.values.serialized())
     _ = transaction.send(IdentitiesQueries.keepClaims, user, provider, subject, json)
   }

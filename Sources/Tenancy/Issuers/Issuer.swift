@@ -66,11 +66,23 @@ package struct Issuer: RowDecodable {
   }
 
   /// Returns a claim by its name, or by the dotted path to a member of it.
+  ///
+  /// In a path, `\.` is a dot of a name, as at App Services.
   private static func claim(_ name: String, in claims: JSONObject) -> JSON? {
     if let claim = claims[name] { return claim }
-    var parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[...]
-    guard parts.count > 1, let first = parts.popFirst() else { return nil }
-    return parts.reduce(claims[String(Substring(first))]) { $0?[String(Substring($1))] }
+    var keys: [[UInt8]] = [[]]
+    for byte in name.utf8 {
+      let isEscaped = keys[keys.count - 1].last == UInt8(ascii: "\\")
+      switch byte {
+      case UInt8(ascii: ".") where isEscaped:
+        keys[keys.count - 1].removeLast()
+        keys[keys.count - 1].append(byte)
+      case UInt8(ascii: "."): keys.append([])
+      default: keys[keys.count - 1].append(byte)
+      }
+    }
+    let path = keys.map { String(decoding: $0, as: UTF8.self) }
+    return path.dropFirst().reduce(claims[path[0]]) { $0?[$1] }
   }
 }
 
