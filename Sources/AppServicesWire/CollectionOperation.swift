@@ -27,9 +27,24 @@ enum CollectionOperation: String, Sendable {
         try looked(for: arguments, document)
       }
     default:
-      return try await collection.change { (document) throws(ServiceError) in
-        try changed(by: arguments, document, rules)
+      do throws(Failure) {
+        return try await collection.change { (document) throws(ServiceError) in
+          try changed(by: arguments, document, rules)
+        }
+      } catch {
+        guard error.type == .memberNotWritable else { throw error }
+        return .failure(.notPermitted(right(for: arguments)))
       }
+    }
+  }
+
+  /// Returns the right that App Services names if a rule forbids the write.
+  private func right(for arguments: Arguments) -> String {
+    switch self {
+    case .insertOne, .insertMany: "insert"
+    case .deleteOne, .deleteMany, .findOneAndDelete: "delete"
+    case .findOneAndReplace where arguments.lacks("update"): "delete"
+    default: "update"
     }
   }
 

@@ -50,7 +50,6 @@ extension ServiceError {
     case .wrongCredentials: invalidPassword
     case .emailUnverified: unconfirmed
     case .signUpClosed: signUpClosed
-    case .memberNotWritable: notPermitted("update")
     case .additionalFactorRequired: secondFactorRequired
     case .invalidExternalToken: authError
     // Sessions of this wire are exempt from a recent sign-in, but not from a second factor.

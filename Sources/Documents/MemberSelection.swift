@@ -53,7 +53,7 @@ package struct MemberSelection: Sendable, Equatable {
 
   /// Returns the selected members of an object.
   ///
-  /// A value that is no object has no places inside.
+  /// A value that is no object has no places inside. An object with only hidden members is hidden.
   package func visible(in object: JSONObject) -> JSONObject {
     guard !isAll else { return object }
     var result = JSONObject()
@@ -62,7 +62,8 @@ package struct MemberSelection: Sendable, Equatable {
       if part.isAll {
         result[key] = value
       } else if !part.isNone, let inner = value.object {
-        result[key] = .object(part.visible(in: inner))
+        let shown = part.visible(in: inner)
+        if shown.count > 0 || inner.count == 0 { result[key] = .object(shown) }
       }
     }
     return result
@@ -124,7 +125,8 @@ extension MemberSelection {
       ? (
         "members",
         "This setting must be true, false, or a list of at most \(mostPlaces) JSON Pointers with 1 to "
-          + "\(mostKeys) keys, such as /theme or /profile/hobby."
+          + "\(mostKeys) keys, such as /theme or /profile/hobby. No key is empty. An array is one "
+          + "value, so no key but the first is a number: name the array."
       ) : nil
   }
 
@@ -138,7 +140,9 @@ extension MemberSelection {
     self.init(isAll: false)
     for place in list {
       guard let pointer = place.string.flatMap(JSONPointer.init),
-        (1...Self.mostKeys).contains(pointer.tokens.count)
+        (1...Self.mostKeys).contains(pointer.tokens.count),
+        !pointer.tokens.contains(where: \.isEmpty),
+        !pointer.tokens.dropFirst().contains(where: { $0.utf8.allSatisfy(\.isDigit) })
       else { return nil }
       insert(pointer.tokens[...])
     }

@@ -119,6 +119,19 @@ class REST(RuleCase):
         self.refused(self.site.request("PATCH", DATA, body, MERGE, token), "/profile")
         self.assertEqual(self.stored(user), {"profile": "a text"})
 
+    def test_an_object_with_only_hidden_members_is_hidden(self):
+        self.site.set_app(custom_data_readable=["/profile/hobby"], custom_data_writable=True)
+        self.addCleanup(self.site.set_app, **RULES)
+        user, token = self.guest()
+        self.store(user, {"profile": {"hobby": "chess", "rank": 3}})
+        answer = self.site.request("PATCH", DATA, {"profile": None}, MERGE, token)
+        self.assertEqual(self.expect(answer, 200).json, {})
+        self.assertEqual(self.site.get(DATA, token=token).json, {})
+        self.assertEqual(self.stored(user), {"profile": {"rank": 3}})
+        answer = self.site.request("PATCH", DATA, {"profile": {"hobby": "go"}}, MERGE, token)
+        self.assertEqual(self.expect(answer, 200).json, {"profile": {"hobby": "go"}})
+        self.assertEqual(self.stored(user), {"profile": {"hobby": "go", "rank": 3}})
+
     def test_conditions_hold_and_concurrent_writes_are_all_kept(self):
         user, token = self.guest()
         stale = {**MERGE, "If-Match": '"9"'}
@@ -147,7 +160,7 @@ class REST(RuleCase):
 
     def test_settings_are_checked(self):
         for value in ['["theme"]', '[""]', "[1]", '"x"', "7", json.dumps(["/a"] * 101),
-                      json.dumps(["/a" * 17]), '["/~2"]']:
+                      json.dumps(["/a" * 17]), '["/~2"]', '["/theme/"]', '["/list/0"]']:
             run = self.site.dossier("app", "set", f"custom_data_writable={value}", check=False)
             self.assertEqual(run.returncode, 12, (value, run.stdout))
         self.site.dossier("app", "set", "custom_data_writable=/theme, /profile/hobby")
@@ -181,11 +194,17 @@ class AppServices(RuleCase):
                 user.call(name, **arguments)
             self.assertEqual((refused.exception.status, refused.exception.code),
                              (400, "NoMatchingRuleFound"))
+            right = "delete" if name == "deleteOne" else "update"
+            self.assertIn(f"{right} not permitted", str(refused.exception))
+        for update in [{"$unset": {"secret": ""}}, {"$pull": {"secret": 1}}, {"$rename": {"secret": "theme"}}]:
+            counts = user.call("updateOne", query={}, update=update)
+            self.assertEqual(int(counts["modifiedCount"].value), 0, update)
+        self.assertEqual(self.stored(user.id)["secret"], {"score": 7})
         self.assertEqual(self.stored(user.id)["balance"], 10)
 
     def test_a_user_inserts_only_writable_members(self):
         user = App(self.site, "default").log_in("anon-user")
-        with self.assertRaises(ServiceError):
+        with self.assertRaisesRegex(ServiceError, "insert not permitted"):
             user.call("insertOne", document={"userId": user.id, "balance": 1})
         user.call("insertOne", document={"userId": user.id, "theme": "dark"})
         self.assertEqual(self.stored(user.id)["theme"], "dark")
