@@ -39,8 +39,7 @@ import WireKit
           // The id may belong to another kind of identity.
           let keys = try await APIKeys.list(of: call.user, call.context)
           guard keys.contains(where: { $0.id == key }) else { throw .notFound }
-          let opener = try await APIKeys.opener(of: call.user, call.context)
-          guard opener != key else { throw .insufficientScope(Scopes.updateIdentities) }
+          try await requireOtherOpener(than: key, call)
           try await Identities.unlink(IdentityID(trusted: key.text), from: call.user, call.context)
         }
       },
@@ -55,6 +54,7 @@ import WireKit
         (call) async throws(Failure) in
         if !isDisabled { try await call.requireProof() }
         return try await changing(call) { (key) async throws(Failure) in
+          if isDisabled { try await requireOtherOpener(than: key, call) }
           try await APIKeys.setDisabled(isDisabled, key, of: call.user, call.context)
         }
       }
@@ -91,6 +91,15 @@ import WireKit
       "disabled": false,
     ]
     return Response(.created, json: body.serialized())
+  }
+
+  /// Throws `.insufficientScope` if the key has opened the session, which then cannot remove it.
+  private static func requireOtherOpener(
+    than key: APIKeyID,
+    _ call: Call
+  ) async throws(Failure) {
+    let opener = try await APIKeys.opener(of: call.user, call.context)
+    guard opener != key else { throw .insufficientScope(Scopes.updateIdentities) }
   }
 
   private static func changing(

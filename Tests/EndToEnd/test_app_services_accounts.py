@@ -201,6 +201,9 @@ class Keys(Services):
         program = other.log_in("api-key", key=made["key"])
         self.assertEqual(program.id, user.id)
         self.assertIn("api-key", program.identities)
+        # A session that a key opened cannot take the key away.
+        for method, rest in [("PUT", "/disable"), ("DELETE", "")]:
+            self.refused(403, "", "AuthError", self.keys, program, method, f"/{made['_id']}{rest}")
         self.assertIsNone(self.keys(user, "PUT", f"/{made['_id']}/disable"))
         self.assertTrue(self.keys(user, "GET", f"/{made['_id']}")["disabled"])
         self.refused(401, "unauthorized", "AuthError", other.log_in, "api-key", key=made["key"])
