@@ -36,7 +36,7 @@ import Testing
       """
       select string_agg(attname, ' ' order by relname)
       \(ids) and exists (select from pg_constraint where conrelid = c.oid and contype = 'c'
-        and conkey = array[attnum] and pg_get_constraintdef(oid) like '%[0-9a-f]{24}%')
+        and conkey = array[attnum] and pg_get_constraintdef(oid) ~ '[0-9].*[]][{]')
       """
     )
     #expect(
