@@ -37,7 +37,7 @@ struct Account: RowDecodable {
   var isTakenOverByMail: Bool { !isVerified || isVerifiedByReader }
   /// The user, if it is certain that the address is the user's own.
   ///
-  /// A stranger may have registered the address, and has known devices and networks by that.
+  /// A stranger who has registered the address has known devices and networks too.
   var owner: UserID? { isTakenOverByMail ? nil : user }
 }
 

@@ -19,7 +19,7 @@ struct UnknownKeyFetches {
   /// - Parameters:
   ///   - network: the network of the client that sends the token.
   ///   - fetchedAt: when the keys were fetched last, by the monotonic clock.
-  ///   - now: the time by that clock.
+  ///   - now: the time of that clock.
   /// - Returns: whether the fetch may begin.
   mutating func begin(for network: [UInt8], after fetchedAt: UInt64, at now: UInt64) -> Bool {
     causes.removeAll { now - $0.time >= Self.intervalOfNetwork }
