@@ -1,7 +1,7 @@
 internal import Crypto
 import Encoding
-package import Postgres
-package import Runtime
+import Postgres
+import Runtime
 
 /// The secret that a client brings from another server, so that its program stays as it is.
 ///
