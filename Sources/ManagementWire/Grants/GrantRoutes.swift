@@ -1,4 +1,3 @@
-import Accounts
 import Administration
 import Encoding
 import EventLoop
@@ -59,8 +58,7 @@ import WireKit
     ) { call async throws(Failure) in
       guard let (user, name) = Grant.parts(of: call.text("grant")) else { throw inexistent }
       do throws(Failure) {
-        // An id of another app is that of no user here.
-        _ = try await Users.record(of: user, call.context)
+        // It finds no user of another app.
         let consents = try await Consents.list(of: user, call.context)
         guard let client = consents.first(where: { Grant.name(of: $0) == name })?.client else {
           throw .notFound
