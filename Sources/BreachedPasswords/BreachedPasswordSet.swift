@@ -119,7 +119,7 @@ struct HashFile {
       (end - start) * Self.width
     )
     return unsafe bytes.withUnsafeBytes { all in
-      unsafe (0..<end - start).map { index in
+      (0..<end - start).map { index in
         unsafe UInt64(
           bigEndian: all.loadUnaligned(fromByteOffset: index * Self.width, as: UInt64.self)
         )
