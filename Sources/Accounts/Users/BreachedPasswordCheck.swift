@@ -1,7 +1,7 @@
 import BreachedPasswords
 package import EventLoop
 import PasswordHashes
-package import Runtime
+import Runtime
 
 /// Checks new passwords against the set that the operator installed, if there is one.
 @EventLoop package final class BreachedPasswordCheck: DomainService {
