@@ -53,6 +53,8 @@ class Debian:
                     ["debootstrap", "--variant=minbase", "bookworm", self.root, mirror()],
                     check=True, stdout=subprocess.DEVNULL)
             shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
+            # A power failure need not leave the packages whole.
+            (self.root / "etc/dpkg/dpkg.cfg.d/unsafe").write_text("force-unsafe-io\n")
             # Nothing may start without an init process.
             self.policy = self.root / "usr/sbin/policy-rc.d"
             self.policy.write_text("#!/bin/sh\nexit 101\n")
