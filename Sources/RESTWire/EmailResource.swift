@@ -73,7 +73,7 @@ import WireKit
       reads: email,
       gives: .accepted(nil, "The server sends an email if a user has the address."),
       refuses: [.loginMethodDisabled, .tooManyAttempts, .mailNotConfigured],
-      "Mail a token that verifies an email address"
+      "Email a token that verifies an email address"
     ) {
       (call, email) async throws(Failure) in
       try await call.identifyUserIfValid()

@@ -15,6 +15,12 @@ extension ClientCommand {
     )
     var scopes: [String] = []
 
+    func validate() throws {
+      guard !scopes.isEmpty else {
+        throw ValidationError("Name each --scope. `dossier client revoke` removes the grant.")
+      }
+    }
+
     func run() throws {
       let body: JSON = ["scopes": .array(scopes.map(JSON.string))]
       grant.client.common.send(.put, grant.path, .json(body))

@@ -116,7 +116,13 @@ private enum TenantFiles {
         }
       } else if name.hasSuffix(".json") {
         try add(inner, name, nil, to: &export, &count)
+      } else if isYAML(name) {
+        export.leaveOut("\(name), since only JSON is read")
       }
+    }
+    guard !export.items.isEmpty else {
+      let rule = "no file *.json has an application, API, grant, role or connection of Auth0"
+      throw CommandFailure(Table.visible("\(path): \(rule)"), .invalid)
     }
     return export
   }
@@ -141,6 +147,9 @@ private enum TenantFiles {
     _ kind: TenantExport.Kind?,
     to export: inout TenantExport
   ) throws(CommandFailure) {
+    guard !isYAML(name) else {
+      throw CommandFailure(Table.visible("\(name) is YAML; convert it to JSON"), .invalid)
+    }
     let text = try InputFile.read(path, upTo: longest)
     guard text.count <= longest else {
       throw CommandFailure(Table.visible("\(name) is longer than \(longest) bytes"), .invalid)
@@ -157,6 +166,10 @@ private enum TenantFiles {
   static func line(of error: FieldError, in file: String) -> String {
     let place = error.place.isEmpty ? "" : " \(error.place)"
     return Table.visible("\(file)\(place): \(error.detail) (\(error.code))")
+  }
+
+  private static func isYAML(_ name: String) -> Bool {
+    name.hasSuffix(".yaml") || name.hasSuffix(".yml")
   }
 
   private static func isFolder(_ path: String) -> Bool {

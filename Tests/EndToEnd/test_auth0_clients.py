@@ -48,9 +48,15 @@ assert refused(clients.update, id, {"jwt_configuration": {"alg": "HS256"}}) == (
 for body in [{"name": "x", "callbacks": ["javascript:alert(1)"]}, {"callbacks": []}, {"name": 1},
              {"name": "x", "app_type": "spa2"}, {"name": "x", "oidc_logout": 1},
              {"name": "x", "app_type": "native", "token_endpoint_auth_method": "client_secret_post"},
-             {"name": "x", "grant_types": ["implicit"]}, {"name": "x", "web_origins": ["*"]}]:
+             {"name": "x", "organization_usage": "require"}, {"name": "x", "web_origins": ["*"]},
+             {"name": "x", "require_pushed_authorization_requests": True},
+             {"name": "x", "client_authentication_methods": {"private_key_jwt": {}}}]:
     assert refused(clients.create, body) == (400, "invalid_body"), body
 assert refused(clients.update, id, {"app_type": "spa"}) == (400, "invalid_body")
+# Each type has its grants.
+changed = clients.update(id, {"grant_types": ["authorization_code"]})
+assert changed["ignored_members"] == ["grant_types (refresh_token stays)"], changed
+assert changed["grant_types"] == ["authorization_code", "refresh_token"], changed
 assert id in [client["client_id"] for client in clients.all()]
 assert id in [client["client_id"] for client in clients.all(extra_params={"app_type": "native,spa"})]
 assert id not in [client["client_id"] for client in clients.all(extra_params={"app_type": "spa"})]

@@ -107,6 +107,27 @@ class Import(Administration):
         self.assertIn(words, run.stderr)
         return run
 
+    def test_a_path_without_objects_is_refused(self):
+        folder = self.site.folder / "without-objects"
+        folder.mkdir()
+        self.fails(12, "no file *.json has an application", path=folder)
+        (folder / "tenant.yaml").write_text("clients: []\n")
+        self.fails(12, "no file *.json has an application", path=folder)
+        self.fails(12, "tenant.yaml is YAML; convert it to JSON", path=folder / "tenant.yaml")
+
+    def test_grants_that_stay_and_a_late_secret_are_reported(self):
+        export = self.site.folder / "late-secret.json"
+        web = {"client_id": "late-secret", "name": "Late", "app_type": "regular_web",
+               "grant_types": ["authorization_code"]}
+        export.write_text(json.dumps([web]))
+        made, = self.run_import(path=export)
+        self.assertEqual((made["action"], made["ignored_members"]),
+                         ("created", ["grant_types (refresh_token stays)"]))
+        export.write_text(json.dumps([{**web, "client_secret": "s" * 40}]))
+        same, = self.run_import(path=export)
+        self.assertEqual((same["action"], same["ignored_members"]),
+                         ("unchanged", ["grant_types (refresh_token stays)", "client_secret"]))
+
     def test_an_export_of_the_deploy_cli(self):
         self.write(FILES)
         count = len(self.ask("/v1/clients"))

@@ -1,5 +1,6 @@
 """Tests settings, sockets and the documentation for operators."""
 
+import hashlib
 import json
 import os
 import re
@@ -56,9 +57,14 @@ class Documentation(unittest.TestCase):
             for name in ["master-key", "mail-password"]:
                 with open(f"{folder}/{name}", "w") as file:
                     file.write(KEY)
-            path = f"{folder}/dossier.conf"
+            path, breached = f"{folder}/dossier.conf", f"{folder}/breached-passwords"
+            with open(f"{folder}/list", "w") as file:
+                file.write(hashlib.sha1(b"password").hexdigest() + ":3\n")
+            subprocess.run([BUILD / "dossier", "breached-password", "build", f"{folder}/list", breached],
+                           check=True, capture_output=True)
+            shipped = shipped.replace("/etc/dossier", folder).replace("/var/lib/dossier/pictures", folder)
             with open(path, "w") as file:
-                file.write(shipped.replace("/etc/dossier", folder).replace("/var/lib/dossier/pictures", folder))
+                file.write(shipped.replace("/var/lib/dossier/breached-passwords", breached))
             shown = dossierd("config", DOSSIER_CONFIG=path)
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         self.assertIn(f"workers = 2    # {path}:", shown.stdout)

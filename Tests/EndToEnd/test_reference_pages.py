@@ -191,7 +191,7 @@ class Shown(Case):
         self.browser.find("nav summary").click()
         self.assertGreater(self.browser.find("main").rect["y"], top + 300)
         self.browser.find("#q").send_keys("forgot password", Keys.ENTER)
-        self.browser.wait(lambda: "Mail a token that resets a password"
+        self.browser.wait(lambda: "Email a token that resets a password"
                           in self.browser.find("main").text, "the results")
         self.browser.find("#results a").click()
         self.browser.wait(lambda: self.browser.driver.current_url.endswith(

@@ -59,13 +59,17 @@ package enum IdentitiesQueries {
     """
   )
 
-  /// Keeps the claims of a token with its identity, in place of those of the token before.
+  /// Keeps the claims of a token with its identity, and removes those whose value is null.
+  ///
+  /// Others stay, such as the address that an import stored.
   static let keepClaims = Statement<NoRow, UserID, IdentityProvider, String, TextBytes>(
     "identities.keep_claims",
     """
-    update identities set profile = jsonb_set(profile, '{claims}', $4::jsonb)
+    update identities set profile = jsonb_set(profile, '{claims}',
+      jsonb_strip_nulls(coalesce(profile -> 'claims', '{}') || $4::jsonb))
     where user_id = $1 and provider = $2 and subject = $3
-      and coalesce(profile -> 'claims', '{}') <> $4::jsonb
+      and jsonb_strip_nulls(coalesce(profile -> 'claims', '{}') || $4::jsonb)
+        <> coalesce(profile -> 'claims', '{}')
     """
   )
 

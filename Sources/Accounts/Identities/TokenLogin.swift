@@ -146,7 +146,10 @@ import Postgres
 extension ExternalTokens.Identity {
   /// Sends the write of the claims in a transaction that has locked the user.
   @EventLoop func keepClaims(of user: UserID, in transaction: Transaction) {
-    let json = TextBytes(claims.values.serialized())
+    var patch = claims.values
+    for name in claims.absent { patch[name] = .null }
+    guard patch.count > 0 else { return }
+    let json = TextBytes(patch.serialized())
     _ = transaction.send(IdentitiesQueries.keepClaims, user, provider, subject, json)
   }
 }

@@ -158,6 +158,17 @@ struct ClientBody {
       }
       ignore(configuration, but: "alg", in: member)
     case "oidc_logout": takeLogout(member, value)
+    case "organization_usage":
+      guard value == "require" else { return ignored.append(member) }
+      let rule = "Dossier has no organizations, so users without one could sign in too."
+      reader.refuse(member, "choice", rule)
+    case "require_pushed_authorization_requests", "require_proof_of_possession":
+      guard value == true else { return ignored.append(member) }
+      reader.refuse(member, "choice", "Dossier cannot require this. Send false.")
+    case "client_authentication_methods":
+      guard value != .null else { return }
+      let rule = "Omit it, and give the client its keys by dossier client set ID assertion_keys=…."
+      reader.refuse(member, "choice", rule)
     // Back ends send what they have read.
     case "ignored_members", "tenant", "global": break
     case "client_id": if value != .null { id = reader.string(member, value) }
@@ -219,10 +230,20 @@ struct ClientBody {
       settings: settings
     )
     let text: String? = if case .text(let text) = kept { text } else { nil }
-    return (client, text, ignored + needless)
+    return (client, text, ignored + needless + remainingGrants(of: kind))
   }
 
-  /// Checks that the body leaves the id, the secret, the kind and the grants of a client.
+  /// Whether the body has a secret.
+  var bringsSecret: Bool { secret != nil }
+
+  /// Returns a remark for each grant that a client of a kind always has, and that the body leaves out.
+  func remainingGrants(of kind: ClientKind) -> [String] {
+    guard let grants else { return [] }
+    return kind.grants.map(\.rawValue).filter { !grants.contains($0) }
+      .map { "grant_types (\($0) stays)" }
+  }
+
+  /// Checks that the body leaves the id, the secret and the kind of a client.
   ///
   /// - Throws: `.invalid`.
   func check(against stored: ClientRecord) throws(Failure) {
@@ -236,17 +257,12 @@ struct ClientBody {
     try check(against: stored.kind)
   }
 
-  /// Checks that the body leaves the kind and the grants of a client.
+  /// Checks that the body leaves the kind of a client.
   ///
   /// - Throws: `.invalid`.
   func check(against stored: ClientKind) throws(Failure) {
     if let kind, kind != stored {
       throw .invalid([FieldError("/app_type", "kind", "The type of an application cannot change.")])
-    }
-    let fixed = stored.grants.map(\.rawValue)
-    if let grants, !fixed.allSatisfy(grants.contains) {
-      let detail = "An application of this type always has \(fixed.joined(separator: ", "))."
-      throw .invalid([FieldError("/grant_types", "kind", detail)])
     }
     if let isPublic, isPublic != stored.isPublic {
       let detail = "The type of the application decides whether it has a secret."

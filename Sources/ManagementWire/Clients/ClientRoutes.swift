@@ -108,7 +108,8 @@ import WireKit
       [change] () async throws(Failure) in
       try await Clients.change(before.id, change, if: VersionCondition(), call.context)
     }
-    return response(.ok, client, nil, ignored: body.ignored)
+    let ignored = body.ignored + body.remainingGrants(of: before.kind)
+    return response(.ok, client, nil, ignored: ignored)
   }
 
   private static func response(

@@ -151,6 +151,9 @@ import WireKit
     let context = context
     if let client = try existing(id, description.name) {
       try body.check(against: client.kind)
+      if body.bringsSecret, !ignored.contains("client_secret") {
+        step.ignored.append("client_secret")
+      }
       var change = ClientChange()
       (change.name, change.settings) = (body.name, body.settings)
       let differences = try Failure.renaming(ClientObject.renamed) { () throws(Failure) in

@@ -7,6 +7,8 @@ package import JSON
 /// address of the user.
 package struct IdentityClaims: Sendable {
   package private(set) var values = JSONObject()
+  /// The names of the operator for which the token has no claim.
+  package internal(set) var absent: [String] = []
 
   /// In bytes, as JSON: with the profile of a link, an exported identity can be imported.
   private static let limit = 2_000

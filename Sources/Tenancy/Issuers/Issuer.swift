@@ -62,6 +62,7 @@ package struct Issuer: RowDecodable {
     for (name, claim) in mapping where Self.usualMapping[name] == nil {
       kept.add(name, claim.string.flatMap { Self.claim($0, in: claims) })
     }
+    kept.absent = mapping.map(\.key).filter { kept.values[$0] == nil }
     return kept
   }
 
