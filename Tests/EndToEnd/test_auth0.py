@@ -41,9 +41,11 @@ changed = users.update(user, {"user_metadata": {"theme": None, "size": {"a": 1.5
 assert changed["user_metadata"] == {"size": {"a": 1.5}} and changed["name"] == "Ada", changed
 changed = users.update(user, {"user_metadata": {"size": {"b": 2}}})
 assert changed["user_metadata"] == {"size": {"b": 2}}, changed
+changed = users.update(user, {"nonsense": 1})
+assert changed["ignored_members"] == ["nonsense"], changed
 changed = users.update(user, {"app_metadata": {}})
 assert changed["app_metadata"] == {}, changed
-for body in [{"email_verified": True, "password": "another horse battery"}, {"nonsense": 1},
+for body in [{"email_verified": True, "password": "another horse battery"},
              {"app_metadata": {"email": "x"}}]:
     try:
         users.update(user, body)

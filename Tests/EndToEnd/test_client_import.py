@@ -118,7 +118,7 @@ class Import(Administration):
     def test_grants_that_stay_and_a_late_secret_are_reported(self):
         export = self.site.folder / "late-secret.json"
         web = {"client_id": "late-secret", "name": "Late", "app_type": "regular_web",
-               "grant_types": ["authorization_code"]}
+               "grant_types": ["authorization_code", "client_credentials"]}
         export.write_text(json.dumps([web]))
         made, = self.run_import(path=export)
         self.assertEqual((made["action"], made["ignored_members"]),
