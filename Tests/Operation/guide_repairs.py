@@ -17,6 +17,8 @@ class Repairs:
         for unit in ["nginx", "postgresql@15-main"]:
             show = f"systemctl show -P MainPID {unit}"
             killed = self.there(show)
+            # 0 would name this process too.
+            self.assertGreater(int(killed), 0)
             self.there(f"kill -9 {killed}")
             wait_until(lambda: self.there(show) not in (killed, "0\n"), what=f"another {unit}")
             wait_until(self.ready, what="readiness")
