@@ -29,10 +29,12 @@ enum InputFile {
     return text
   }
 
-  /// Reads a secret, without the line end.
+  /// Reads a secret, without the line end, which may be that of Windows.
   static func secret(_ path: String) throws(CommandFailure) -> [UInt8] {
     var secret = try read(path)
-    if secret.last == UInt8(ascii: "\n") { secret.removeLast() }
+    guard secret.last == UInt8(ascii: "\n") else { return secret }
+    secret.removeLast()
+    if secret.last == UInt8(ascii: "\r") { secret.removeLast() }
     return secret
   }
 

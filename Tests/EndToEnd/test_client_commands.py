@@ -31,7 +31,7 @@ class ClientCommands(Administration):
         secret = "s" * 64
         digest = hashlib.sha256(secret.encode()).hexdigest()
         path = os.path.join(self.site.folder, "client-secret")
-        for id, option, text in [("FromAFile", "--secret-file", secret + "\n"),
+        for id, option, text in [("FromAFile", "--secret-file", secret + "\r\n"),
                                  ("FromADigest", "--secret-sha256-file", digest)]:
             with open(path, "w") as file:
                 file.write(text)

@@ -110,7 +110,10 @@ class Assertions(AssertionCase):
                         "client_secret": self.back_end["secret"]}]:
             answer = self.send(good, **fields)
             self.assertEqual((answer.status, answer.json["error"]), (400, "invalid_request"))
-        self.assertEqual(self.send("nothing").json["error"], "invalid_request")
+        # Without a client_id, the assertion names the client.
+        for wrong in ["nothing", self.assertion(exp=None), self.assertion(sub=None)]:
+            answer = self.send(wrong)
+            self.assertEqual((answer.status, answer.json["error"]), (401, "invalid_client"))
 
     def test_an_assertion_is_accepted_once(self):
         first = self.assertion()

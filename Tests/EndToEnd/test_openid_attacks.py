@@ -219,7 +219,7 @@ class Redirects(OpenIDCase):
         for parameters, error in [
                 ({"response_type": "token"}, "unsupported_response_type"),
                 ({"response_type": "code id_token"}, "unsupported_response_type"),
-                ({"response_type": None}, "unsupported_response_type"),
+                ({"response_type": None}, "invalid_request"),
                 ({"request": "x"}, "request_not_supported"),
                 ({"request_uri": "https://x"}, "request_uri_not_supported"),
                 ({"response_mode": "fragment"}, "invalid_request"),

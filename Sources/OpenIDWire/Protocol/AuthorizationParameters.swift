@@ -155,7 +155,10 @@ struct AuthorizationParameters {
     for name in ["request", "request_uri"] where values[name] != nil {
       throw AuthorizationError("\(name)_not_supported", "\(name) is not supported.")
     }
-    guard values["response_type"] == "code" else {
+    guard let type = values["response_type"] else {
+      throw AuthorizationError("invalid_request", "response_type is required; it must be code.")
+    }
+    guard type == "code" else {
       throw AuthorizationError("unsupported_response_type", "response_type must be code.")
     }
     // SDKs that name an organization refuse tokens without it.
@@ -175,11 +178,14 @@ struct AuthorizationParameters {
     into request: inout AuthorizationRequest
   ) throws(AuthorizationError) {
     guard let challenge = values["code_challenge"] else {
-      guard values["code_challenge_method"] == nil, !client.requiresPKCE else {
+      guard !client.requiresPKCE else {
         throw AuthorizationError(
           "invalid_request",
           "code_challenge is required: this client must use PKCE, with the method S256."
         )
+      }
+      guard values["code_challenge_method"] == nil else {
+        throw AuthorizationError("invalid_request", "code_challenge_method needs code_challenge.")
       }
       return
     }

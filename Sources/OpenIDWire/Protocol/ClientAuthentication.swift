@@ -66,7 +66,7 @@ import WireKit
     }
     let named = basic?.id ?? parameters["client_id"] ?? assertion.flatMap(Client.named(by:))
     guard let text = named else {
-      throw .badRequest("client_id is required.")
+      throw assertion == nil ? .badRequest("client_id is required.") : .unknownClient
     }
     if let basic, let named = parameters["client_id"], !named.hasSameBytes(as: basic.id) {
       throw .badRequest("client_id is not that of the Basic credentials.")
