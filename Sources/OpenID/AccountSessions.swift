@@ -91,13 +91,13 @@ package enum AccountSessionQueries {
       s.created_at, s.refreshed_at
     from users c
     left join lateral (
-      select s.session_id, s.device_id, s.browser_id, s.client_id, s.address, s.agent,
+      select s.session_id, s.app_id, s.device_id, s.browser_id, s.client_id, s.address, s.agent,
         s.created_at, s.refreshed_at
       from sessions s
       where s.user_id = $1 and s.ended_at is null and s.expires_at > now()
       order by s.session_id desc limit $3::bigint
     ) s on true
-    left join clients n on n.client_id = s.client_id
+    left join clients n on n.client_id = s.client_id and n.app_id = s.app_id
     where \(.isAuthorized)
     order by s.session_id desc
     """

@@ -105,7 +105,7 @@ package struct Consent: RowDecodable {
     _ context: RequestContext
   ) async throws(Failure) -> [Consent] {
     try await context.requireSession(of: user)
-    return try await context.readLatest(ConsentQueries.list, user)
+    return try await context.readLatest(ConsentQueries.list, user, context.app.id)
   }
 
   /// Takes all consent from a client, and ends its sessions.
@@ -155,11 +155,14 @@ package enum ConsentQueries {
     """
   )
 
-  static let list = Statement<Consent, UserID>(
+  /// Returns the consents of a user, with the names of their clients.
+  ///
+  /// The id of a deleted client may be that of one in another app by now.
+  static let list = Statement<Consent, UserID, AppID>(
     "consents.list",
     """
     select c.client_id, n.name, c.audience, c.scope, c.updated_at
-    from consents c left join clients n on n.client_id = c.client_id
+    from consents c left join clients n on n.client_id = c.client_id and n.app_id = $2
     where c.user_id = $1 order by n.name, c.client_id, c.audience
     """
   )
