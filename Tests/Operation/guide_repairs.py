@@ -53,7 +53,7 @@ class Repairs:
         wait_until(self.ready, what="readiness")
         self.there(f"curl -sf http://127.0.0.1:8080/v1/me -H 'Authorization: Bearer {early['access_token']}'")
         shown = self.there("dossier user show late@example.com 2>&1", check=False)
-        self.assertIn("does not exist", shown)
+        self.assertIn("No user has the address", shown)
         # The job continues with the restored database.
         self.there("systemctl start dossier-backup")
 

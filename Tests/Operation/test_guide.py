@@ -201,7 +201,13 @@ class Guide(Repairs, unittest.TestCase):
         # The lines of the file's head, after `listen`.
         lines = re.search(r"(?m)^#   listen 443 (?:.*\n#   )*.*", kept)[0].replace("#   ", "  ")
         server.write_text(re.sub(r"(?m)^  listen .*;$", lambda found: f"{found[0]}\n{lines}", kept))
-        self.assertIn('"token_missing"', self.there(*commands("Serve over TLS")))
+        script, = commands("Serve over TLS")
+        *load, ask = script.strip().splitlines()
+        self.there("\n".join(load))
+        # A reload only begins when systemctl ends.
+        wait_until(lambda: "up" in self.there("bash -c 'exec 3<>/dev/tcp/127.0.0.1/443' && echo up", check=False),
+                   what="the new listener")
+        self.assertIn('"token_missing"', self.there(ask))
         wait_until(self.ready, what="readiness")
         found = json.loads(self.there("dossier doctor --json"))
         self.assertEqual([finding for finding in found if finding["fault"]], [])
