@@ -116,10 +116,13 @@ class HighAvailability(unittest.TestCase):
             (host.folder / "pgbackrest.conf").write_text(text)
             (host.folder / "pgbackrest.conf").chmod(0o644)
         # The commands of the chapter.
-        archive, = commands("Back up", HIGH_AVAILABILITY)
-        archive = archive.replace(
-            "/etc/patroni/config.yml", str(self.hosts.hosts[0].folder / "config.yml"))
-        subprocess.run(["bash", "-ec", archive], check=True, stdout=subprocess.DEVNULL)
+        for number, command in enumerate(commands("Back up", HIGH_AVAILABILITY)):
+            if number:
+                wait_until(lambda: all(row.get("Pending restart") for row in self.hosts.members()),
+                           what="the settings on each host")
+            command = command.replace(
+                "/etc/patroni/config.yml", str(self.hosts.hosts[0].folder / "config.yml"))
+            subprocess.run(["bash", "-ec", command], check=True, stdout=subprocess.DEVNULL)
         self.hosts.wait_for_synchronous_replica()
         leader = self.hosts.leader()
         subprocess.run([*AS_POSTGRES, "pgbackrest", "--stanza=dossier", "stanza-create"],
