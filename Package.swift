@@ -118,6 +118,7 @@ let package = Package(
     .target(
       name: "BreachedPasswords",
       dependencies: [
+        "Encoding",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HeapModule", package: "swift-collections"),
       ],

@@ -19,7 +19,7 @@ extension Emails {
     _ context: RequestContext
   ) async throws(Failure) -> String {
     try EmailAddress.check(email, context)
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try context.mailer.requireConfigured()
     let address = try await EmailAddress(email, context)
     let found = try await context.read(EmailChangeQueries.own, user, context.principal)
     guard let own = found.first else { throw context.gone }

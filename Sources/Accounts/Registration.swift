@@ -133,7 +133,7 @@ extension Users {
     _ address: EmailAddress,
     _ context: RequestContext
   ) async throws(Failure) -> String {
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try context.mailer.requireConfigured()
     try await RequestLimiter.mail(to: address.key, for: nil, context)
     let hash = try await context.passwords.hash(credentials.password, for: context.owner)
     let account = try await Accounts.find(address, context)

@@ -56,7 +56,7 @@ extension Users {
     to user: UserID,
     _ context: RequestContext
   ) async throws(Failure) {
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try context.mailer.requireConfigured()
     try await change(user, context) { (transaction, found) async throws(Failure) in
       guard let address = found.address else { throw .notFound }
       EmailToken(

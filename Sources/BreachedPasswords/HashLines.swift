@@ -1,3 +1,5 @@
+import Encoding
+
 /// The lines of a list of SHA-1 hashes, which arrive in pieces.
 ///
 /// A line has 40 hexadecimal digits in upper or lower case, and perhaps a colon and a count, as the
@@ -55,9 +57,9 @@ package struct HashLines {
     var hash: UInt64 = 0
     var place = line.startIndex
     while place < line.endIndex, place - line.startIndex < Self.digits,
-      let digit = Self.value(of: line[place])
+      let digit = line[place].hexadecimalValue
     {
-      if place - line.startIndex < 2 * HashFile.width { hash = hash << 4 | digit }
+      if place - line.startIndex < 2 * HashFile.width { hash = hash << 4 | UInt64(digit) }
       place += 1
     }
     guard place - line.startIndex == Self.digits else {
@@ -66,7 +68,7 @@ package struct HashLines {
     let number = line[place...]
     let isCount =
       number.first == UInt8(ascii: ":") && (2...21).contains(number.count)
-      && number.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      && number.dropFirst().allSatisfy(\.isDigit)
     guard number.isEmpty || isCount else {
       throw HashLineError(count, "has more than a hash, a colon and a count of at most 20 digits")
     }
@@ -74,15 +76,6 @@ package struct HashLines {
   }
 
   private func tooLong(_ line: Int) -> HashLineError { HashLineError(line, "is too long") }
-
-  private static func value(of byte: UInt8) -> UInt64? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
-    default: nil
-    }
-  }
 }
 
 /// A line that is not one of a list of hashes.

@@ -36,6 +36,11 @@ import Postgres
     self.report = report
   }
 
+  /// Throws `.mailNotConfigured` if this deployment sends no mail.
+  package func requireConfigured() throws(Failure) {
+    guard isConfigured else { throw .mailNotConfigured }
+  }
+
   /// Reports an abandoned mail to the operator.
   package func abandon(_ reason: String) {
     report("mail is abandoned: \(reason)")

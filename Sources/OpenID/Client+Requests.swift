@@ -1,14 +1,6 @@
 import JSON
-package import Runtime
+import Runtime
 package import Tenancy
-
-extension ClientID {
-  /// Reads the id of a client, which is compared by its bytes: tokens repeat it as their audience.
-  package init?(asWritten text: String) {
-    guard let id = Self(text), id.text.hasSameBytes(as: text) else { return nil }
-    self = id
-  }
-}
 
 extension Client {
   /// Returns whether a URL is registered for responses of a mode.

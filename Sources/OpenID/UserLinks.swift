@@ -13,8 +13,8 @@ import Sessions
 /// Links two users into one, and unlinks an identity into a user of its own.
 ///
 /// The identities of the secondary user become the primary's. If both have an address, the
-/// secondary's becomes a linked one, and keeps its own password. All other data of the secondary user is
-/// deleted, with its sessions, API keys and second factors.
+/// secondary's becomes a linked one, and keeps its own password. All other data of the secondary user
+/// is deleted, with its sessions, API keys and second factors.
 @EventLoop package enum UserLinks {
   /// Returns the user of a client's pair of a provider and an id.
   ///
@@ -101,7 +101,8 @@ import Sessions
   ///   - primary: the user who stays.
   ///   - context: the context of the request.
   /// - Throws: `.notLinkable` with the reason, `.identityTaken` if the secondary user is the primary,
-  ///   `.tooManyRequests`, `.emailRestorePending`, `.sessionEnded`, `.notFound`, `.databaseUnavailable`.
+  ///   `.tooManyRequests`, `.emailRestorePending`, `.sessionEnded`, `.notFound`,
+  ///   `.databaseUnavailable`.
   package static func link(
     _ secondary: UserID,
     shownBy session: SessionID?,

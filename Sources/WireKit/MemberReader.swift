@@ -21,6 +21,10 @@ package struct MemberReader {
     require(value.object, name, "an object")
   }
 
+  package mutating func strings(_ name: String, _ value: JSON) -> [String]? {
+    require(value.strings, name, "an array of strings")
+  }
+
   /// Returns the value of a member; adds an error if it is nil, since its type is wrong.
   package mutating func require<Value>(_ value: Value?, _ name: String, _ type: String) -> Value? {
     if value == nil { refuse(.wrongType("/" + JSONPointer.escaped(name), type)) }

@@ -58,7 +58,7 @@ package struct ObjectDecoder {
   }
 
   package mutating func strings(_ name: String) -> [String] {
-    value(name, "an array of strings", Self.strings) ?? []
+    value(name, "an array of strings", \.strings) ?? []
   }
 
   package mutating func id<Of>(_ name: String) -> ID<Of> {
@@ -81,12 +81,6 @@ package struct ObjectDecoder {
   package func has(_ name: String) -> Bool { object[name] != nil }
 
   package func isNull(_ name: String) -> Bool { object[name] == .null }
-
-  private static func strings(_ json: JSON) -> [String]? {
-    guard let array = json.array else { return nil }
-    let strings = array.compactMap(\.string)
-    return strings.count == array.count ? strings : nil
-  }
 
   package mutating func refuse(_ fault: FieldError) { faults.append(fault) }
 
@@ -118,5 +112,14 @@ package struct ObjectDecoder {
       !faults.contains { $0.place.utf8.elementsEqual(rule.place.utf8) }
     }
     throw .invalid(faults + further)
+  }
+}
+
+extension JSON {
+  /// The strings of an array of nothing else; nil for any other value.
+  var strings: [String]? {
+    guard let array else { return nil }
+    let strings = array.compactMap(\.string)
+    return strings.count == array.count ? strings : nil
   }
 }

@@ -36,8 +36,8 @@ extension ColourNumbers {
 
   /// Reads the chunks `gAMA` and `cHRM` of a PNG, of which one may be missing.
   ///
-  /// Returns nil without any, or if no display has such a gamma. The standard gives a gamma of 0.45455 for sRGB, and
-  /// ImageMagick writes no more than that.
+  /// Returns nil without any, or if no display has such a gamma. The standard gives a gamma of 0.45455
+  /// for sRGB, and ImageMagick writes no more than that.
   init?(gamma: Int?, chromaticities: [Int]?) {
     guard gamma != nil || chromaticities != nil else { return nil }
     primaries =

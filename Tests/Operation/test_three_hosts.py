@@ -176,10 +176,7 @@ class ThreeHosts(unittest.TestCase):
         self.assertIn("user_id", self.on("app1", REGISTER % "three@example.com"))
 
     def upgrade(self):
-        upgrade, = [script for script in chapter("Upgrade PostgreSQL, Patroni or Debian")
-                    if "only-upgrade" in script]
-        quiet, = [script for script in chapter("Upgrade PostgreSQL, Patroni or Debian")
-                  if "only-upgrade" not in script]
+        upgrade, quiet = chapter("Upgrade PostgreSQL, Patroni or Debian")
         # Replicas first.
         leader = self.leader()
         for name in sorted(DATABASES, key=lambda name: name == leader):

@@ -35,7 +35,7 @@ import Sessions
     to email: String,
     _ context: RequestContext
   ) async throws(Failure) -> (EmailAddress, Account?) {
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try context.mailer.requireConfigured()
     // An imported user may have an address that mixes scripts.
     if let fault = EmailAddress.fault(in: email, at: "/email", mixed: true) {
       throw .invalid([fault])

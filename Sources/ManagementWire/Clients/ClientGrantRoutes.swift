@@ -168,12 +168,7 @@ struct ClientGrantBody {
       switch name {
       case "client_id": client = reader.string(name, value) ?? ""
       case "audience": audience = reader.string(name, value) ?? ""
-      case "scope":
-        let texts = value.array?.compactMap(\.string) ?? []
-        scopes = texts
-        if texts.count != value.array?.count {
-          reader.refuse(.wrongType("/scope", "an array of strings"))
-        }
+      case "scope": scopes = reader.strings(name, value) ?? []
       // A grant of a user, or of an organization, allows less than one of the client itself.
       case "subject_type" where value != "client",
         "organization_usage" where value != "deny" && value != "allow":

@@ -29,11 +29,10 @@ enum ClientObject {
     return "/\(member ?? "settings")"
   }
 
-  /// Returns a client; `ignored` are the members of a body that this server lacks.
+  /// Returns a client.
   static func json(
     _ client: ClientRecord,
-    secret: String? = nil,
-    ignored: [String] = []
+    secret: String? = nil
   ) -> JSONObject {
     let settings = client.settings[ClientSettings.self]
     func list(_ texts: [String]) -> JSON { .array(texts.map(JSON.string)) }
@@ -58,7 +57,6 @@ enum ClientObject {
     json["oidc_logout"] = settings.backchannelLogoutURL.map {
       ["backchannel_logout_urls": .array([.string($0)])]
     }
-    json["ignored_members"] = ignored.isEmpty ? nil : list(ignored)
     return json
   }
 
@@ -140,11 +138,7 @@ struct ClientBody {
         reader.refuse(member, "choice", rule)
       }
     case "grant_types":
-      let all = value.array?.compactMap(\.string) ?? []
-      guard all.count == value.array?.count else {
-        _ = reader.require(nil as JSON?, member, "an array of strings")
-        return
-      }
+      guard let all = reader.strings(member, value) else { return }
       let grants = all.filter(ClientObject.isGrant)
       ignored += all.filter { !ClientObject.isGrant($0) }.map { "\(member).\($0)" }
       for (name, value) in ClientObject.settings(for: grants) { settings[name] = value }

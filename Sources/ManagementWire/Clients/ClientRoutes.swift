@@ -118,7 +118,7 @@ import WireKit
     _ secret: String?,
     ignored: [String] = []
   ) -> Response {
-    let json = ClientObject.json(client, secret: secret, ignored: ignored)
+    let json = JSON.object(ClientObject.json(client, secret: secret)).reporting(ignored)
     return Response(status, json: json.serialized())
   }
 }

@@ -156,7 +156,8 @@ import WireKit
       }
       var change = ClientChange()
       (change.name, change.settings) = (body.name, body.settings)
-      let differences = try Failure.renaming(ClientObject.renamed) { () throws(Failure) in
+      let differences = try await Failure.placing(ClientObject.renamed) {
+        () async throws(Failure) in
         try Clients.differences(of: client, by: change)
       }
       step.id = client.id.text
@@ -165,7 +166,7 @@ import WireKit
         return (client.id.text, nil)
       }
     } else {
-      try Failure.renaming(ClientObject.renamed) { () throws(Failure) in
+      try await Failure.placing(ClientObject.renamed) { () async throws(Failure) in
         try Clients.check(description)
       }
       try await requireFree(description.id)
@@ -265,7 +266,7 @@ import WireKit
     }
     for (index, json) in list.enumerated() {
       let place = "/permissions/\(index)"
-      let permission = try Failure.renaming({ place + $0 }) { () throws(Failure) in
+      let permission = try await Failure.placing({ place + $0 }) { () async throws(Failure) in
         try PermissionReference(json)
       }
       if Self.isManagementAPI(permission.audience) {
@@ -418,15 +419,5 @@ extension TenantImport {
       json["file"] = .string(file)
       return .object(json)
     }
-  }
-}
-
-extension Failure {
-  /// Runs a check, and maps the places of its faults.
-  fileprivate static func renaming<Result>(
-    _ renamed: (String) -> String,
-    _ check: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    do throws(Failure) { return try check() } catch { throw error.placed(renamed) }
   }
 }

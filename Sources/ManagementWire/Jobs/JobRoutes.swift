@@ -27,7 +27,7 @@ import WireKit
       "\(path)/verification-email",
       access: access,
       body: .json(limit: 16_384),
-      summary: "Mail a link that verifies the address of a user",
+      summary: "Email a link that verifies the address of a user",
       verifyEmail
     ),
     refusal("users-imports", .management(Scopes.createUsers), "Import users", "user import"),
@@ -60,7 +60,7 @@ import WireKit
   private static func verifyEmail(_ call: Call) async throws(Failure) -> Response {
     let context = call.context
     let body = try VerificationRequest(call.json.objectOfBody)
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
+    try context.mailer.requireConfigured()
     guard let user = try await ForeignIDs.user(of: body.user, context) else { throw .notFound }
     guard let email = try await Profiles.read(of: user, context).email else {
       throw .invalid([FieldError("/user_id", "value", "The user has no email address.")])

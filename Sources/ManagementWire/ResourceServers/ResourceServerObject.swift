@@ -7,18 +7,14 @@ import WireKit
 
 /// An API as the Management API shows it.
 enum ResourceServerObject {
-  /// Returns an API; `ignored` are the members of a body that this server lacks.
-  static func json(
-    _ record: ResourceServerRecord,
-    at issuer: String,
-    ignored: [String] = []
-  ) -> JSONObject {
+  /// Returns an API.
+  static func json(_ record: ResourceServerRecord, at issuer: String) -> JSONObject {
     let server = record.server
     let seconds = JSON.number(JSONNumber(Int(server.tokenLifetime.components.seconds)))
     let scopes = server.scopes.map { scope -> JSON in
       ["value": .string(scope.name), "description": .string(scope.description)]
     }
-    var json = JSONObject([
+    return JSONObject([
       ("id", .string(server.id.text)), ("name", .string(server.name)),
       ("identifier", .string(ManagementAPI.audience(of: server.identifier, at: issuer))),
       ("is_system", .bool(server.isManagementAPI)), ("scopes", .array(scopes)),
@@ -28,8 +24,6 @@ enum ResourceServerObject {
       ("enforce_policies", .bool(server.enforcesPolicies)),
       ("token_dialect", .string(server.tokenDialect.rawValue)),
     ])
-    if !ignored.isEmpty { json["ignored_members"] = .array(ignored.map(JSON.string)) }
-    return json
   }
 }
 

@@ -105,7 +105,7 @@ import WireKit
     _ call: Call,
     ignored: [String] = []
   ) -> Response {
-    let json = ResourceServerObject.json(record, at: call.issuer, ignored: ignored)
+    let json = JSON.object(ResourceServerObject.json(record, at: call.issuer)).reporting(ignored)
     return Response(status, json: json.serialized())
   }
 }

@@ -84,15 +84,6 @@ struct RoleBody {
   }
 }
 
-extension JSON {
-  /// Returns an object of a response, with the members of the request that this server lacks.
-  func reporting(_ ignored: [String]) -> JSON {
-    guard var object, !ignored.isEmpty else { return self }
-    object["ignored_members"] = .array(ignored.map(JSON.string))
-    return .object(object)
-  }
-}
-
 extension Role {
   var json: JSON {
     [

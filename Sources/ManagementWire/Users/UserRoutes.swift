@@ -36,11 +36,7 @@ import WireKit
       summary: "Create a user"
     ) { call async throws(Failure) in
       let (user, ignored) = try await create(call)
-      let record = try await Users.record(of: user, call.context)
-      return Response(
-        .created,
-        json: JSON.object(UserObject(record, call).json).reporting(ignored).serialized()
-      )
+      return try await response(.created, user, ignored, call)
     },
     Route(
       .get,
@@ -62,11 +58,7 @@ import WireKit
     ) { call async throws(Failure) in
       let user = try await call.managedUser()
       let ignored = try await change(user, call)
-      let record = try await Users.record(of: user, call.context)
-      return Response(
-        .ok,
-        json: JSON.object(UserObject(record, call).json).reporting(ignored).serialized()
-      )
+      return try await response(.ok, user, ignored, call)
     },
     Route(
       .delete,
@@ -80,6 +72,17 @@ import WireKit
       return Response(.noContent)
     },
   ]
+
+  private static func response(
+    _ status: Status,
+    _ user: UserID,
+    _ ignored: [String],
+    _ call: Call
+  ) async throws(Failure) -> Response {
+    let record = try await Users.record(of: user, call.context)
+    let json = JSON.object(UserObject(record, call).json).reporting(ignored)
+    return Response(status, json: json.serialized())
+  }
 
   /// Changes a user, and returns the members that this server lacks.
   private static func change(_ user: UserID, _ call: Call) async throws(Failure) -> [String] {
@@ -101,7 +104,7 @@ import WireKit
       guard others.isEmpty else { throw .insufficientScope(Scopes.updateUsers) }
     }
     let change = try UserChange(body)
-    if change.asksToVerify { try requireMail(context) }
+    if change.asksToVerify { try context.mailer.requireConfigured() }
     do throws(Failure) {
       try await Failure.placing(UserMember.renamed) { () async throws(Failure) in
         try await Users.revise(user, change.revision, context)
@@ -137,17 +140,13 @@ import WireKit
     let body = try call.json.objectOfBody
     let context = call.context
     let description = try UserDescription(body)
-    if description.asksToVerify == true { try requireMail(context) }
+    if description.asksToVerify == true { try context.mailer.requireConfigured() }
     let made = try await Failure.placing(UserMember.renamed) { () async throws(Failure) in
       try await Users.create(NewUser(description.json, context), context)
     }
     let verifies = description.asksToVerify ?? context.mailer.isConfigured
     if verifies, !made.isEmailVerified { try await mailVerification(to: made.email, context) }
     return (made.id, description.ignored)
-  }
-
-  private static func requireMail(_ context: RequestContext) throws(Failure) {
-    guard context.mailer.isConfigured else { throw .mailNotConfigured }
   }
 
   /// Mails a link to an address, if its limits allow: the user is changed already.

@@ -9,8 +9,8 @@ package import Postgres
 /// without a database query. All have one form: a prefix for the kind, which lets scanners find
 /// leaks, then 60 bytes in base64url. These are two ids, a number, 16 random bytes and the MAC.
 ///
-/// A client secret has 40 bytes instead: an id of its own, 12 random bytes and the MAC. Its text has exactly 64
-/// characters, which is the length that OAuth libraries expect of secrets.
+/// A client secret has 40 bytes instead: an id of its own, 12 random bytes and the MAC. Its text has
+/// exactly 64 characters, which is the length that OAuth libraries expect of secrets.
 package struct Credential {
   package enum Kind: String {
     case refreshToken = "ds_refresh_"

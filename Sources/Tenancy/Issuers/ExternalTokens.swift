@@ -160,15 +160,16 @@ import WebTokens
     among entries: [Issuer],
     _ context: RequestContext
   ) async throws(Failure) -> Issuer? {
-    var outage: Failure?
+    var (others, outage): ([Issuer], Failure?) = ([], nil)
     for entry in entries {
       do throws(Failure) {
         if try await keys(of: entry, context.app.id).verify(token) { return entry }
+        others.append(entry)
       } catch {
         outage = error
       }
     }
-    for entry in entries {
+    for entry in others {
       do throws(Failure) {
         if try await isSignedByNewerKey(token, of: entry, context) { return entry }
       } catch {

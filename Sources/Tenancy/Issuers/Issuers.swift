@@ -84,11 +84,12 @@ package enum Issuers {
   /// Adds an issuer to an app, which accepts its tokens at once.
   ///
   /// - Parameters:
-  ///   - issuer: one of at most `mostEntries` with its `iss`; at most 1,024 bytes for `issuer` and `audience`, 64 KiB for a key set.
+  ///   - issuer: one of at most `mostEntries` with its `iss`; at most 1,024 bytes for `issuer` and
+  ///     `audience`, 64 KiB for a key set.
   ///   - app: the name of the app.
   ///   - context: the context of the request.
-  /// - Throws: `.invalid`, also if another issuer may omit the same claim, or too many have its `iss`; `.issuerExists`,
-  ///   `.unknownApp`, `.databaseUnavailable`.
+  /// - Throws: `.invalid`, also if another issuer may omit the same claim, or too many have its
+  ///   `iss`; `.issuerExists`, `.unknownApp`, `.databaseUnavailable`.
   @EventLoop package static func add(
     _ issuer: IssuerDescription,
     to app: String,
