@@ -42,6 +42,9 @@ class Repairs:
         schedule, look = commands("Schedule backups")
         restore, = commands("Restore the database as it was at a moment")
         self.there(schedule.replace("apt install ", "apt-get install -y -q "))
+        # pgBackRest compares whole seconds: the moment must be in a later one than the end of the backup.
+        ended = int(self.there("date +%s"))
+        wait_until(lambda: int(self.there("date +%s")) > ended, what="the second after the backup")
         self.assertIn("dossier-backup.timer", self.there(look))
         self.assertEqual(self.there("systemctl is-active dossier-backup.timer").strip(), "active")
         wait_until(self.ready, what="readiness")

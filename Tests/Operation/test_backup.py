@@ -4,12 +4,13 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 import writing
 from cases import Case
 from guide import commands
-from machine import AS_POSTGRES, IS_ROOT
+from machine import AS_POSTGRES, IS_ROOT, wait_until
 
 BACKUP = writing.ROOT / "deploy/backup"
 
@@ -84,6 +85,9 @@ class Backup(Case):
         self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
         self.assertRegex(self.metrics.read_text(),
                          r"(?m)^dossier_backup_completed_timestamp_seconds \d{10}$")
+        # pgBackRest compares whole seconds: the moment must be in a later one than the end of the backup.
+        ended = int(self.metrics.read_text().split()[-1])
+        wait_until(lambda: time.time() >= ended + 1, what="the second after the backup")
         # This user is only in the WAL.
         self.expect(self.register("middle@example.com"), 201)
         moment = self.site.sql("select clock_timestamp()")
